@@ -1,0 +1,38 @@
+# The commands that people and CI use; each works from a fresh clone on a fresh machine.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
+BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
+
+.PHONY: help setup demo test check bench packages
+help:            ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+packages:        # Debian packages, only those that are missing
+	@bash vagrant/packages.sh
+
+$(BIN)/dcnlab: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(BIN)/dcnlab
+	@PIP_CONSTRAINT=$(BUILD_CONSTRAINT) PIP_BUILD_CONSTRAINT=$(BUILD_CONSTRAINT) \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,ryu]'
+	@touch $@
+
+setup: packages $(BIN)/dcnlab   ## install what is missing: Debian packages, .venv, dcnlab
+
+demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link while traffic flows, heal it
+	@$(BIN)/dcnlab demo
+
+check: packages $(VENV)/.dev    ## lint, types, layers, fast tests: no privileges needed
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@$(BIN)/pytest -q -n 2 -m 'not lab'
+
+test: check      ## everything that CI runs: check, then real labs
+	@$(BIN)/pytest -q -m lab
+
+bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
+	@$(BIN)/python -m benchmarks

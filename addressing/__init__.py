@@ -1,0 +1,19 @@
+"""Names and ways: how nodes are labelled, how labels travel, and which way a packet goes.
+
+A *scheme* (``addressing/schemes``, one file each) states its rule once, as a
+distribution over actions given what the node knows.  Three interpreters read it:
+
+    table.compile_table   turns ``classes`` into table entries (controller, agents)
+    scheme.walk           moves one packet along (``dcnlab path``, tests)
+    evaluator             takes exact expectations over all pairs
+
+    header.py    Header, Pattern, Action: what a packet says, what a rule matches and does
+    scheme.py    the Scheme base class and the walk
+    table.py     Entry, Table: compiled rules, look-up, size in entries and bits
+    ipv4.py      host addresses; CLOT's coordinate-to-IPv4 mapping
+    mac.py       labels and tags as locally administered MAC addresses
+    registry.py  schemes found by name; which fits which family
+    automata/    Knuth-Bendix completion, word differences (WMGR on Cayley graphs)
+
+Everything here is pure: no sockets, clocks or global randomness.
+"""

@@ -1,0 +1,77 @@
+"""IPv4 addresses of servers: numbered ones, and CLOT's coordinates (section "address translation").
+
+CLOT writes coordinates as six 5-bit slices, dimension 1 first, then a 2-bit flag in
+the lowest bits.  Six dimensions: flag 11.  Fewer: flag 10, and slice 6 holds the
+number of dimensions in its top three bits and zeros in its two low bits.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+SLICES, SLICE_BITS, FLAG_BITS = 6, 5, 2
+_FULL, _PARTIAL = 0b11, 0b10
+_BASE = int(ipaddress.IPv4Address("10.0.0.0"))
+
+
+class AddressError(ValueError):
+    """An address or coordinates that the mapping cannot express; one line for the user."""
+
+
+def text(address: int) -> str:
+    """Dotted quad."""
+    return str(ipaddress.IPv4Address(address))
+
+
+def numbered(node: int) -> int:
+    """10.0.0.0/8 plus the server's number plus one: up to 16,777,214 servers."""
+    if not 0 <= node < (1 << 24) - 2:
+        raise AddressError(f"server {node} has no address in 10.0.0.0/8")
+    return _BASE + node + 1
+
+
+def slice_shift(dimension: int) -> int:
+    """How far the slice of a dimension (from 0) lies above the lowest bit."""
+    return FLAG_BITS + SLICE_BITS * (SLICES - 1 - dimension)
+
+
+def from_coordinates(coordinates: tuple[int, ...]) -> int:
+    """The address of a CLOT or torus server.
+
+    Raises AddressError for more than six dimensions, coordinates over 31, and
+    addresses that Linux refuses as unicast (127/8, 224/4 and broadcast).
+    """
+    count = len(coordinates)
+    if not 1 <= count <= SLICES:
+        raise AddressError(f"{count} dimensions: an address holds 1 to {SLICES}")
+    address = _FULL if count == SLICES else count << (FLAG_BITS + 2) | _PARTIAL
+    for dimension, value in enumerate(coordinates):
+        if not 0 <= value < 1 << SLICE_BITS:
+            raise AddressError(f"coordinate {value} does not fit in {SLICE_BITS} bits (0 to 31)")
+        address |= value << slice_shift(dimension)
+    _check_unicast(address, coordinates)
+    return address
+
+
+def to_coordinates(address: int) -> tuple[int, ...]:
+    """The coordinates that an address stands for; AddressError when it stands for none."""
+    flag, last = address & 0b11, address >> FLAG_BITS & 0b11111
+    if flag == _FULL:
+        count = SLICES
+    elif flag == _PARTIAL and 1 <= last >> 2 <= SLICES - 1 and not last & 0b11:
+        count = last >> 2
+    else:
+        raise AddressError(f"{text(address)} is no coordinate address: its last byte is illegal")
+    values = tuple(address >> slice_shift(d) & 0b11111 for d in range(SLICES))
+    if any(values[count : SLICES - 1]):
+        raise AddressError(f"{text(address)} sets bits of dimensions that it does not have")
+    _check_unicast(address, values[:count])
+    return values[:count]
+
+
+def _check_unicast(address: int, coordinates: tuple[int, ...]) -> None:
+    first = address >> 24
+    if first == 127 or 224 <= first < 240 or address == 0xFFFFFFFF:
+        shown = ",".join(map(str, coordinates))
+        block = "127.0.0.0/8 (loopback)" if first == 127 else "224.0.0.0/4 (multicast)"
+        raise AddressError(f"({shown}) is {text(address)}, in {block}, which no host can use")

@@ -1,0 +1,36 @@
+"""Schemes found by name, read from ``name:key=value``, and which of them fit a family."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+
+from addressing import schemes
+from addressing.scheme import Scheme
+from topos.family import Family
+from topos.graph import Fabric
+from topos.registry import SpecError, discover, instantiate, lookup, split_spec
+
+
+@cache
+def known() -> Mapping[str, type[Scheme]]:
+    """All schemes by name."""
+    return types.MappingProxyType(discover(schemes, Scheme))
+
+
+def fitting(family: Family) -> tuple[str, ...]:
+    """The names of the schemes that route on a family, sorted."""
+    return tuple(sorted(name for name, scheme in known().items() if scheme.misfit(family) is None))
+
+
+def bind(text: str, fabric: Fabric) -> Scheme:
+    """The scheme that ``text`` names, bound to ``fabric``; SpecError with one line otherwise."""
+    name, arguments = split_spec(text)
+    cls = lookup(name, known(), "scheme")
+    reason = cls.misfit(fabric.family)
+    if reason is not None:
+        fits = ", ".join(fitting(fabric.family))
+        raise SpecError(f"{name} does not fit {fabric.spec}: {reason}; these do: {fits}")
+    return typing.cast(Scheme, instantiate(cls, name, arguments, fabric))

@@ -1,0 +1,211 @@
+"""The Scheme base class: a routing rule stated once, and the walk that follows it.
+
+A scheme is a frozen dataclass bound to a fabric; the further fields are its
+parameters (``ksp:k=8``).  It says
+
+    label(v)                       the label of node v, a number of ``label_bits`` bits
+    headers(source, destination)   what the source writes into a packet (one, or several
+                                   with weights: multipath)
+    choices(at, header, links)     what node ``at`` does with it, given the links it
+                                   knows to be down: actions with weights
+    classes(at)                    sets of headers over which ``choices`` is constant,
+                                   each with a representative: the compact table
+
+and nothing about tables, sockets or simulations.  ``given(links)`` is the scheme
+after the control plane has learned of failures; labels may differ from before.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, TypeVar
+
+from addressing import ipv4
+from addressing.header import (
+    TAG_BITS,
+    Action,
+    Choices,
+    Deliver,
+    Drop,
+    Field,
+    Forward,
+    Header,
+    Pattern,
+    drop,
+    only,
+)
+from topos.family import Family
+from topos.graph import ALL_UP, Fabric, LinkState
+
+Class = tuple[Pattern, Header]
+
+
+class LabelTooWide(ValueError):
+    """The labels need more bits than the field that carries them has; one line for the user."""
+
+
+@dataclass(frozen=True)
+class Scheme(ABC):
+    """Base of all schemes; ``fabric`` is what it is bound to, ``known`` what it was told is down."""
+
+    #: The name in a specification, before the colon.
+    name: ClassVar[str]
+    #: One line for `dcnlab list`.
+    summary: ClassVar[str]
+    #: Where the rule stands: paper and section.
+    source: ClassVar[str]
+    #: Where the label travels.
+    carrier: ClassVar[Field] = Field.ETH_DST
+    #: True when servers evaluate the rule itself and hold no table; sizes are then
+    #: counted at switches only.
+    computed: ClassVar[bool] = False
+
+    fabric: Fabric
+    known: LinkState = field(default=ALL_UP, kw_only=True)
+
+    # --- what a scheme states -------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def misfit(cls, family: Family) -> str | None:
+        """None when the scheme routes on that family, else why not (half a sentence)."""
+
+    @property
+    @abstractmethod
+    def label_bits(self) -> int:
+        """The width of every label."""
+
+    @property
+    def tag_bits(self) -> int:
+        """The width of the scheme's own state in a packet; 0 for none."""
+        return 0
+
+    @abstractmethod
+    def label(self, node: int) -> int:
+        """The label of an endpoint: ``label_bits`` bits, no two alike."""
+
+    @abstractmethod
+    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+        """What ``at`` does with a packet; ``links`` are those that it knows to be down."""
+
+    @abstractmethod
+    def classes(self, at: int) -> Iterable[Class]:
+        """(pattern, representative header) pairs: for every header the most specific pattern
+        that matches it has a representative with the same ``choices``."""
+
+    def headers(
+        self, source: int, destination: int, links: LinkState = ALL_UP
+    ) -> tuple[tuple[Header, float], ...]:
+        """What ``source`` writes into packets for ``destination``, with weights; nothing when
+        the source knows of no way there."""
+        return ((Header(self.label(destination)), 1.0),)
+
+    def ipv4(self, node: int) -> int:
+        """The IPv4 address of a server, as a number."""
+        return ipv4.numbered(node)
+
+    def endpoints(self) -> range:
+        """The nodes that packets can be sent between: the servers, unless a scheme labels all."""
+        return range(self.fabric.servers)
+
+    def given(self, links: LinkState) -> Scheme:
+        """This scheme once the control plane knows ``links``: tables follow them from then on."""
+        return replace(self, known=links)
+
+    def hop_bound(self) -> int:
+        """No packet takes more hops than this; a longer walk is reported as a loop."""
+        return 4 * self.fabric.size
+
+    # --- what follows from it -------------------------------------------------
+
+    def act(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+        """``choices`` for any node: plain hosts send everything that is not theirs out of
+        their first live port, since they run no rule."""
+        if self.fabric.is_plain(at):
+            if header.label == self.label(at):
+                return ((Deliver(), 1.0),)
+            if header.in_port:
+                return drop("arrived at a host that it is not for")
+            port = next((p for p, _ in self.fabric.ports(at, links)), None)
+            return drop("the host's link is down") if port is None else only(Forward(port))
+        return self.choices(at, header, links)
+
+    def check_width(self) -> None:
+        """Raise LabelTooWide unless labels and tags fit the fields that carry them."""
+        for bits, room, what in (
+            (self.label_bits, self.carrier.bits, f"labels need {{}} bits, {self.carrier.key} carries"),
+            (self.tag_bits, TAG_BITS, "source routes need {} bits, eth_src carries"),
+        ):
+            if bits > room:
+                raise LabelTooWide(
+                    f"{self.name} on {self.fabric.spec}: {what.format(bits)} {room};"
+                    " it can be evaluated offline only"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step of a walk: at ``node`` with ``header``, the action taken and its weight."""
+
+    node: int
+    header: Header
+    action: Action
+    weight: float
+
+
+def walk(
+    scheme: Scheme,
+    source: int,
+    destination: int,
+    links: LinkState = ALL_UP,
+    draw: random.Random | None = None,
+) -> Iterator[Hop]:
+    """Follow one packet; the last hop's action says how it ended (Deliver or Drop).
+
+    Where there are several choices ``draw`` decides, or the first one without it.
+    A packet is lost on a link that is down, known or not, and after ``hop_bound`` hops.
+    """
+    headers = scheme.headers(source, destination, links)
+    if not headers:
+        yield Hop(source, Header(0), Drop("the source knows of no path"), 1.0)
+        return
+    header, _ = pick(headers, draw)
+    at, fabric = source, scheme.fabric
+    for _ in range(scheme.hop_bound() + 1):
+        action, weight = pick(scheme.act(at, header, links), draw)
+        yield Hop(at, header, action, weight)
+        if not isinstance(action, Forward):
+            return
+        end = fabric.peer(at, action.port)
+        if end is None or fabric.link_at(at, action.port) in links.down:
+            yield Hop(at, header, Drop(f"port {action.port} is down"), 1.0)
+            return
+        header = replace(action.apply(header, scheme.tag_bits), in_port=end.number)
+        at = end.node
+    yield Hop(at, header, Drop("loop"), 1.0)
+
+
+def path(scheme: Scheme, source: int, destination: int, links: LinkState = ALL_UP) -> tuple[int, ...] | None:
+    """The nodes of the walk that takes the first choice everywhere; None when it is not delivered."""
+    hops = list(walk(scheme, source, destination, links))
+    if not isinstance(hops[-1].action, Deliver) or hops[-1].node != destination:
+        return None
+    return tuple(hop.node for hop in hops)
+
+
+T = TypeVar("T")
+
+
+def pick(options: tuple[tuple[T, float], ...], draw: random.Random | None) -> tuple[T, float]:
+    """One of the weighted options: the first, or by one draw."""
+    if draw is None or len(options) == 1:
+        return options[0]
+    point = draw.random()
+    for option in options:
+        point -= option[1]
+        if point < 0:
+            return option
+    return options[-1]

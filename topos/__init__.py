@@ -1,0 +1,16 @@
+"""The networks themselves: who is connected to whom, and nothing else.
+
+A *family* (``bcube``, ``clot``, ...) is one frozen dataclass in one file of
+``topos/families``; its fields are the parameters of a topology specification
+such as ``bcube:4,1``.  Building a family gives a :class:`~topos.graph.Fabric`:
+numbered nodes, numbered ports and links, held as arrays so that a million nodes
+cost memory in proportion to the links.  Everything above (addressing, agents,
+controller, evaluator, lab) reads a fabric and never looks inside a family except
+through the coordinates that it declares.
+
+    graph.py     Fabric, Node, Port, Link, LinkState: frozen values
+    family.py    what a family is; how its parameters are declared and checked
+    registry.py  families found by name; parsing and printing of specifications
+    families/    one file each
+    mn.py        edge: the same families as Mininet ``Topo`` classes
+"""

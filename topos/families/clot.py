@@ -1,0 +1,74 @@
+"""CLOT (Wang et al.): a torus of servers whose farthest nodes share switches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from topos.families.torus import Torus
+from topos.family import ParameterError
+from topos.graph import IntArray
+
+
+@dataclass(frozen=True)
+class Clot(Torus):
+    """clot:4x4x4 -- a torus; each switch joins the 2^n servers (a_i + s_i k_i / 2).
+
+    Switches are numbered by the coordinates a_i < k_i / 2 of their first member; the
+    member with offsets (s_1, ..., s_n) is on port 1 + s_1...s_n read in binary, and a
+    server's switch is on its port 2n + 1.
+    """
+
+    name: ClassVar[str] = "clot"
+    example: ClassVar[str] = "clot:4x4"
+    source: ClassVar[str] = "Wang et al., CLOT, section 3"
+
+    def check(self) -> None:
+        odd = [size for size in self.sizes if size % 2]
+        if odd:
+            raise ParameterError(
+                f"clot: every radix must be even, not {odd[0]}: with an odd radix the farthest node"
+                " is not unique and the switches are undefined (torus takes any radix)"
+            )
+
+    @property
+    def halves(self) -> tuple[int, ...]:
+        """k_i / 2 of each dimension."""
+        return tuple(size // 2 for size in self.sizes)
+
+    def counts(self) -> tuple[int, int]:
+        return math.prod(self.sizes), math.prod(self.halves)
+
+    def cables(self) -> IntArray:
+        servers = math.prod(self.sizes)
+        nodes = np.arange(servers)
+        where = np.stack(np.unravel_index(nodes, self.sizes), axis=1)
+        halves = np.array(self.halves)
+        switch = np.ravel_multi_index(tuple((where % halves).T), self.halves)
+        offsets = where // halves
+        port = 1 + offsets @ (1 << np.arange(len(self.sizes))[::-1])
+        up = np.full(servers, 2 * len(self.sizes) + 1)
+        switched = np.stack([nodes, up, servers + switch, port], axis=1)
+        return np.concatenate([super().cables(), switched]).astype(np.int32)
+
+    def switch_of(self, server: int) -> int:
+        """The switch of a server, as a node number."""
+        low = tuple(c % half for c, half in zip(self.coordinates(server), self.halves, strict=True))
+        return math.prod(self.sizes) + int(np.ravel_multi_index(low, self.halves))
+
+    def members(self, switch: int) -> tuple[tuple[int, ...], ...]:
+        """The coordinates of a switch's servers, in port order."""
+        base = np.unravel_index(switch - math.prod(self.sizes), self.halves)
+        return tuple(
+            tuple(int(a) + s * half for a, s, half in zip(base, offset, self.halves, strict=True))
+            for offset in itertools.product((0, 1), repeat=len(self.sizes))
+        )
+
+    def label(self, node: int) -> str:
+        if node < math.prod(self.sizes):
+            return super().label(node)
+        return "<" + ",".join(map(str, self.members(node)[0])) + ">"

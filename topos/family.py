@@ -1,0 +1,125 @@
+"""What a family is: a frozen dataclass whose fields are its parameters.
+
+    @dataclass(frozen=True)
+    class Ring(Family):
+        '''ring:n -- n servers in a circle.'''
+        name: ClassVar[str] = "ring"
+        example: ClassVar[str] = "ring:5"
+        n: int = param("servers", low=3)
+
+        def counts(self): return self.n, 0
+        def cables(self): ...
+
+A file in ``topos/families`` that defines such a class is found by the registry;
+nothing else has to be edited.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from topos.graph import Fabric, IntArray
+
+#: Who forwards: the servers (BCube), the switches only (fat tree), or whichever
+#: of the two the parameter ``hosts`` asks for (graphs whose vertices are alike).
+Centric = Literal["server", "switch", "symmetric"]
+
+
+class ParameterError(ValueError):
+    """A parameter out of range; its text is one line for the user."""
+
+
+def param(
+    doc: str, *, low: float | None = None, high: float | None = None, default: Any = dataclasses.MISSING
+) -> Any:
+    """Declare a parameter: a dataclass field with its meaning and its range (inclusive)."""
+    return dataclasses.field(default=default, metadata={"doc": doc, "low": low, "high": high})
+
+
+def check_range(owner: str, fields: tuple[dataclasses.Field[Any], ...], values: object) -> None:
+    """Raise ParameterError for the first field of ``values`` outside its declared range."""
+    for item in fields:
+        value = getattr(values, item.name)
+        low, high = item.metadata.get("low"), item.metadata.get("high")
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, str) or part is None:
+                continue
+            if low is not None and part < low:
+                raise ParameterError(f"{owner}: {item.name} must be at least {low}, not {part}")
+            if high is not None and part > high:
+                raise ParameterError(f"{owner}: {item.name} must be at most {high}, not {part}")
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """Base of all families; see the module's text for what a subclass states."""
+
+    #: The name in a specification, before the colon.
+    name: ClassVar[str]
+    #: A small instance that `dcnlab list` shows and the lab tests launch.
+    example: ClassVar[str]
+    centric: ClassVar[Centric]
+    #: Where the definition stands: paper and section.
+    source: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_range(self.name, dataclasses.fields(self), self)
+        self.check()
+
+    def check(self) -> None:
+        """Raise ParameterError for combinations of parameters that define no network."""
+        return
+
+    @abstractmethod
+    def counts(self) -> tuple[int, int]:
+        """(servers, switches), by closed form: cheap, asked before anything is built."""
+
+    @abstractmethod
+    def cables(self) -> IntArray:
+        """All links: an int32 array of rows ``(a, a_port, b, b_port)``, ports from 1."""
+
+    def label(self, node: int) -> str:
+        """The node's coordinates as people write them; its number unless overridden."""
+        return str(node)
+
+    def locate(self, text: str) -> int | None:
+        """The node whose ``label`` is ``text``; None if there is none.
+
+        Searches all labels unless a family knows better.
+        """
+        servers, switches = self.counts()
+        if servers + switches > 100_000:
+            return None
+        return next((v for v in range(servers + switches) if self.label(v) == text), None)
+
+    @property
+    def spec(self) -> str:
+        """The canonical specification: positional where there is no default, then ``key=value``
+        for every parameter that differs from its default."""
+        positional, named = [], []
+        for item in dataclasses.fields(self):
+            value = getattr(self, item.name)
+            if item.default is dataclasses.MISSING:
+                positional.append(format_value(value))
+            elif value != item.default:
+                named.append(f"{item.name}={format_value(value)}")
+        return self.name + (":" + ",".join(positional + named) if positional or named else "")
+
+    def build(self) -> Fabric:
+        """The network itself."""
+        servers, switches = self.counts()
+        return Fabric(self, servers, switches, np.ascontiguousarray(self.cables(), dtype=np.int32))
+
+
+def format_value(value: object) -> str:
+    """A parameter as it is written in a specification: ``4x4`` for tuples."""
+    if isinstance(value, tuple):
+        return "x".join(str(part) for part in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

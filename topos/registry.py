@@ -1,0 +1,139 @@
+"""Families found by name, and specifications such as ``bcube:4,1`` read and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from topos import families
+from topos.family import Family, ParameterError
+from topos.graph import Fabric
+
+T = TypeVar("T")
+
+
+class SpecError(ValueError):
+    """A specification that names nothing or cannot be read; its text is one line for the user."""
+
+
+def discover(package: types.ModuleType, base: type[Any]) -> dict[str, Any]:
+    """Every concrete subclass of ``base`` defined in a module of ``package``, by its ``name``."""
+    found: dict[str, Any] = {}
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda item: item.name):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        for _, item in inspect.getmembers(module, inspect.isclass):
+            if issubclass(item, base) and item.__module__ == module.__name__ and "name" in vars(item):
+                found[item.name] = item
+    return found
+
+
+@cache
+def known() -> Mapping[str, type[Family]]:
+    """All families by name."""
+    return types.MappingProxyType(discover(families, Family))
+
+
+def parse(text: str) -> Family:
+    """The family instance that a specification names; raises SpecError with one line."""
+    name, arguments = split_spec(text)
+    family = lookup(name, known(), "topology")
+    return typing.cast(Family, instantiate(family, name, arguments))
+
+
+def fabric(text: str) -> Fabric:
+    """Build the network that a specification names; raises SpecError."""
+    return parse(text).build()
+
+
+def split_spec(text: str) -> tuple[str, str]:
+    """``name:arguments`` in its two parts."""
+    name, _, arguments = text.strip().partition(":")
+    return name, arguments
+
+
+def lookup(name: str, table: Mapping[str, T], what: str) -> T:
+    """``table[name]``, or SpecError offering the nearest names."""
+    if name in table:
+        return table[name]
+    near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(table))}"
+    raise SpecError(f"unknown {what} {name!r}: {hint}")
+
+
+def instantiate(owner: type, name: str, arguments: str, *given: object) -> object:
+    """``owner(*given, ...)`` with the text ``arguments`` read by its dataclass fields."""
+    fields = [f for f in dataclasses.fields(owner) if f.init][len(given) :]
+    hints = typing.get_type_hints(owner)
+    values = _assign(name, fields, [part.strip() for part in arguments.split(",") if part.strip()])
+    parsed = {f.name: _read(name, f.name, hints[f.name], values[f.name]) for f in fields if f.name in values}
+    try:
+        return owner(*given, **parsed)
+    except ParameterError as error:
+        raise SpecError(str(error)) from error
+
+
+def usage(owner: type[Any], name: str, skip: int = 0) -> str:
+    """How a specification of ``owner`` is written: ``bcube:n,k``."""
+    fields = [f for f in dataclasses.fields(owner) if f.init][skip:]
+    parts = [f.name if f.default is dataclasses.MISSING else f"{f.name}=..." for f in fields]
+    return name + (":" + ",".join(parts) if parts else "")
+
+
+def _assign(name: str, fields: list[dataclasses.Field[Any]], parts: list[str]) -> dict[str, str]:
+    """Give each part to its field: by position first, then by ``key=``."""
+    names = [f.name for f in fields]
+    shown = f"{name}:{','.join(names)}" if names else f"{name} (it takes no parameters)"
+    values: dict[str, str] = {}
+    for position, part in enumerate(parts):
+        key, equals, value = part.partition("=")
+        if not equals or key not in names:
+            if equals and key.isidentifier():
+                raise SpecError(f"{name} has no parameter {key!r}: write {shown}")
+            if position >= len(names):
+                raise SpecError(f"too many parameters: write {shown}")
+            key, value = names[position], part
+        if key in values:
+            raise SpecError(f"{name}: {key} is given twice")
+        values[key] = value
+    missing = [f.name for f in fields if f.default is dataclasses.MISSING and f.name not in values]
+    if missing:
+        raise SpecError(f"{name} needs {', '.join(missing)}: write {shown}")
+    return values
+
+
+def _boolean(text: str) -> bool:
+    words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+    return words[text.lower()]
+
+
+def _grid(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("x"))
+
+
+_READERS: list[tuple[object, Callable[[str], object], str]] = [
+    (bool, _boolean, "yes or no"),
+    (int, int, "a whole number"),
+    (float, float, "a number"),
+    (tuple[int, ...], _grid, "sizes such as 4x4"),
+    (str, str, "text"),
+]
+
+
+def _read(name: str, key: str, hint: object, text: str) -> object:
+    """``text`` as the field's type says; SpecError when it is not of that form."""
+    wanted = typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
+    for kind, reader, words in _READERS:
+        if wanted == kind:
+            try:
+                return reader(text)
+            except (ValueError, KeyError):
+                raise SpecError(f"{name}: {key} must be {words}, not {text!r}") from None
+    raise TypeError(f"{name}.{key}: no reader for {hint}")
