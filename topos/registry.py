@@ -29,7 +29,8 @@ def discover(package: types.ModuleType, base: type[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda item: item.name):
         module = importlib.import_module(f"{package.__name__}.{info.name}")
-        for _, item in inspect.getmembers(module, inspect.isclass):
+        members: list[tuple[str, type[Any]]] = inspect.getmembers(module, inspect.isclass)
+        for _, item in members:
             if issubclass(item, base) and item.__module__ == module.__name__ and "name" in vars(item):
                 found[item.name] = item
     return found
