@@ -1,0 +1,65 @@
+"""Whether a network fits on this machine, asked before anything is started."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+
+import psutil
+
+from lab.errors import UsageError
+from lab.openvswitch import MOST_SHARDS, PORTS_PER_SHARD
+from topos.graph import Fabric
+
+#: Bytes per part, from `python -m benchmarks.launch` (memory of whole labs), rounded up.
+_PER_SERVER = 3 << 20
+_PER_PORT = 256 << 10
+_PER_SHARD = 30 << 20
+_BASE = 300 << 20
+#: Descriptors that one Open vSwitch needs per port, and the session per server.
+_DESCRIPTORS_PER_PORT, _DESCRIPTORS_PER_SERVER = 4, 2
+
+_PROGRAMS = {
+    "ovs-vswitchd": "openvswitch-switch",
+    "ovs-vsctl": "openvswitch-switch",
+    "ip": "iproute2",
+    "nsenter": "util-linux",
+    "mnexec": "mininet",
+}
+
+
+def memory_needed(fabric: Fabric) -> int:
+    """Bytes that a lab of this fabric takes, estimated."""
+    ports = 2 * len(fabric.cables)
+    shards = min(MOST_SHARDS, 1 + ports // PORTS_PER_SHARD)
+    return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + shards * _PER_SHARD
+
+
+def check(fabric: Fabric) -> None:
+    """UsageError, in one line, when programs are missing or the network is too large."""
+    missing = sorted({package for program, package in _PROGRAMS.items() if not _found(program)})
+    if missing:
+        raise UsageError(
+            f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
+        )
+    needed, free = memory_needed(fabric), psutil.virtual_memory().available
+    if needed > free:
+        raise UsageError(
+            f"{fabric.spec} needs about {needed >> 20:,} MB of memory and {free >> 20:,} MB are free:"
+            " take fewer nodes, or `dcnlab evaluate` it offline"
+        )
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    descriptors = max(
+        fabric.servers * _DESCRIPTORS_PER_SERVER,
+        _DESCRIPTORS_PER_PORT * 2 * len(fabric.cables) // MOST_SHARDS,
+    )
+    if most != resource.RLIM_INFINITY and descriptors > most:
+        raise UsageError(
+            f"{fabric.spec} needs {descriptors:,} open files and {most:,} are allowed (ulimit -Hn)"
+        )
+
+
+def _found(program: str) -> bool:
+    return (
+        shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin") is not None
+    )

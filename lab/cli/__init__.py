@@ -1,0 +1,13 @@
+"""The command line: ``dcnlab``.
+
+    offline.py   list, topology, path, tables, explain, evaluate, compare, reproduce
+    running.py   up, ps, exec, ping, fail, heal, stats, down
+    machine.py   doctor, demo
+    show.py      how results are shown: JSON for scripts, tables for people
+
+Exit codes: 0 what was asked for held, 1 it did not, 2 it could not be asked.
+"""
+
+from lab.cli.app import main
+
+__all__ = ["main"]

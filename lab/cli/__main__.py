@@ -1,0 +1,5 @@
+"""``python -m lab.cli``: the same as ``dcnlab``."""
+
+from lab.cli.app import main
+
+main()

@@ -1,0 +1,40 @@
+"""Commands about this machine and for a first look: doctor, demo."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lab.cli.app import app
+from lab.cli.running import stages
+from lab.cli.show import JsonFlag, as_json, table
+
+
+@app.command()
+def doctor(json: JsonFlag = False) -> None:
+    """Say what this machine has and what each lack means; exit 1 when labs cannot run."""
+    from lab.doctor import examine
+
+    found = examine()
+    if json:
+        as_json([asdict(finding) for finding in found])
+    else:
+        table(("", "what", "found", "which means"), [(f.state, f.what, f.found, f.means) for f in found])
+    raise typer.Exit(1 if any(finding.state == "lack" for finding in found) else 0)
+
+
+@app.command()
+def demo(
+    topology: Annotated[str, typer.Option(help="The network.")] = "bcube:4,1",
+    scheme: Annotated[str, typer.Option(help="The routing scheme.")] = "brp",
+    json: JsonFlag = False,
+) -> None:
+    """Run a data centre: ping all pairs, iperf3 through relays, cut a link under traffic, heal it."""
+    from lab.demo import run
+
+    with stages(quiet=json) as stage:
+        result = run(topology, scheme, stage)
+    as_json(result.figures) if json else table(("what", "measured"), result.rows)
+    raise typer.Exit(0 if result.held else 1)

@@ -1,0 +1,121 @@
+"""Commands that need no lab: list, topology, path, tables."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from lab.cli.app import app
+from lab.cli.show import JsonFlag, as_json, table
+from lab.config import resolve
+from lab.errors import LabError, UsageError
+from topos.graph import ALL_UP, Fabric
+
+Topology = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="Such as bcube:4,1 (see `dcnlab list`).")]
+SchemeName = Annotated[str, typer.Option("--scheme", help="The routing scheme.")]
+
+
+def node_of(fabric: Fabric, name: str) -> int:
+    """The node of that name; UsageError with one line."""
+    try:
+        return fabric.index(name)
+    except KeyError as error:
+        raise UsageError(str(error.args[0])) from error
+
+
+@app.command("list")
+def list_(json: JsonFlag = False) -> None:
+    """List topologies with an example and its size, and which schemes fit which."""
+    from lab.catalogue import schemes, topologies
+
+    if json:
+        as_json({"topologies": topologies(), "schemes": schemes()})
+        return
+    table(
+        ("topology", "forwarding", "example", "servers", "switches", "schemes"),
+        [
+            (t["usage"], t["centric"], t["example"], t["servers"], t["switches"], " ".join(t["schemes"]))
+            for t in topologies()
+        ],
+    )
+    print()
+    table(("scheme", "what it does"), [(s["usage"], s["summary"]) for s in schemes()])
+
+
+@app.command()
+def topology(spec: Topology, json: JsonFlag = False) -> None:
+    """Show a network: nodes, ports and links."""
+    from lab.catalogue import fabric_of
+
+    fabric = fabric_of(spec)
+    if json:
+        as_json(
+            {
+                "nodes": [{"name": n.name, "kind": n.kind, "label": n.label} for n in fabric.nodes()],
+                "links": [
+                    {
+                        "a": fabric.name(link.a.node),
+                        "a_port": link.a.number,
+                        "b": fabric.name(link.b.node),
+                        "b_port": link.b.number,
+                    }
+                    for link in fabric.links()
+                ],
+            }
+        )
+        return
+    print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.cables)} links")
+    rows = (
+        (
+            node.name,
+            node.label,
+            " ".join(f"{port}:{fabric.name(end.node)}" for port, end in fabric.ports(node.index)),
+        )
+        for node in fabric.nodes()
+    )
+    table(("node", "label", "port:neighbour"), rows)
+
+
+@app.command()
+def path(spec: Topology, scheme: SchemeName, a: str, b: str, json: JsonFlag = False) -> None:
+    """The way a packet takes from A to B, and why at each node."""
+    from lab.explain import steps
+
+    fabric, bound = resolve(spec, scheme)
+    found = steps(bound, node_of(fabric, a), node_of(fabric, b), ALL_UP)
+    if json:
+        as_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
+    else:
+        table(("node", "does"), [(step.node, step.reason) for step in found])
+    if not found[-1].delivered:
+        raise LabError(f"not delivered: {found[-1].reason}")
+
+
+@app.command()
+def tables(
+    where: Annotated[str, typer.Argument(metavar="TOPOLOGY|LAB", help="A topology, or a running lab's name.")],
+    node: Annotated[str, typer.Argument(metavar="NODE")],
+    scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """A node's table: as the scheme predicts it, and for a lab beside what is installed."""
+    from lab import runtime, tables
+    from lab.client import Lab
+
+    if not scheme and any(found.name == where for found in runtime.labs()):
+        result: dict[str, Any] = Lab.attach(where).tables(node)
+    elif not scheme:
+        raise UsageError(f"{where} is no running lab: for a topology say --scheme")
+    else:
+        fabric, bound = resolve(where, scheme)
+        predicted = tables.predicted(bound, node_of(fabric, node))
+        result = {"node": node, "predicted": predicted, "installed": None, "equal": None}
+    if json:
+        as_json(result)
+    else:
+        print("\n".join(result["predicted"]))
+        if result["installed"] is not None:
+            print(f"{len(result['installed'])} installed, {'as' if result['equal'] else 'NOT as'} predicted")
+    if result["equal"] is False:
+        raise typer.Exit(1)

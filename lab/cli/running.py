@@ -1,0 +1,231 @@
+"""Commands about labs that run: up, ps, exec, ping, fail, heal, tables of a lab, down."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from lab.cli.app import app
+from lab.cli.show import JsonFlag, as_json, table
+from lab.client import Lab, run_here
+from lab.errors import LabError, UsageError
+
+LabName = Annotated[str, typer.Argument(metavar="LAB", help="A lab's name (see `dcnlab ps`).")]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, or coordinates such as '(1,1)'.")]
+
+
+class Test(StrEnum):
+    """What `up --test` tries."""
+
+    pingall = "pingall"
+    pingpairs = "pingpairs"
+    iperf = "iperf"
+
+
+class Backend(StrEnum):
+    """The library under the controller."""
+
+    os_ken = "os-ken"
+    ryu = "ryu"
+
+
+class Datapath(StrEnum):
+    """Which datapath Open vSwitch runs."""
+
+    auto = "auto"
+    kernel = "kernel"
+    userspace = "userspace"
+
+
+class Spread(StrEnum):
+    """How agents spread traffic over several next hops."""
+
+    flow = "flow"
+    packet = "packet"
+
+
+@app.command()
+def up(
+    topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="Such as bcube:4,1 (see `dcnlab list`).")],
+    scheme: Annotated[str, typer.Option(help="The routing scheme, such as brp or wmgr.")] = "shortest",
+    name: Annotated[str, typer.Option(help="The lab's name.")] = "",
+    test: Annotated[Test | None, typer.Option(help="Launch, test, end; exit 0 if the test held.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")] = False,
+    backend: Annotated[Backend, typer.Option(help="The controller's library.")] = Backend.os_ken,
+    datapath: Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")] = Datapath.auto,
+    spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.flow,
+    json: JsonFlag = False,
+) -> None:
+    """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
+    lab = Lab(topology, scheme, name, backend=backend.value, datapath=datapath.value, spread=spread.value)
+    prompt = not detach and test is None
+    with stages(quiet=json) as stage:
+        lab.start(stage, detach=detach, prompt=prompt)
+    if prompt:
+        raise typer.Exit(lab.wait())
+    if detach:
+        _show_started(lab, json)
+        return
+    assert test is not None
+    try:
+        result, held = _try(lab, test)
+    finally:
+        lab.stop()
+    result = {"launch_s": lab.launch_s, "stop_s": lab.stop_s, **result}
+    as_json(result) if json else table(
+        ("figure", "value"), [(key, value) for key, value in result.items() if value]
+    )
+    raise typer.Exit(0 if held else 1)
+
+
+@contextmanager
+def stages(quiet: bool) -> Iterator[Any]:
+    """Show the stages of a launch on standard error while it goes on."""
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("starting") as status:
+        yield lambda stage: status.update(f"making {stage}")
+
+
+def _show_started(lab: Lab, json: bool) -> None:
+    info = lab.info()
+    if json:
+        as_json({"launch_s": lab.launch_s, **info})
+    else:
+        counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
+        print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
+
+
+def _try(lab: Lab, test: Test) -> tuple[dict[str, Any], bool]:
+    """Run one test; its figures, and whether it held."""
+    if test is Test.iperf:
+        names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
+        rates = [lab.iperf(a, b)["mbps"] for a, b in ((names[0], names[-1]), (names[-1], names[0]))]
+        return {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}, all(
+            rate > 0 for rate in rates
+        )
+    found = lab.pingall(pairs="all" if test is Test.pingall else "pairs")
+    return {**found, "throughput_mbps": []}, found["sent"] == found["received"] > 0
+
+
+@app.command()
+def ps(json: JsonFlag = False) -> None:
+    """List labs, stale ones included."""
+    from lab import runtime
+
+    rows = []
+    for found in runtime.labs():
+        info = Lab.attach(found.name).info() if found.alive else {}
+        rows.append({"name": found.name, "alive": found.alive, **info})
+    if json:
+        as_json(rows)
+    elif rows:
+        keys = ("topology", "scheme", "servers", "switches", "datapath")
+        table(
+            ("name", *keys, "state"),
+            [
+                (row["name"], *(row.get(key, "") for key in keys), "running" if row["alive"] else "stale")
+                for row in rows
+            ],
+        )
+    else:
+        print("no labs: start one with `dcnlab up bcube:4,1 --scheme brp`")
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def exec(
+    lab: LabName,
+    node: NodeName,
+    words: Annotated[
+        list[str], typer.Argument(metavar="COMMAND...", help="Names of servers become addresses.")
+    ],
+) -> None:
+    """Run a program in a node: `dcnlab exec lab1 h1 ping -c3 h7`."""
+    words = words[1:] if words[:1] == ["--"] else words
+    raise typer.Exit(run_here(Lab.attach(lab).path, node, words))
+
+
+@app.command()
+def ping(
+    lab: LabName,
+    a: Annotated[str, typer.Argument(help="A server; without one, all pairs.")] = "",
+    b: Annotated[str, typer.Argument(help="Another server.")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """Ping between two servers, or all pairs; exit 0 if all were answered."""
+    if bool(a) != bool(b):
+        raise UsageError("name two servers, or none for all pairs")
+    found = Lab.attach(lab).pingall(pairs=[[a, b]] if a else "all")
+    if json:
+        as_json(found)
+    else:
+        rtt = found["rtt_ms"]
+        print(f"{found['received']}/{found['sent']} answered, RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms")
+        for source, target in found["lost"][:20]:
+            print(f"lost: {source} -> {target}")
+    raise typer.Exit(0 if found["received"] == found["sent"] else 1)
+
+
+def _cut(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
+    found = Lab.attach(lab).ask(op, kind=kind, names=names)
+    if json:
+        as_json(found)
+    else:
+        done = "back" if found["up"] else "down"
+        print(f"{done}: noticed after {found['noticed_ms']} ms, converged after {found['converged_ms']} ms")
+
+
+Kind = Annotated[str, typer.Argument(metavar="link|node")]
+Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="Two nodes of a link, or one node.")]
+
+
+@app.command()
+def fail(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
+    """Cut a link or a node: `dcnlab fail lab1 link h0 s3`."""
+    _cut("fail", lab, kind, names, json)
+
+
+@app.command()
+def heal(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
+    """Undo `fail`."""
+    _cut("heal", lab, kind, names, json)
+
+
+@app.command()
+def stats(lab: LabName, json: JsonFlag = False) -> None:
+    """The counters of the agents."""
+    found: dict[str, dict[str, int]] = Lab.attach(lab).ask("stats")
+    if json:
+        as_json(found)
+        return
+    names = sorted({name for counters in found.values() for name in counters})
+    table(("server", *names), [(server, *(c.get(n, 0) for n in names)) for server, c in found.items()])
+
+
+@app.command()
+def down(
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="A lab's name.")] = "",
+    all: Annotated[bool, typer.Option("--all", help="End all labs of yours.")] = False,
+) -> None:
+    """End a lab."""
+    from lab import runtime
+
+    if bool(lab) == all:
+        raise UsageError("name a lab, or say --all")
+    for found in runtime.labs():
+        if all or found.name == lab:
+            if found.alive:
+                Lab.attach(found.name).stop()
+            else:
+                found.path.unlink(missing_ok=True)
+            print(f"{found.name} ended", file=sys.stderr)
+            if not all:
+                return
+    if not all:
+        raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")

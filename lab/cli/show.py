@@ -1,0 +1,27 @@
+"""How results are shown: JSON on standard output for scripts, tables for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
+
+
+def as_json(value: Any) -> None:
+    """One JSON value."""
+    print(json.dumps(value, indent=2))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+    """A table for a terminal (plain columns where there is none)."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
+    for row in rows:
+        shown.add_row(*(str(cell) for cell in row))
+    Console().print(shown)

@@ -1,0 +1,227 @@
+"""A lab as Python sees it: start it, ask it, end it.
+
+with Lab("bcube:4,1", scheme="brp") as lab:
+    lab.ping("h0", "h5")
+    lab.fail("h0", "s3")
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from lab import capacity, runtime
+from lab.config import LabConfig, check_emulable, resolve
+from lab.control import Connection
+from lab.errors import LabError, UsageError
+
+Progress = Callable[[Any], None]
+_STOP_PATIENCE = 30.0
+
+
+class Lab:
+    """A lab of this process's own (it ends with it), or with :meth:`attach` a running one."""
+
+    def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: str) -> None:
+        self.config = LabConfig(topology, scheme, name or runtime.free_name(), **options)
+        self.path = runtime.socket_path(self.config.name)
+        #: Seconds that the launch took, whole and by stage; the datapath that was chosen.
+        self.launch_s: float | None = None
+        self.stop_s: float | None = None
+        self.stages: dict[str, float] = {}
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._lifeline: int | None = None
+
+    @classmethod
+    def attach(cls, name: str) -> Lab:
+        """A lab that runs already; LabError when there is none of that name."""
+        lab = cls.__new__(cls)
+        lab.path = runtime.socket_path(name)
+        lab._guard, lab._lifeline = None, None
+        lab.config = LabConfig.from_json(Connection(lab.path).call("info"))
+        return lab
+
+    # --- beginning and end ----------------------------------------------------
+
+    def start(self, stage: Progress | None = None, detach: bool = False, prompt: bool = False) -> Lab:
+        """Launch, and return when tables are acknowledged and agents ready.
+
+        ``stage`` hears the name of each stage.  A detached lab outlives this process;
+        with ``prompt`` the lab reads this process's terminal.
+        """
+        _, scheme = resolve(self.config.topology, self.config.scheme)
+        check_emulable(scheme)
+        capacity.check(scheme.fabric)
+        if self.path.exists() and not self._clear_stale():
+            raise UsageError(f"a lab named {self.config.name} runs already: choose another --name, or end it")
+        begun = time.perf_counter()
+        status = self._spawn(detach, prompt)
+        with os.fdopen(status, "rb") as lines:
+            for line in lines:
+                message = json.loads(line)
+                if "stage" in message and stage is not None:
+                    stage(message["stage"])
+                elif "error" in message:
+                    self._reap()
+                    raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
+                elif "ready" in message:
+                    self.launch_s = round(time.perf_counter() - begun, 3)
+                    self.stages = message["seconds"]
+                    return self
+        self._reap()
+        raise LabError("the lab ended while it was launched")
+
+    def _spawn(self, detach: bool, prompt: bool) -> int:
+        """Start the guard; the read end of the status pipe."""
+        status_read, status_write = os.pipe()
+        lifeline_read, self._lifeline = os.pipe()
+        request = {
+            "socket": str(self.path),
+            "config": self.config.to_json(),
+            "prompt": prompt,
+            "status": status_write,
+            "lifeline": -1 if detach else lifeline_read,
+        }
+        quiet = None if prompt else subprocess.DEVNULL
+        self._guard = subprocess.Popen(
+            [sys.executable, "-m", "lab.world", json.dumps(request)],
+            stdin=quiet,
+            stdout=quiet,
+            pass_fds=(status_write,) if detach else (status_write, lifeline_read),
+            start_new_session=not prompt,
+        )
+        os.close(status_write)
+        os.close(lifeline_read)
+        return status_read
+
+    def _clear_stale(self) -> bool:
+        """Remove a socket at which nobody answers; False when somebody does."""
+        if any(found.alive for found in runtime.labs() if found.path == self.path):
+            return False
+        self.path.unlink(missing_ok=True)
+        return True
+
+    def stop(self) -> None:
+        """End the lab and wait until nothing of it is left."""
+        begun = time.perf_counter()
+        self.ask("down")
+        deadline = time.monotonic() + _STOP_PATIENCE
+        if self._guard is not None:
+            self._reap()
+        while self.path.exists():
+            if time.monotonic() > deadline:
+                raise LabError(f"lab {self.config.name} did not end within {_STOP_PATIENCE:g} s")
+            time.sleep(0.01)
+        self.stop_s = round(time.perf_counter() - begun, 3)
+
+    def wait(self) -> int:
+        """Until a lab with a prompt ends; its exit code."""
+        assert self._guard is not None
+        return self._guard.wait()
+
+    def _reap(self) -> None:
+        assert self._guard is not None
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        try:
+            self._guard.wait(_STOP_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._guard.kill()
+            self._guard.wait()
+
+    def __enter__(self) -> Lab:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # --- questions ------------------------------------------------------------
+
+    def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
+        """Any operation of the control socket."""
+        connection = Connection(self.path)
+        try:
+            return connection.call(op, progress, **words)
+        finally:
+            connection.close()
+
+    def info(self) -> dict[str, Any]:
+        """Topology, scheme, counts, datapath, links that are down."""
+        return dict(self.ask("info"))
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Name, kind, label and address of every node."""
+        return list(self.ask("nodes"))
+
+    def ping(self, a: str, b: str, size: int = 56) -> float | None:
+        """Round trip in milliseconds of one echo request; None when it was lost."""
+        found = self.ask("ping", pairs=[[a, b]], size=size)
+        return found["rtt_ms"]["p50"] if found["received"] else None
+
+    def pingall(self, progress: Progress | None = None, pairs: str | list[list[str]] = "all") -> dict[str, Any]:
+        """One echo request per pair: ``sent``, ``received``, ``rtt_ms``, ``lost``."""
+        return dict(self.ask("ping", progress, pairs=pairs))
+
+    def iperf(
+        self, a: str, b: str, seconds: float = 2.0, udp: bool = False, parallel: int = 1
+    ) -> dict[str, Any]:
+        """iperf3 from ``a`` to ``b``: ``mbps`` and retransmits or loss."""
+        return dict(self.ask("iperf", a=a, b=b, seconds=seconds, udp=udp, parallel=parallel))
+
+    def traceroute(self, a: str, b: str) -> list[str]:
+        """The servers that the real traceroute shows, the destination last."""
+        return list(self.ask("traceroute", a=a, b=b)["hops"])
+
+    def fail(self, *names: str) -> dict[str, Any]:
+        """Cut the link between two nodes, or all links of one; returns when all have converged."""
+        return dict(self.ask("fail", kind="link" if len(names) == 2 else "node", names=list(names)))
+
+    def heal(self, *names: str) -> dict[str, Any]:
+        """Undo :meth:`fail`."""
+        return dict(self.ask("heal", kind="link" if len(names) == 2 else "node", names=list(names)))
+
+    def tables(self, node: str) -> dict[str, Any]:
+        """``predicted`` and ``installed`` entries and whether they are ``equal``."""
+        return dict(self.ask("tables", node=node))
+
+    def route(self, a: str, b: str) -> list[str]:
+        """The way that the scheme takes as links are known now."""
+        return list(self.ask("path", a=a, b=b)["path"])
+
+    def run(
+        self, node: str, words: Sequence[str], timeout: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program in a node's namespace and capture what it prints."""
+        return subprocess.run(
+            [sys.executable, "-m", "lab.cli", "exec", self.config.name, node, "--", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+
+
+def run_here(path: Path, node: str, words: list[str]) -> int:
+    """Run a program in a lab on this process's own standard descriptors; its exit code."""
+    connection = Connection(path)
+    import signal
+
+    def forward(number: int, _: object) -> None:
+        connection.signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(number, forward)
+    try:
+        return int(connection.call("exec", None, (0, 1, 2), node=node, words=words)["exit"])
+    finally:
+        connection.close()

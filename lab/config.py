@@ -1,0 +1,59 @@
+"""What a lab is asked to be: one value, as JSON between the processes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from addressing import registry as schemes
+from addressing.ipv4 import AddressError
+from addressing.scheme import LabelTooWide, Scheme
+from lab.errors import UsageError
+from topos import registry as topologies
+from topos.graph import Fabric
+from topos.registry import SpecError
+
+
+@dataclass(frozen=True)
+class LabConfig:
+    """A lab in words: topology and scheme as specifications, and how to run them."""
+
+    topology: str
+    scheme: str
+    name: str = ""
+    #: The controller's library: ``os-ken`` or ``ryu``.
+    backend: str = "os-ken"
+    #: ``auto``, ``kernel`` or ``userspace``.
+    datapath: str = "auto"
+    #: How agents choose among several next hops: per ``flow`` or per ``packet``.
+    spread: str = "flow"
+    #: Agents: ``host`` (a process each) or ``workers`` (one per core for all).
+    agents: str = "host"
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> LabConfig:
+        """From a JSON object; unknown keys are ignored."""
+        return cls(**{f.name: value[f.name] for f in fields(cls) if f.name in value})
+
+
+def resolve(topology: str, scheme: str) -> tuple[Fabric, Scheme]:
+    """The fabric and the scheme that two specifications name; UsageError with one line."""
+    try:
+        fabric = topologies.fabric(topology)
+        return fabric, schemes.bind(scheme, fabric)
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_emulable(scheme: Scheme) -> None:
+    """UsageError when labels or addresses of the scheme do not fit into real packets."""
+    try:
+        scheme.check_width()
+        for node in range(scheme.fabric.servers):
+            scheme.ipv4(node)
+    except (LabelTooWide, AddressError) as error:
+        raise UsageError(str(error)) from error

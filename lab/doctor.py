@@ -1,0 +1,180 @@
+"""What this machine has, and what each lack means for a lab."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from lab import netns, openvswitch
+from lab.errors import LabError
+from lab.world import CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWUSER, unshare
+
+_PATHS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: ``ok``, ``note`` (works with less) or ``lack`` (labs do not run)."""
+
+    what: str
+    state: str
+    found: str
+    means: str = ""
+
+
+def examine() -> list[Finding]:
+    """Look at everything that a lab needs or can use."""
+    looks: list[Callable[[], Finding]] = [
+        _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _mptcp,
+        _cgroups, _files, _memory, _ryu, _display,
+    ]  # fmt: skip
+    return [look() for look in looks]
+
+
+def _python() -> Finding:
+    return Finding("Python", "ok", f"{sys.version.split()[0]} in {sys.prefix}")
+
+
+def _open_vswitch() -> Finding:
+    program = shutil.which("ovs-vswitchd", path=_PATHS)
+    if program is None:
+        return Finding(
+            "Open vSwitch", "lack", "not installed", "no switches: apt-get install openvswitch-switch"
+        )
+    text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return Finding("Open vSwitch", "ok", text.splitlines()[0].split()[-1])
+
+
+def _datapath() -> Finding:
+    if openvswitch.kernel_datapath():
+        return Finding("datapath", "ok", "kernel (openvswitch module)")
+    return Finding(
+        "datapath",
+        "note",
+        "userspace",
+        "the kernel has no openvswitch module loaded: switches forward in user space, slower but the same",
+    )
+
+
+def _programs() -> Finding:
+    wanted = {
+        "ip": "iproute2", "nsenter": "util-linux", "mnexec": "mininet", "iperf3": "iperf3",
+        "ping": "iputils-ping", "traceroute": "traceroute", "tcpdump": "tcpdump", "ethtool": "ethtool",
+    }  # fmt: skip
+    missing = sorted({package for program, package in wanted.items() if not shutil.which(program, path=_PATHS)})
+    if missing:
+        return Finding(
+            "programs", "lack", f"missing: {', '.join(missing)}", f"apt-get install {' '.join(missing)}"
+        )
+    return Finding("programs", "ok", ", ".join(wanted))
+
+
+def _tun() -> Finding:
+    device = Path("/dev/net/tun")
+    if not device.exists():
+        return Finding("/dev/net/tun", "lack", "missing", "servers that relay need it: modprobe tun")
+    if not os.access(device, os.R_OK | os.W_OK):
+        return Finding("/dev/net/tun", "lack", "not open to you", "run as root, or chmod 666 /dev/net/tun")
+    return Finding("/dev/net/tun", "ok", "open to you")
+
+
+def _namespaces() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("namespaces", "ok", "root: no user namespace needed")
+    if _in_child(lambda: unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS)):
+        return Finding("namespaces", "ok", "user namespaces are open to you")
+    restricted = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+    remedy = "sysctl -w kernel.unprivileged_userns_clone=1"
+    if restricted.exists() and restricted.read_text().strip() == "1":
+        remedy = "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    return Finding("namespaces", "lack", "user namespaces are closed to you", f"run with sudo, or {remedy}")
+
+
+def _netem() -> Finding:
+    if _qdisc("netem", "delay", "1ms"):
+        return Finding("netem", "ok", "delay and loss by the kernel")
+    return Finding("netem", "note", "missing", "delay= and loss= are refused unless agents can impose them")
+
+
+def _shaping() -> Finding:
+    if _qdisc("htb"):
+        return Finding("htb", "ok", "bandwidth limits by the kernel")
+    return Finding("htb", "note", "missing", "bandwidth limits are refused")
+
+
+def _mptcp() -> Finding:
+    switch = Path("/proc/sys/net/mptcp/enabled")
+    if switch.exists():
+        return Finding("Multipath TCP", "ok", f"in this kernel (enabled: {switch.read_text().strip()})")
+    return Finding("Multipath TCP", "note", "missing", "parallel paths carry separate flows only")
+
+
+def _cgroups() -> Finding:
+    if Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        return Finding("cgroups", "ok", "version 2")
+    if Path("/sys/fs/cgroup/cpu").exists():
+        return Finding("cgroups", "ok", "version 1")
+    return Finding("cgroups", "note", "not mounted", "CPU shares of hosts cannot be limited")
+
+
+def _files() -> Finding:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return Finding("open files", "ok", f"up to {most:,}" if most != resource.RLIM_INFINITY else "unlimited")
+
+
+def _memory() -> Finding:
+    free = psutil.virtual_memory().available >> 20
+    return Finding("memory", "ok" if free > 1000 else "note", f"{free:,} MB free, {os.cpu_count()} cores")
+
+
+def _ryu() -> Finding:
+    versions = []
+    for name in ("os-ken", "ryu"):
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    state = "ok" if versions else "lack"
+    return Finding("controller", state, ", ".join(versions) or "none", "" if versions else "pip install os-ken")
+
+
+def _display() -> Finding:
+    if os.environ.get("DISPLAY"):
+        return Finding("display", "ok", os.environ["DISPLAY"])
+    return Finding("display", "note", "none", "`xterm` in the prompt needs one; `exec` and the prompt do not")
+
+
+def _qdisc(*words: str) -> bool:
+    """Whether a queueing discipline can be set, tried in a namespace of the child's own."""
+
+    def attempt() -> None:
+        if os.geteuid() != 0:
+            unshare(CLONE_NEWUSER)
+        unshare(CLONE_NEWNET)
+        netns.set_up("lo", True)
+        command = ["tc", "qdisc", "add", "dev", "lo", "root", *words]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            raise LabError("refused")
+
+    return _in_child(attempt)
+
+
+def _in_child(attempt: Callable[[], None]) -> bool:
+    """Whether ``attempt`` succeeds in a process of its own."""
+    child = os.fork()
+    if child == 0:
+        try:
+            attempt()
+        except (OSError, LabError):
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0

@@ -1,0 +1,47 @@
+"""One packet's way in words: at each node what is done, and what it was decided on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from addressing import ipv4
+from addressing.header import Deliver, Drop, Field, Forward
+from addressing.scheme import Hop, Scheme, walk
+from topos.graph import LinkState
+
+
+@dataclass(frozen=True)
+class Step:
+    """A node of a packet's way, and why it does what it does."""
+
+    node: str
+    reason: str
+    delivered: bool
+
+
+def steps(scheme: Scheme, source: int, destination: int, links: LinkState) -> list[Step]:
+    """The walk from source to destination that takes the first choice everywhere."""
+    hops = walk(scheme, source, destination, links)
+    return [_step(scheme, hop, destination) for hop in hops]
+
+
+def _step(scheme: Scheme, hop: Hop, destination: int) -> Step:
+    fabric = scheme.fabric
+    name = fabric.name(hop.node)
+    if isinstance(hop.action, Deliver):
+        return Step(name, "delivers: the label is its own", hop.node == destination)
+    if isinstance(hop.action, Drop):
+        return Step(name, f"drops: {hop.action.reason}", False)
+    assert isinstance(hop.action, Forward)
+    peer = fabric.peer(hop.node, hop.action.port)
+    towards = fabric.name(peer.node) if peer is not None else "nobody"
+    share = "" if hop.weight == 1 else f" with probability {hop.weight:.4f}"
+    return Step(name, f"{_shown(scheme, hop)} -> port {hop.action.port} to {towards}{share}", False)
+
+
+def _shown(scheme: Scheme, hop: Hop) -> str:
+    """The header as people read it."""
+    if scheme.carrier is Field.IPV4_DST:
+        return ipv4.text(hop.header.label)
+    label = f"label {hop.header.label:0{scheme.label_bits}b}"
+    return f"{label} route {hop.header.tag:0{scheme.tag_bits}b}" if scheme.tag_bits else label

@@ -1,0 +1,296 @@
+"""What is measured in a running lab: reachability and round trips, throughput, outages.
+
+Pings are ICMP echo requests from raw sockets that were opened inside the servers'
+namespaces, so that all pairs of a large lab take seconds; iperf3 is the real program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import socket
+import statistics
+import struct
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab import netns
+from lab.errors import LabError
+
+_ECHO_REQUEST, _ECHO_REPLY = 8, 0
+_HEADER = struct.Struct("!BBHHH")
+_WINDOW = 32
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server as measurements see it: its name, namespace and IPv4 address."""
+
+    name: str
+    netns: str
+    address: str
+
+
+@dataclass
+class PingReport:
+    """How many echo requests were sent and answered, and the round trips in milliseconds."""
+
+    sent: int = 0
+    received: int = 0
+    rtt_ms: list[float] = field(default_factory=list)
+    lost: list[tuple[str, str]] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        """The figures that scripts rely on."""
+        return {
+            "sent": self.sent,
+            "received": self.received,
+            "rtt_ms": {"p50": quantile(self.rtt_ms, 0.5), "p99": quantile(self.rtt_ms, 0.99)},
+            "lost": [list(pair) for pair in self.lost],
+        }
+
+
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """The value below which ``share`` of all values lie; None without values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
+
+
+def ping_pairs(
+    pairs: Iterable[tuple[Endpoint, Endpoint]],
+    timeout: float = 2.0,
+    progress: Callable[[int], None] | None = None,
+    size: int = 56,
+) -> PingReport:
+    """One echo request of ``size`` bytes from the first to the second of every pair."""
+    return _Pinger(timeout, progress, size).run(pairs)
+
+
+class _Pinger:
+    """Echo requests from many namespaces, a bounded number of them under way at once."""
+
+    def __init__(self, timeout: float, progress: Callable[[int], None] | None, size: int) -> None:
+        self._timeout, self._progress, self._size = timeout, progress, size
+        self._sockets: dict[str, socket.socket] = {}
+        self._by_descriptor: dict[int, str] = {}
+        self._waiting: dict[tuple[str, int], tuple[float, str]] = {}
+        self._due: deque[tuple[float, tuple[str, int]]] = deque()
+        self._poll = select.epoll()
+        self._identity = os.getpid() & 0xFFFF
+        self._report = PingReport()
+
+    def run(self, pairs: Iterable[tuple[Endpoint, Endpoint]]) -> PingReport:
+        remaining = iter(pairs)
+        try:
+            exhausted = False
+            while self._waiting or not exhausted:
+                while not exhausted and len(self._waiting) < _WINDOW:
+                    pair = next(remaining, None)
+                    exhausted = pair is None
+                    if pair is not None:
+                        self._send(*pair)
+                self._collect()
+        finally:
+            self._poll.close()
+            for handle in self._sockets.values():
+                handle.close()
+        return self._report
+
+    def _send(self, source: Endpoint, target: Endpoint) -> None:
+        handle = self._sockets.get(source.name) or self._open(source)
+        sequence = self._report.sent & 0xFFFF
+        self._report.sent += 1
+        key, now = (source.name, sequence), time.perf_counter()
+        try:
+            handle.sendto(_echo_request(self._identity, sequence, self._size), (target.address, 0))
+        except OSError:
+            self._report.lost.append((source.name, target.name))
+            return
+        self._waiting[key] = (now, target.name)
+        self._due.append((now + self._timeout, key))
+
+    def _open(self, source: Endpoint) -> socket.socket:
+        handle = netns.inside(
+            source.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        )
+        handle.setblocking(False)
+        self._sockets[source.name] = handle
+        self._by_descriptor[handle.fileno()] = source.name
+        self._poll.register(handle, select.EPOLLIN)
+        return handle
+
+    def _collect(self) -> None:
+        for descriptor, _ in self._poll.poll(0.05):
+            name = self._by_descriptor[descriptor]
+            try:
+                data = self._sockets[name].recv(65_535)
+            except BlockingIOError:
+                continue
+            self._received(name, data, time.perf_counter())
+        self._expire(time.perf_counter())
+
+    def _received(self, name: str, data: bytes, now: float) -> None:
+        start = (data[0] & 0xF) * 4
+        if len(data) < start + _HEADER.size:
+            return
+        kind, _, _, identity, sequence = _HEADER.unpack_from(data, start)
+        if kind != _ECHO_REPLY or identity != self._identity:
+            return
+        found = self._waiting.pop((name, sequence), None)
+        if found is not None:
+            self._report.received += 1
+            self._report.rtt_ms.append((now - found[0]) * 1000)
+            if self._progress is not None:
+                self._progress(self._report.received)
+
+    def _expire(self, now: float) -> None:
+        while self._due and (self._due[0][0] < now or self._due[0][1] not in self._waiting):
+            _, key = self._due.popleft()
+            found = self._waiting.pop(key, None)
+            if found is not None:
+                self._report.lost.append((key[0], found[1]))
+
+
+def _echo_request(identity: int, sequence: int, size: int) -> bytes:
+    body = bytes(size)
+    plain = _HEADER.pack(_ECHO_REQUEST, 0, 0, identity, sequence) + body
+    total = sum(struct.unpack(f"!{len(plain) // 2}H", plain[: len(plain) // 2 * 2]))
+    if len(plain) % 2:
+        total += plain[-1] << 8
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return _HEADER.pack(_ECHO_REQUEST, 0, ~total & 0xFFFF, identity, sequence) + body
+
+
+def iperf(
+    client: list[str], server: list[str], target: str, seconds: float, options: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Run iperf3 between two command prefixes; its summary: Mb/s, retransmits or lost share.
+
+    Raises LabError with iperf3's own message when it fails.
+    """
+    listening = subprocess.Popen(
+        [*server, "iperf3", "-s", "-1", "--forceflush"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert listening.stdout is not None
+        for line in listening.stdout:
+            if "listening" in line:
+                break
+        done = subprocess.run(
+            [
+                *client,
+                "iperf3",
+                "-c",
+                target,
+                "-t",
+                f"{seconds:g}",
+                "--json",
+                "--connect-timeout",
+                "3000",
+                *options,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds + 30,
+        )
+    finally:
+        listening.kill()
+        listening.wait()
+    result = json.loads(done.stdout or "{}")
+    if done.returncode or "error" in result:
+        raise LabError(f"iperf3: {result.get('error') or done.stderr.strip()}")
+    end = result["end"]
+    if "sum_received" in end:
+        return {
+            "mbps": round(end["sum_received"]["bits_per_second"] / 1e6, 1),
+            "retransmits": end["sum_sent"].get("retransmits"),
+        }
+    return {
+        "mbps": round(end["sum"]["bits_per_second"] / 1e6, 1),
+        "lost_percent": round(end["sum"]["lost_percent"], 3),
+    }
+
+
+class Probe:
+    """A stream of small UDP packets from one server to another, to see outages.
+
+    One packet per ``interval`` seconds, each with its number; the receiver keeps the
+    time of every arrival.
+    """
+
+    def __init__(self, source: Endpoint, target: Endpoint, interval: float = 0.001) -> None:
+        self._interval = interval
+        self._receiver = netns.inside(target.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self._receiver.bind((target.address, 0))
+        self._receiver.settimeout(0.2)
+        self._sender = netns.inside(source.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self._target = self._receiver.getsockname()
+        self._arrivals: dict[int, float] = {}
+        self._sent: list[float] = []
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._receive, self._send)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_flowing(self, timeout: float = 5.0) -> None:
+        """Until packets arrive."""
+        deadline = time.monotonic() + timeout
+        while len(self._arrivals) < 10:
+            if time.monotonic() > deadline:
+                raise LabError("no probe packet arrived")
+            time.sleep(self._interval)
+
+    def arrivals(self) -> int:
+        """How many packets have arrived so far."""
+        return len(self._arrivals)
+
+    def stop(self) -> dict[str, Any]:
+        """End the stream: packets sent and lost, and the longest gap between arrivals in ms."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._sender.close()
+        self._receiver.close()
+        times = sorted(self._arrivals.values())
+        gaps = [b - a for a, b in itertools.pairwise(times)]
+        return {
+            "sent": len(self._sent),
+            "received": len(self._arrivals),
+            "lost": len(self._sent) - len(self._arrivals),
+            "outage_ms": round(max(gaps, default=0.0) * 1000, 2),
+            "median_gap_ms": round(statistics.median(gaps) * 1000, 2) if gaps else None,
+        }
+
+    def _send(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):  # no route for a moment: it counts as lost
+                self._sender.sendto(len(self._sent).to_bytes(8, "big"), self._target)
+            self._sent.append(time.monotonic())
+            due += self._interval
+            self._stop.wait(max(0.0, due - time.monotonic()))
+
+    def _receive(self) -> None:
+        quiet = 0
+        while quiet < 2:
+            try:
+                number = int.from_bytes(self._receiver.recv(64), "big")
+            except TimeoutError:
+                quiet = quiet + 1 if self._stop.is_set() else 0
+                continue
+            self._arrivals[number] = time.monotonic()

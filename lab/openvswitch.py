@@ -1,0 +1,176 @@
+"""Private Open vSwitch: daemons of the lab's own, several of them where there are many ports.
+
+One vswitchd polls all of its ports in one thread, so ports are spread over *shards*:
+an ovsdb-server and an ovs-vswitchd with a run directory of their own, in a network
+namespace of their own (two in one namespace would collide on the tap ``ovs-netdev``).
+A veth pair per shard leads to the lab's main namespace, where the controller listens.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import netns
+from lab.errors import LabError
+
+PORTS_PER_SHARD = 64
+MOST_SHARDS = 32
+CONTROLLER_PORT = 6653
+_SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+_ROOT = Path("/run/openvswitch")
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A switch to make: its name, its datapath id and (interface, OpenFlow port) pairs."""
+
+    name: str
+    dpid: int
+    ports: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One pair of daemons and the bridges that they carry."""
+
+    index: int
+    bridges: tuple[Bridge, ...]
+
+    @property
+    def netns(self) -> str:
+        """The namespace in which its daemons and ports live."""
+        return f"ovs{self.index}"
+
+    @property
+    def rundir(self) -> Path:
+        """Sockets, database, logs."""
+        return _ROOT / str(self.index)
+
+    @property
+    def controller_side(self) -> str:
+        """The address in the lab's main namespace that this shard's switches connect to."""
+        return f"198.18.{self.index}.1"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes the ovs-* programs talk to this shard."""
+        folder = str(self.rundir)
+        return {**os.environ, "OVS_RUNDIR": folder, "OVS_DBDIR": folder, "OVS_LOGDIR": folder}
+
+    def command(self, program: str, *arguments: str) -> list[str]:
+        """A command line that runs in this shard's namespace."""
+        return ["nsenter", f"--net={netns.path(self.netns)}", program, *arguments]
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run one of the ovs-* programs for this shard; LabError with its message when it fails."""
+        done = subprocess.run(
+            self.command(program, *arguments),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise LabError(f"{program}: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+        return done.stdout
+
+
+def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
+    """Spread bridges over shards so that each carries about PORTS_PER_SHARD ports."""
+    ports = sum(len(bridge.ports) for bridge in bridges)
+    count = max(1, min(MOST_SHARDS, len(bridges), round(ports / PORTS_PER_SHARD)))
+    size = -(-len(bridges) // count)
+    groups = [tuple(bridges[start : start + size]) for start in range(0, len(bridges), size)]
+    return tuple(Shard(index, group) for index, group in enumerate(groups))
+
+
+def kernel_datapath() -> bool:
+    """Whether this kernel has the openvswitch datapath loaded."""
+    return Path("/sys/module/openvswitch").exists()
+
+
+def start_daemons(shards: Sequence[Shard]) -> None:
+    """Start all ovsdb-servers, then all ovs-vswitchds; they are ready when this returns."""
+    if not shards:
+        return
+    template = _ROOT / "empty.db"
+    _ROOT.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["ovsdb-tool", "create", str(template), _SCHEMA], check=True, capture_output=True)
+    for shard in shards:
+        shard.rundir.mkdir()
+        shutil.copy(template, shard.rundir / "conf.db")
+    _parallel(
+        (
+            shard,
+            shard.command(
+                "ovsdb-server", str(shard.rundir / "conf.db"), f"--remote=punix:{shard.rundir}/db.sock",
+                "--detach", "--no-chdir", f"--pidfile={shard.rundir}/ovsdb-server.pid",
+                f"--log-file={shard.rundir}/ovsdb-server.log", "-vconsole:off",
+            ),
+        )
+        for shard in shards
+    )  # fmt: skip
+    # TCP over the userspace datapath needs its segmentation offload, set before vswitchd
+    # starts: with it, partial checksums of super-packets stay right.
+    settings = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
+    _parallel(
+        (shard, shard.command("ovs-vsctl", *settings, "other_config:userspace-tso-enable=true"))
+        for shard in shards
+    )
+    _parallel(
+        (
+            shard,
+            shard.command(
+                "ovs-vswitchd", f"unix:{shard.rundir}/db.sock", "--detach", "--no-chdir",
+                f"--pidfile={shard.rundir}/ovs-vswitchd.pid", f"--log-file={shard.rundir}/ovs-vswitchd.log",
+                "-vconsole:off", *([] if kernel_datapath() else ["--disable-system"]),
+            ),
+        )
+        for shard in shards
+    )  # fmt: skip
+
+
+def make_bridges(shards: Sequence[Shard], datapath: str, timeout: int = 120) -> None:
+    """Make all bridges with their ports, one transaction per shard, and wait until they exist."""
+    _parallel(
+        (shard, shard.command("ovs-vsctl", f"--timeout={timeout}", *_transaction(shard, datapath)))
+        for shard in shards
+    )
+
+
+def _transaction(shard: Shard, datapath: str) -> list[str]:
+    target = f"tcp:{shard.controller_side}:{CONTROLLER_PORT}"
+    words: list[str] = []
+    for bridge in shard.bridges:
+        words += ["--", "add-br", bridge.name]
+        words += ["--", "set", "Bridge", bridge.name, f"datapath_type={datapath}", "fail_mode=secure"]
+        words += ["protocols=OpenFlow13", f"other-config:datapath-id={bridge.dpid:016x}"]
+        words += ["other-config:disable-in-band=true", "mcast_snooping_enable=false"]
+        words += ["--", "set-controller", bridge.name, target]
+        words += ["--", "set", "Controller", bridge.name, "connection_mode=out-of-band"]
+        words += ["inactivity_probe=0", "max_backoff=1000"]
+        for interface, number in bridge.ports:
+            words += ["--", "add-port", bridge.name, interface]
+            words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+    return words[1:]
+
+
+def _parallel(commands: Iterable[tuple[Shard, list[str]]]) -> None:
+    """Run one command per shard, all at once; LabError with the first message."""
+    running = [
+        subprocess.Popen(
+            words, env=shard.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        for shard, words in commands
+    ]
+    failed = [(p.args, text) for p in running for text in [p.communicate()[1]] if p.returncode]
+    if failed:
+        words, text = failed[0]
+        lines = [line for line in text.strip().splitlines() if line]
+        program = words[2] if isinstance(words, list) else str(words)
+        raise LabError(f"{program}: {lines[-1] if lines else 'failed without a message'}")

@@ -1,0 +1,238 @@
+"""What can be asked of a running lab over its control socket."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from addressing import ipv4
+from addressing.scheme import path
+from lab import measure, tables
+from lab.control import Call, Operation
+from lab.errors import LabError, UsageError
+from lab.measure import Endpoint, Probe
+from lab.session import Session
+
+_HOP = re.compile(r"^\s*\d+\s+(\S+)", re.MULTILINE)
+
+
+def table(session: Session) -> dict[str, Operation]:
+    """The operations by name."""
+    operations = _Operations(session)
+    return {
+        name.removeprefix("op_"): getattr(operations, name)
+        for name in dir(operations)
+        if name.startswith("op_")
+    }
+
+
+class _Operations:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._fabric = session.fabric
+
+    def op_info(self, call: Call) -> Any:
+        session, fabric = self._session, self._fabric
+        return {
+            "name": session.config.name,
+            "topology": fabric.spec,
+            "scheme": session.config.scheme,
+            "backend": session.config.backend,
+            "datapath": session.running.datapath,
+            "servers": fabric.servers,
+            "switches": fabric.switches,
+            "links": len(fabric.cables),
+            "down": sorted(session.health.state().down),
+            "started": session.started,
+            "launch": session.running.seconds,
+        }
+
+    def op_nodes(self, call: Call) -> Any:
+        found = []
+        for node in self._fabric.nodes():
+            address = (
+                ipv4.text(self._session.running.scheme.ipv4(node.index)) if node.kind == "server" else None
+            )
+            found.append({"name": node.name, "kind": node.kind, "label": node.label, "ipv4": address})
+        return found
+
+    def op_down(self, call: Call) -> Any:
+        self._session.stop.set()
+        return {}
+
+    # --- programs -------------------------------------------------------------
+
+    def op_exec(self, call: Call) -> Any:
+        """Run a program in a node's namespace on the caller's descriptors; its exit code."""
+        words = call.request["words"]
+        if not words:
+            raise UsageError("say what to run")
+        command = self._inside(call.request["node"], [words[0], *map(self._address, words[1:])])
+        stdin, stdout, stderr = call.descriptors
+        try:
+            process = subprocess.Popen(
+                command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
+                env=self._environment(call.request["node"]),
+            )  # fmt: skip
+        finally:
+            for descriptor in call.descriptors:
+                os.close(descriptor)
+        threading.Thread(target=_pass_signals, args=(call, process), daemon=True).start()
+        code = process.wait()
+        return {"exit": code if code >= 0 else 128 - code}
+
+    def _inside(self, name: str, words: list[str]) -> list[str]:
+        node = self._session.node(name)
+        folder = f"/run/netns/{self._session.running.namespace(node)}"
+        return ["nsenter", f"--net={folder}", "--", *words]
+
+    def _environment(self, name: str) -> dict[str, str]:
+        node = self._session.node(name)
+        if self._fabric.is_server(node):
+            return dict(os.environ)
+        return self._session.running.shard(self._fabric.name(node)).environment
+
+    def _address(self, word: str) -> str:
+        """A server's address where a word names a server (``h7``, ``(1,1)``), else the word."""
+        try:
+            node = self._fabric.index(word)
+        except KeyError:
+            return word
+        if not self._fabric.is_server(node):
+            return word
+        return self._session.endpoint(node).address
+
+    # --- measurements ---------------------------------------------------------
+
+    def op_ping(self, call: Call) -> Any:
+        """Echo requests between pairs: ``all`` ordered pairs, ``pairs`` (h0-h1, h2-h3, ...), or a list."""
+        wanted = call.request.get("pairs", "all")
+        pairs = list(self._pairs(wanted))
+        step = max(1, len(pairs) // 50)
+
+        def progress(done: int) -> None:
+            if done % step == 0:
+                call.progress({"done": done, "of": len(pairs)})
+
+        report = measure.ping_pairs(pairs, progress=progress, size=int(call.request.get("size", 56)))
+        return report.summary()
+
+    def _pairs(self, wanted: str | list[list[str]]) -> Iterator[tuple[Endpoint, Endpoint]]:
+        session, servers = self._session, range(self._fabric.servers)
+        if isinstance(wanted, list):
+            for a, b in wanted:
+                yield session.endpoint(session.server(a)), session.endpoint(session.server(b))
+        elif wanted == "all":
+            ends = [session.endpoint(server) for server in servers]
+            yield from ((a, b) for a in ends for b in ends if a is not b)
+        elif wanted == "pairs":
+            for first in range(0, len(servers) - 1, 2):
+                left, right = session.endpoint(first), session.endpoint(first + 1)
+                yield left, right
+                yield right, left
+        else:
+            raise UsageError(f"pairs are `all`, `pairs` or a list, not {wanted!r}")
+
+    def op_iperf(self, call: Call) -> Any:
+        """iperf3 between two servers."""
+        request, session = call.request, self._session
+        client, server = (session.endpoint(session.server(request[key])) for key in ("a", "b"))
+        options = ["-P", str(request.get("parallel", 1))]
+        if request.get("udp"):
+            options += ["-u", "-b", str(request.get("rate", "100M"))]
+        prefix = [self._inside(end.name, []) for end in (client, server)]
+        seconds = float(request.get("seconds", 2))
+        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options)
+
+    def op_traceroute(self, call: Call) -> Any:
+        """The servers that the real traceroute shows between two."""
+        session = self._session
+        source, target = (session.endpoint(session.server(call.request[key])) for key in ("a", "b"))
+        words = ["traceroute", "-n", "-q", "1", "-w", "2", "-m", "64", *call.request.get("options", [])]
+        done = subprocess.run(
+            self._inside(source.name, [*words, target.address]), capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise LabError(f"traceroute: {done.stderr.strip()}")
+        names = {
+            session.endpoint(server).address: self._fabric.name(server)
+            for server in range(self._fabric.servers)
+        }
+        hops = _HOP.findall(done.stdout.split("\n", 1)[1])
+        return {"hops": [names.get(hop, hop) for hop in hops]}
+
+    def op_probe_start(self, call: Call) -> Any:
+        """Begin a stream of numbered packets between two servers."""
+        session = self._session
+        source, target = (session.endpoint(session.server(call.request[key])) for key in ("a", "b"))
+        probe = Probe(source, target, float(call.request.get("interval", 0.001)))
+        probe.wait_flowing()
+        number = len(session.probes)
+        session.probes[number] = probe
+        return {"probe": number}
+
+    def op_probe_stop(self, call: Call) -> Any:
+        """End a stream: what was lost, and the longest gap."""
+        return self._session.probes[int(call.request["probe"])].stop()
+
+    # --- links, tables, ways --------------------------------------------------
+
+    def op_fail(self, call: Call) -> Any:
+        """Cut a link or all links of a node; answered when everybody has converged."""
+        return self._session.cut(self._links(call), up=False)
+
+    def op_heal(self, call: Call) -> Any:
+        """Undo ``fail``."""
+        return self._session.cut(self._links(call), up=True)
+
+    def _links(self, call: Call) -> tuple[int, ...]:
+        return self._session.links_named(call.request["kind"], call.request["names"])
+
+    def op_tables(self, call: Call) -> Any:
+        """A switch's table as predicted and as Open vSwitch has it; a server's as its rule says."""
+        return tables.compare(self._session, self._session.node(call.request["node"]))
+
+    def op_path(self, call: Call) -> Any:
+        """The way that the scheme takes between two servers as links are known now."""
+        session = self._session
+        a, b = (session.server(call.request[key]) for key in ("a", "b"))
+        found = path(session.scheme, a, b, session.health.state())
+        if found is None:
+            raise LabError(f"no way from {call.request['a']} to {call.request['b']} as links are now")
+        return {"path": [self._fabric.name(node) for node in found]}
+
+    def op_stats(self, call: Call) -> Any:
+        """Counters of the agents, by server."""
+        if self._session.running.agents is None:
+            return {}
+        counters = self._session.running.agents.stats()
+        return {self._fabric.name(int(node)): values for node, values in counters.items()}
+
+    def op_events(self, call: Call) -> Any:
+        """Changes of link state in the order in which they were noticed."""
+        session = self._session
+        return [
+            {"link": self._ends(change.link), "up": change.up, "reporter": change.reporter, "at": change.at}
+            for change in session.health.changes
+        ]
+
+    def _ends(self, number: int) -> list[str]:
+        link = self._fabric.link(number)
+        return [self._fabric.name(link.a.node), self._fabric.name(link.b.node)]
+
+
+def _pass_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
+    """Give the client's signals to the program; when the client goes away, hang up on it."""
+    for message in call.messages():
+        _kill(process, int(message.get("signal", signal.SIGTERM)))
+    _kill(process, signal.SIGHUP)
+
+
+def _kill(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, number)

@@ -1,0 +1,126 @@
+"""The interactive prompt: Mininet's verbs, and ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from mininet.cli import CLI
+from mininet.log import output, setLogLevel
+
+from lab import operations
+from lab.control import Call
+from lab.errors import LabError
+from lab.session import Session
+
+
+class Prompt(CLI):  # type: ignore[misc]
+    """Mininet's CLI over a lab; errors are one line and never end it."""
+
+    prompt = "dcnlab> "
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._operations = operations.table(session)
+        super().__init__(session.net)
+
+    def _ask(self, op: str, **words: Any) -> Any:
+        """Do what the control socket would; None after an error was shown."""
+        import socket
+
+        near, far = socket.socketpair()
+        with near, far:
+            try:
+                return self._operations[op](Call({"op": op, **words}, [], far, iter(())))
+            except LabError as error:
+                output(f"{error}\n")
+        return None
+
+    def onecmd(self, line: str) -> bool:
+        """One line; Mininet's own exceptions become one line too."""
+        try:
+            return bool(super().onecmd(line))
+        except LabError as error:
+            output(f"{error}\n")
+            return False
+
+    def do_pingall(self, line: str) -> None:
+        """Ping between all servers."""
+        self._show_ping("all")
+
+    def do_pingpair(self, line: str) -> None:
+        """Ping between neighbours: h0 and h1, h2 and h3, ..."""
+        self._show_ping("pairs")
+
+    def _show_ping(self, pairs: str) -> None:
+        found = self._ask("ping", pairs=pairs)
+        if found:
+            lost = found["sent"] - found["received"]
+            share = 100 * lost / found["sent"] if found["sent"] else 0
+            output(f"*** Results: {share:.0f}% dropped ({found['received']}/{found['sent']} received), ")
+            output(f"RTT p50 {found['rtt_ms']['p50']} ms, p99 {found['rtt_ms']['p99']} ms\n")
+
+    def do_iperf(self, line: str) -> None:
+        """iperf A B: TCP throughput between two servers (iperf3)."""
+        self._throughput(line, udp=False)
+
+    def do_iperfudp(self, line: str) -> None:
+        """iperfudp A B: UDP throughput between two servers at 100 Mb/s (iperf3)."""
+        self._throughput(line, udp=True)
+
+    def _throughput(self, line: str, udp: bool) -> None:
+        names = line.split() or [self.mn.hosts[0].name, self.mn.hosts[-1].name]
+        if len(names) != 2:
+            output("usage: iperf A B\n")
+            return
+        found = self._ask("iperf", a=names[0], b=names[1], udp=udp)
+        if found:
+            output(f"*** {found['mbps']} Mb/s from {names[0]} to {names[1]}\n")
+
+    def do_tables(self, line: str) -> None:
+        """tables NODE: the node's entries, and whether the switch holds just those."""
+        found = self._ask("tables", node=line.strip())
+        if found:
+            output("\n".join(found["predicted"]) + "\n")
+            if found["installed"] is not None:
+                verdict = "as predicted" if found["equal"] else "NOT as predicted"
+                output(f"*** {len(found['installed'])} entries installed, {verdict}\n")
+
+    def do_path(self, line: str) -> None:
+        """path A B: the way that the scheme takes."""
+        names = line.split()
+        if len(names) != 2:
+            output("usage: path A B\n")
+            return
+        found = self._ask("path", a=names[0], b=names[1])
+        if found:
+            output(" ".join(found["path"]) + "\n")
+
+    def do_fail(self, line: str) -> None:
+        """fail link A B | fail node A: cut it."""
+        self._cut("fail", line)
+
+    def do_heal(self, line: str) -> None:
+        """heal link A B | heal node A: put it back."""
+        self._cut("heal", line)
+
+    def _cut(self, op: str, line: str) -> None:
+        kind, *names = line.split() or [""]
+        found = self._ask(op, kind=kind, names=names)
+        if found:
+            output(f"*** noticed after {found['noticed_ms']} ms, converged after {found['converged_ms']} ms\n")
+
+    def do_stats(self, line: str) -> None:
+        """stats [SERVER]: the agents' counters."""
+        for name, counters in (self._ask("stats") or {}).items():
+            if not line.strip() or line.strip() == name:
+                shown = "  ".join(f"{key} {value}" for key, value in counters.items())
+                output(f"{name}: {shown}\n")
+
+
+def run(session: Session) -> None:
+    """Prompt until the user leaves; a pipe on standard input is read to its end."""
+    setLogLevel("info" if sys.stdin.isatty() else "output")
+    os.environ.setdefault("HOME", "/root")
+    Prompt(session)

@@ -1,0 +1,165 @@
+"""The lab itself: built by launch.py, kept here, and served on the control socket.
+
+``python -m lab.session`` is started by init inside the lab's world.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from functools import cached_property
+from typing import Any
+
+from addressing import ipv4
+from addressing.scheme import Scheme
+from lab import launch, netns
+from lab.config import LabConfig
+from lab.errors import LabError, UsageError
+from lab.health import Health
+from lab.measure import Endpoint, Probe
+from lab.network import LabNet
+from topos.graph import Fabric, LinkState, Port
+
+
+class Session:
+    """One running lab: what was launched, its link state, and what can be asked of it."""
+
+    def __init__(self, config: LabConfig, report: launch.Report) -> None:
+        self.config = config
+        self.started = time.time()
+        self.running = launch.launch(config, report)
+        self.fabric: Fabric = self.running.fabric
+        self.probes: dict[int, Probe] = {}
+        self.stop = threading.Event()
+        #: Held while Mininet's node shells are used: they take one command at a time.
+        self.shells = threading.Lock()
+        self.health = Health(self.fabric, self._spread)
+        self._listen()
+        self.health.start()
+
+    @cached_property
+    def net(self) -> LabNet:
+        """The lab as Mininet objects, made when somebody first wants them."""
+        return launch.mininet_objects(self.running, self.set_link)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme as the control plane knows the links now."""
+        state = self.health.state()
+        return self.running.scheme.given(state) if state else self.running.scheme
+
+    def node(self, name: str) -> int:
+        """The node of that name; UsageError with one line."""
+        try:
+            return self.fabric.index(name)
+        except KeyError as error:
+            raise UsageError(str(error.args[0])) from error
+
+    def server(self, name: str) -> int:
+        """The server of that name; UsageError for switches."""
+        node = self.node(name)
+        if not self.fabric.is_server(node):
+            raise UsageError(f"{name} is a switch: name a server")
+        return node
+
+    def endpoint(self, server: int) -> Endpoint:
+        """A server as measurements need it."""
+        name = self.fabric.name(server)
+        return Endpoint(name, name, ipv4.text(self.running.scheme.ipv4(server)))
+
+    # --- links ----------------------------------------------------------------
+
+    def links_named(self, kind: str, names: list[str]) -> tuple[int, ...]:
+        """The link numbers of ``link A B`` or ``node A``."""
+        if kind == "node" and len(names) == 1:
+            return self.fabric.links_of(self.node(names[0]))
+        if kind == "link" and len(names) == 2:
+            found = self.fabric.links_between(self.node(names[0]), self.node(names[1]))
+            if found:
+                return found
+            raise UsageError(f"there is no link between {names[0]} and {names[1]}")
+        raise UsageError("say `link A B` or `node A`")
+
+    def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
+        """Take cables out or put them back, and wait until everybody has converged on it."""
+        begun = time.monotonic()
+        for number in links:
+            link = self.fabric.link(number)
+            for end in (link.b, link.a) if up else (link.b,):
+                name = launch.interface(self.fabric, end.node, end.number)
+                netns.set_up_in(self.running.namespace(end.node), name, up)
+        self.health.wait_for(frozenset(links), up)
+        noticed = [c.at for c in self.health.changes if c.at >= begun and c.link in links and c.up == up]
+        return {
+            "links": list(links),
+            "up": up,
+            "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
+            "converged_ms": round((time.monotonic() - begun) * 1000, 2),
+        }
+
+    def set_link(self, a: str, b: str, up: bool) -> None:
+        """Mininet's ``link A B up|down``."""
+        self.cut(self.links_named("link", [a, b]), up)
+
+    def _listen(self) -> None:
+        """Hear of ports and carriers that change."""
+        if self.running.controller is not None:
+            self.running.controller.on_port = lambda switch, port, up: self.health.report(
+                Port(self.fabric.index(switch), port), up
+            )
+        if self.running.agents is not None:
+            self.running.agents.on_carrier = lambda node, port, up: self.health.report(Port(node, port), up)
+
+    def _spread(self, state: LinkState) -> None:
+        """Send link state to the controller and the agents and wait for both."""
+        down = sorted(state.down)
+        waits = [part for part in (self.running.agents, self.running.controller) if part is not None]
+        for part in waits:
+            part.links(down)
+        for part in waits:
+            part.wait_links(down)
+
+
+def main() -> None:
+    """Launch, report, serve until ``down`` (or run the prompt in the foreground)."""
+    request = json.loads(sys.argv[1])
+    status = os.fdopen(request["status"], "w", buffering=1)
+    listener = socket.socket(fileno=request["listener"])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+    def tell(**words: Any) -> None:
+        with contextlib.suppress(OSError):
+            status.write(json.dumps(words) + "\n")
+
+    try:
+        session = Session(LabConfig.from_json(request["config"]), lambda stage: tell(stage=stage))
+    except LabError as error:
+        tell(error=str(error), code=error.exit_code)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        tell(error=f"{type(error).__name__}: {error}", code=1)
+        raise
+    tell(ready=True, seconds=session.running.seconds, datapath=session.running.datapath)
+    from lab import control, operations, prompt
+
+    server = threading.Thread(
+        target=control.serve, args=(listener, operations.table(session), session.stop), daemon=True
+    )
+    server.start()
+    if request["prompt"]:
+        prompt.run(session)
+    else:
+        session.stop.wait()
+    server.join(1.0)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""A node's table as the scheme predicts it, beside what Open vSwitch holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from addressing.header import Choices, Deliver, Drop, Forward, Pattern
+from addressing.scheme import Scheme
+from addressing.table import compile_table
+from controller import dump, plan
+from topos.graph import ALL_UP, LinkState
+
+if TYPE_CHECKING:
+    from lab.session import Session
+
+
+def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> list[str]:
+    """The entries of a node: of a switch as Open vSwitch prints them, of a server its rule in words."""
+    if scheme.fabric.is_plain(node):
+        return []
+    if not scheme.fabric.is_server(node):
+        return list(plan.wanted(scheme, node, links).lines())
+    return list(_rule(scheme, node, links))
+
+
+def compare(session: Session, node: int) -> dict[str, Any]:
+    """Predicted and installed entries of a node, and whether they are equal (None for servers)."""
+    fabric, state = session.fabric, session.health.state()
+    expected = predicted(session.scheme, node, state)
+    name = fabric.name(node)
+    found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}
+    if not fabric.is_server(node):
+        shard = session.running.shard(name)
+        dumps = [
+            shard.run("ovs-ofctl", "-O", "OpenFlow13", kind, name) for kind in ("dump-flows", "dump-groups")
+        ]
+        installed = [line for text in dumps for line in dump.normal_lines(text)]
+        found.update(installed=installed, equal=sorted(installed) == sorted(expected))
+    return found
+
+
+def _rule(scheme: Scheme, node: int, links: LinkState) -> Iterable[str]:
+    """One line per class: what is matched, in bits, and what is done."""
+    for entry in compile_table(scheme, node, links).entries:
+        yield f"{_bits(scheme, entry.pattern)} -> {_done(entry.choices)}"
+
+
+def _bits(scheme: Scheme, pattern: Pattern) -> str:
+    parts = [f"label={_masked(pattern.label, pattern.mask, scheme.label_bits)}"]
+    if pattern.tag_mask:
+        parts.append(f"route={_masked(pattern.tag, pattern.tag_mask, scheme.tag_bits)}")
+    if pattern.in_port:
+        parts.append(f"in_port={pattern.in_port}")
+    return " ".join(parts)
+
+
+def _masked(value: int, mask: int, bits: int) -> str:
+    """Bits as text, a dot where a bit is not compared."""
+    places = range(bits - 1, -1, -1)
+    return "".join(str(value >> place & 1) if mask >> place & 1 else "." for place in places)
+
+
+def _done(choices: Choices) -> str:
+    return ", ".join(
+        f"{_words(action)}" + ("" if weight == 1 else f" ({weight:.4f})") for action, weight in choices
+    )
+
+
+def _words(action: object) -> str:
+    match action:
+        case Forward(port=port):
+            return f"port {port}"
+        case Deliver():
+            return "deliver"
+        case Drop(reason=reason):
+            return f"drop ({reason})"
+    raise TypeError(action)
