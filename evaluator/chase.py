@@ -1,0 +1,83 @@
+"""Kernels over next-hop arrays: a scheme without choice is one functional graph per destination."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.jit import compiled, inlined, threaded
+from topos.graph import NONE, IntArray
+
+#: Instead of a number of hops: the packet is dropped, or circles.
+LOST = -1
+_UNKNOWN, _VISITED = -2, -3
+
+
+@threaded
+def hops_to(
+    out: IntArray, destinations: IntArray, peer: IntArray, usable: NDArray[np.bool_], cost: IntArray, hosts: int
+) -> IntArray:
+    """``[i, v]``: the hops from v to ``destinations[i]``, ``LOST`` where it is not delivered.
+
+    ``out[i, v]`` is the slot that v uses; ``usable`` says which slots lead anywhere;
+    ``cost[v]`` is how many hops an arrival at v counts; the first ``hosts`` nodes do
+    not forward what arrives for others.
+    """
+    count, size = out.shape
+    hops = np.full((count, size), _UNKNOWN, np.int32)
+    for i in numba.prange(count):
+        hops[i, destinations[i]] = 0
+        stack = np.empty(size, np.int32)
+        for node in range(size):
+            _settle(hops[i], out[i], node, stack, peer, usable, cost, hosts)
+    return hops
+
+
+@inlined
+def _settle(
+    hops: IntArray,
+    out: IntArray,
+    node: int,
+    stack: IntArray,
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    cost: IntArray,
+    hosts: int,
+) -> None:
+    """Follow the slots from ``node`` to a node whose hops are known; then fill in on the way back."""
+    depth, at, length = 0, node, LOST
+    while True:
+        if hops[at] != _UNKNOWN:
+            length = LOST if hops[at] == _VISITED else hops[at]
+            break
+        hops[at] = _VISITED
+        stack[depth] = at
+        depth += 1
+        slot = out[at]
+        if slot == NONE or not usable[slot]:
+            break
+        following = peer[slot]
+        if following < hosts and hops[following] != 0:
+            break
+        at = following
+    while depth > 0:
+        depth -= 1
+        if length != LOST:
+            length += cost[at]
+        at = stack[depth]
+        hops[at] = length
+
+
+@compiled
+def tally(
+    joint: NDArray[np.float64],
+    hops: IntArray,
+    distance: NDArray[np.uint16],
+    sources: IntArray,
+    to: int,
+) -> None:
+    """Count the delivered pairs of one destination by (hops, distance) in ``joint``."""
+    for source in sources:
+        if source != to and hops[source] != LOST:
+            joint[hops[source], distance[source]] += 1

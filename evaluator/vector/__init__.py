@@ -1,0 +1,34 @@
+"""Schemes as arrays: the slot that every node uses towards every destination.
+
+A scheme without weighted choices may have a module here, found by its name (``-``
+written ``_``), with one function
+
+    rule(scheme, links) -> Rule        Rule: destinations -> slots[len(destinations), nodes]
+
+that says in one array operation or kernel what ``choices`` says header by header:
+``slots[i, v]`` is the slot (see :class:`topos.graph.Slots`) that v sends packets for
+``destinations[i]`` out of, ``NONE`` where it drops them.  What stands at the destination
+itself, and at plain hosts, does not matter.  Tests hold every module against the
+generic evaluation of the scheme itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import cast
+
+from addressing.scheme import Scheme
+from topos.graph import IntArray, LinkState
+
+Rule = Callable[[IntArray], IntArray]
+
+
+def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
+    """The array form of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
+    module = f"{__name__}.{scheme.name.replace('-', '_')}"
+    if importlib.util.find_spec(module) is None:
+        return None
+    bind = cast(Callable[[Scheme, LinkState], Rule | None], importlib.import_module(module).rule)
+    return bind(scheme, links)
