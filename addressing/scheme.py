@@ -62,6 +62,9 @@ class Scheme(ABC):
     #: True when servers evaluate the rule itself and hold no table; sizes are then
     #: counted at switches only.
     computed: ClassVar[bool] = False
+    #: True when a walk may leave a switch by the port it came in by (two phases that
+    #: meet there, say); switches refuse that unless told otherwise.
+    turns: ClassVar[bool] = False
 
     fabric: Fabric
     known: LinkState = field(default=ALL_UP, kw_only=True)

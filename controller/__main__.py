@@ -1,0 +1,70 @@
+"""``python -m controller``: the controller as a process of its own, started by the lab."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+
+from addressing import registry as schemes
+from addressing.scheme import LabelTooWide, Scheme
+from controller import channel
+from topos import registry as topologies
+from topos.registry import SpecError
+
+
+def main() -> int:
+    """Run until the control channel closes; exit code 2 for requests that cannot be met."""
+    options = _options()
+    os.environ["DCNLAB_OPENFLOW"] = options.backend
+    control = socket.socket(fileno=options.control_fd)
+    try:
+        scheme = _scheme(options.topology, options.scheme)
+        listeners = [*options.listen_fd, *map(_bind, options.listen)]
+    except (SpecError, LabelTooWide, OSError) as error:
+        channel.send(control, {"event": "error", "text": str(error)})
+        print(f"controller: {error}", file=sys.stderr)
+        return 2
+    _serve(scheme, control.detach(), listeners)
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="controller", description=__doc__)
+    parser.add_argument("--topology", required=True, metavar="SPEC")
+    parser.add_argument("--scheme", required=True, metavar="SPEC")
+    parser.add_argument("--listen", action="append", default=[], metavar="HOST:PORT")
+    parser.add_argument("--listen-fd", action="append", default=[], type=int, metavar="N")
+    parser.add_argument("--control-fd", required=True, type=int, metavar="N")
+    parser.add_argument("--backend", choices=("os-ken", "ryu"), default="os-ken")
+    return parser.parse_args()
+
+
+def _scheme(topology: str, scheme: str) -> Scheme:
+    found = schemes.bind(scheme, topologies.fabric(topology))
+    found.check_width()
+    return found
+
+
+def _bind(address: str) -> int:
+    """A listening socket at HOST:PORT, as a file descriptor."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal():
+        raise SpecError(f"{address!r} is no HOST:PORT to listen at")
+    listener = socket.create_server((host, int(port)), backlog=4096)
+    return listener.detach()
+
+
+def _serve(scheme: Scheme, control: int, listeners: list[int]) -> None:
+    """Only now the OpenFlow library is imported: which one, the options have said."""
+    from controller import backend
+    from controller.app import TableApp
+
+    backend.patch()
+    backend.run(TableApp, listeners, scheme, socket.socket(fileno=control)).prepare()
+    backend.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

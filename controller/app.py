@@ -1,0 +1,179 @@
+"""The Ryu application: OpenFlow events to the core, the core's effects to the switches.
+
+It runs unchanged on os-ken and on Ryu (:mod:`controller.backend`).  All handlers run in
+the one thread that serves the application's event queue, the lab's messages included,
+so the core needs no locks.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from addressing.scheme import Scheme
+from controller import channel, lower
+from controller.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
+from controller.core import Core, Effect, Event, PacketOut, Send
+from controller.plan import Change
+
+_CHUNK = 1 << 18
+
+
+class LabMessage(LocalEvent):  # type: ignore[misc]
+    """Something that the lab said; None when it has gone."""
+
+    def __init__(self, message: dict[str, Any] | None) -> None:
+        super().__init__()
+        self.message = message
+
+
+class TableApp(Application):  # type: ignore[misc]
+    """Installs the tables of one scheme and keeps them up to date."""
+
+    OFP_VERSIONS = (ofp.OFP_VERSION,)
+
+    def __init__(self, scheme: Scheme, lab: socket.socket) -> None:
+        super().__init__()
+        self.core = Core(scheme, time.monotonic())
+        self._lab = lab
+        self._paths: dict[int, Any] = {}
+        self._ready_made: dict[int, tuple[tuple[Change, ...], bytes]] = {}
+        self.register_handler(LabMessage, self.lab_said)
+
+    def prepare(self) -> None:
+        """Compile and write all tables before the switches ask for them."""
+        for switch in range(self.core.fabric.servers, self.core.fabric.size):
+            changes = self.core.prepare(switch)
+            self._ready_made[switch] = changes, lower.changes(changes)
+            hub.sleep(0)
+
+    # --- the lab --------------------------------------------------------------
+
+    def start(self) -> None:
+        """Called by the library when everything is in place."""
+        super().start()
+        channel.send(self._lab, {"event": "listening"})
+        self._perform(self.core.start(time.monotonic()))
+        hub.spawn(self._listen)
+
+    def _listen(self) -> None:
+        try:
+            for message in channel.receive(self._lab):
+                self.send_event(self.name, LabMessage(message))
+        finally:
+            self.send_event(self.name, LabMessage(None))
+
+    def lab_said(self, event: LabMessage) -> None:
+        """A request of the lab's; without a lab there is nothing left to do."""
+        match event.message:
+            case None:
+                os._exit(0)
+            case {"op": "links", "down": [*links]}:
+                self._perform(self.core.links(links, time.monotonic()))
+            case {"op": "stats"}:
+                self._perform(self.core.stats())
+            case other:
+                self._perform([Event({"event": "error", "text": f"unknown request {other}"})])
+
+    # --- switches -------------------------------------------------------------
+
+    @on("EventOFPSwitchFeatures", CONFIG)
+    def features(self, event: Any) -> None:
+        """A switch is there: datapath id j + 1 is switch number j."""
+        switch = self.core.fabric.servers + event.msg.datapath_id - 1
+        if not self.core.fabric.servers <= switch < self.core.fabric.size:
+            text = f"datapath {event.msg.datapath_id:#x} is no switch of {self.core.fabric.spec}"
+            self._perform([Event({"event": "error", "text": text})])
+            event.msg.datapath.close()
+            return
+        event.msg.datapath.switch = switch
+        self._paths[switch] = event.msg.datapath
+        self._perform(self.core.connected(switch))
+
+    @on("EventOFPStateChange", DEAD)
+    def state_changed(self, event: Any) -> None:
+        """A connection ended."""
+        switch = self._switch(event.datapath)
+        if switch is not None:
+            del self._paths[switch]
+            self._perform(self.core.disconnected(switch, time.monotonic()))
+
+    @on("EventOFPBarrierReply", CONFIG, MAIN)
+    def barrier_reply(self, event: Any) -> None:
+        """A switch has carried out what it was told."""
+        self._perform(self.core.barrier(event.msg.xid, time.monotonic()))
+
+    @on("EventOFPPortDescStatsReply", CONFIG, MAIN)
+    def port_description(self, event: Any) -> None:
+        """The ports that a switch begins with."""
+        for port in event.msg.body:
+            self._port(event.msg.datapath, port)
+
+    @on("EventOFPPortStatus", CONFIG, MAIN)
+    def port_status(self, event: Any) -> None:
+        """A port came, went, or changed."""
+        self._port(event.msg.datapath, event.msg.desc, event.msg.reason == ofp.OFPPR_DELETE)
+
+    @on("EventOFPPacketIn", MAIN)
+    def packet_in(self, event: Any) -> None:
+        """A host's ARP request: nothing else is sent up."""
+        switch = self._switch(event.msg.datapath)
+        if switch is not None:
+            self._perform(self.core.packet_in(switch, event.msg.match["in_port"], bytes(event.msg.data)))
+
+    @on("EventOFPErrorMsg", CONFIG, MAIN)
+    def error(self, event: Any) -> None:
+        """A switch refused something: never expected, always reported."""
+        switch, kind = self._switch(event.msg.datapath), event.msg.type
+        name = "an unknown switch" if switch is None else self.core.fabric.name(switch)
+        reason = f"{ofp.ofp_error_type_to_str(kind)} {ofp.ofp_error_code_to_str(kind, event.msg.code)}"
+        text = f"{name} refused a message: {reason}"
+        self._perform([Event({"event": "error", "switch": name, "text": text})])
+
+    def _switch(self, path: Any) -> int | None:
+        """The switch behind a connection; None for one that was replaced or never known."""
+        switch: int | None = getattr(path, "switch", None)
+        return switch if switch is not None and self._paths.get(switch) is path else None
+
+    def _port(self, path: Any, port: Any, gone: bool = False) -> None:
+        switch = self._switch(path)
+        if switch is None:
+            return
+        down = gone or port.state & ofp.OFPPS_LINK_DOWN or port.config & ofp.OFPPC_PORT_DOWN
+        self._perform(self.core.port(switch, port.port_no, not down, time.monotonic()))
+
+    # --- effects --------------------------------------------------------------
+
+    def _perform(self, effects: Iterable[Effect]) -> None:
+        """Carry out effects as they are found; then, unless more events wait that may change
+        link states as well, let the tables follow the ports."""
+        for effect in effects:
+            self._carry_out(effect)
+        if self.core.stale_since is not None and self.events.empty():
+            for effect in self.core.settle(time.monotonic()):
+                self._carry_out(effect)
+
+    def _carry_out(self, effect: Effect) -> None:
+        if isinstance(effect, Event):
+            channel.send(self._lab, effect.fields)
+            return
+        path = self._paths.get(effect.switch)
+        if path is None:
+            return
+        data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
+        for start in range(0, len(data), _CHUNK):
+            path.send(data[start : start + _CHUNK])
+
+    def _messages(self, effect: Send) -> bytes:
+        """All messages of a batch and the barrier that ends it."""
+        changes, data = self._ready_made.get(effect.switch, ((), b""))
+        if changes is not effect.changes:
+            data = lower.changes(effect.changes)
+        return (lower.reset() if effect.reset else b"") + data + lower.barrier(effect.ticket)
+
+
+def _packet_out(effect: PacketOut) -> bytes:
+    return lower.packet_out(effect.port, effect.frame)

@@ -1,0 +1,102 @@
+"""os-ken or Ryu 4.34: one API under two names, and the only module that knows which.
+
+``DCNLAB_OPENFLOW`` says ``os-ken`` (the default) or ``ryu`` before the first import.
+Ryu needs two things of its own: a name that eventlet dropped since, and green sockets.
+os-ken runs on native threads.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+NAMES = ("os-ken", "ryu")
+NAME = os.environ.get("DCNLAB_OPENFLOW", "os-ken")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _patch_eventlet() -> None:
+    """What Ryu 4.34 expects of eventlet before its first import."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        wsgi: Any = importlib.import_module("eventlet.wsgi")
+    wsgi.ALREADY_HANDLED = object()
+
+
+if NAME == "ryu":
+    _patch_eventlet()
+
+_ROOT = NAME.replace("-", "_")
+
+
+def _module(path: str) -> Any:
+    return importlib.import_module(f"{_ROOT}.{path}")
+
+
+ofp, parser, protocol = (
+    _module(f"ofproto.{name}") for name in ("ofproto_v1_3", "ofproto_v1_3_parser", "ofproto_protocol")
+)
+
+ofp_event, hub, app_manager = (
+    _module(path) for path in ("controller.ofp_event", "lib.hub", "base.app_manager")
+)
+_controller, _event, _handler, _ofp_handler = (
+    _module(f"controller.{name}") for name in ("controller", "event", "handler", "ofp_handler")
+)
+
+#: The base class of applications: OSKenApp or RyuApp.
+Application: Any = getattr(app_manager, "OSKenApp" if NAME == "os-ken" else "RyuApp")
+#: The base class of events that an application sends itself.
+LocalEvent: Any = _event.EventBase
+
+CONFIG, MAIN, DEAD = _handler.CONFIG_DISPATCHER, _handler.MAIN_DISPATCHER, _handler.DEAD_DISPATCHER
+
+
+def on(event: str, *phases: str) -> Callable[[F], F]:
+    """Make a method the handler of an OpenFlow event in those phases of a connection."""
+    decorate: Callable[[F], F] = _handler.set_ev_cls(getattr(ofp_event, event), list(phases))
+    return decorate
+
+
+_OFPHandler: Any = _ofp_handler.OFPHandler
+
+
+class _Handshake(_OFPHandler):  # type: ignore[misc]
+    """The library's own part of every connection, without its one listening socket."""
+
+    def start(self) -> None:
+        Application.start(self)
+
+
+def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> Any:
+    """Start ``application(*arguments)`` and accept switches on listening sockets, given as
+    file descriptors; returns the application, whose threads go on."""
+    manager = app_manager.AppManager.get_instance()
+    manager.instantiate(_Handshake)
+    found = manager.instantiate(application, *arguments)
+    manager.instantiate_apps()
+    for descriptor in listeners:
+        hub.spawn(_accept, socket.socket(fileno=descriptor))
+    return found
+
+
+def _accept(listener: socket.socket) -> None:
+    while True:
+        connection, peer = listener.accept()
+        hub.spawn(_controller.datapath_connection_factory, connection, peer)
+
+
+def patch() -> None:
+    """Make sockets green where the library wants them so; before any is made."""
+    hub.patch(thread=False)
+
+
+def wait() -> None:
+    """Let the library's threads work; returns never."""
+    while True:
+        hub.sleep(3600)

@@ -1,0 +1,171 @@
+"""The lab's handle on a controller: a process, its control channel, and what it reported.
+
+listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
+with ControllerProcess.spawn("bcube:4,1", "brp", [listener]) as controller:
+    ...                                  # start Open vSwitch, point it at the listener
+    controller.wait_ready(30)            # every switch has acknowledged its whole table
+    controller.links({17})               # the lab's full view of what is down
+    controller.converge({17})
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, Any
+
+from controller import channel
+
+Message = dict[str, Any]
+
+
+class ControllerError(RuntimeError):
+    """The controller refused, failed or did not answer in time; one line for the user."""
+
+
+class ControllerProcess:
+    """A running controller; events arrive on a reader thread and are kept.
+
+    ``on_event`` is called for each on that thread, and must not block.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        control: socket.socket,
+        on_event: Callable[[Message], None] | None = None,
+    ) -> None:
+        self.process = process
+        self._control = control
+        self._on_event = on_event
+        self._events: list[Message] = []
+        self._changed = threading.Condition()
+        self._ended = False
+        self._reader = threading.Thread(target=self._read, name="controller events", daemon=True)
+        self._reader.start()
+
+    @classmethod
+    def spawn(
+        cls,
+        topology: str,
+        scheme: str,
+        listeners: Sequence[socket.socket],
+        *,
+        backend: str = "os-ken",
+        on_event: Callable[[Message], None] | None = None,
+        log: IO[bytes] | None = None,
+    ) -> ControllerProcess:
+        """Start a controller that accepts switches on ``listeners`` (listening TCP sockets, one
+        per network namespace; the caller may close its own copies); returns at once.
+
+        ``log`` takes the process's standard output and error; both are inherited without.
+        """
+        ours, theirs = socket.socketpair()
+        handed = [listener.fileno() for listener in listeners]
+        command = [sys.executable, "-m", "controller", "--topology", topology, "--scheme", scheme]
+        command += ["--backend", backend, "--control-fd", str(theirs.fileno())]
+        command += [f"--listen-fd={descriptor}" for descriptor in handed]
+        with theirs:
+            process = subprocess.Popen(
+                command,
+                pass_fds=(theirs.fileno(), *handed),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return cls(process, ours, on_event)
+
+    def __enter__(self) -> ControllerProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- what it said ---------------------------------------------------------
+
+    @property
+    def events(self) -> tuple[Message, ...]:
+        """Everything that it has reported so far, oldest first."""
+        with self._changed:
+            return tuple(self._events)
+
+    def wait_for(
+        self, matches: Callable[[Message], bool], timeout: float, after: int = 0, what: str = "answer"
+    ) -> Message:
+        """The first event from number ``after`` on that ``matches``; waits up to ``timeout`` seconds.
+
+        Raises ControllerError on time-out, when the controller ends, and on its first error.
+        """
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while True:
+                for message in self._events[after:]:
+                    if matches(message):
+                        return message
+                    if message["event"] == "error":
+                        raise ControllerError(message["text"])
+                if self._ended:
+                    raise ControllerError("the controller has ended")
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise ControllerError(f"no {what} from the controller within {timeout:g} s")
+
+    def wait_ready(self, timeout: float) -> Message:
+        """Wait until every switch has acknowledged its whole table."""
+        return self.wait_for(lambda message: message["event"] == "ready", timeout, what="complete installation")
+
+    # --- what it is told ------------------------------------------------------
+
+    def links(self, down: Iterable[int]) -> None:
+        """Tell it the numbers of all links that are down; it answers with a ``converged`` event."""
+        self._send({"op": "links", "down": sorted(down)})
+
+    def stats(self, timeout: float = 5.0) -> Message:
+        """Its counters: connected switches, flow messages, packet-ins, ARP replies."""
+        before = len(self.events)
+        self._send({"op": "stats"})
+        return self.wait_for(lambda message: message["event"] == "stats", timeout, before, "counters")
+
+    def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
+        """``links``, and wait until the tables follow; returns the ``converged`` event."""
+        before, wanted = len(self.events), set(down)
+        self.links(wanted)
+        return self.wait_for(
+            lambda message: message["event"] == "converged" and wanted <= set(message["down"]),
+            timeout,
+            before,
+            "converged tables",
+        )
+
+    def close(self, timeout: float = 5.0) -> None:
+        """End it: it exits when its control channel closes."""
+        with contextlib.suppress(OSError):  # It may have gone already.
+            self._control.shutdown(socket.SHUT_RDWR)
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join()
+        self._control.close()
+
+    def _send(self, message: Message) -> None:
+        try:
+            channel.send(self._control, message)
+        except OSError as error:
+            raise ControllerError("the controller has ended") from error
+
+    def _read(self) -> None:
+        for message in channel.receive(self._control):
+            with self._changed:
+                self._events.append(message)
+                self._changed.notify_all()
+            if self._on_event is not None:
+                self._on_event(message)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()

@@ -1,0 +1,281 @@
+"""The controller's decisions: switches, ports and the lab report, messages and events follow.
+
+No sockets, clocks or OpenFlow library here.  Every method takes what happened (and the
+time, in seconds of any monotonic clock) and yields effects in the order in which they are
+to be carried out; the tables of switches nearest to a change are computed, and can be
+sent, first.
+
+Which links are down is what the lab says (``links``) together with the switches' own
+ports that went down (``port``).  A port counts as down only once it has been seen up:
+while a lab is being built, cables appear one end at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from addressing import mac
+from addressing.header import Field
+from addressing.scheme import LabelTooWide, Scheme
+from controller import arp, plan
+from controller.plan import Change
+from controller.rules import FlowTable
+from topos.graph import LinkState
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Messages for a switch, then a barrier whose reply carries ``ticket``; ``reset`` empties
+    the switch first."""
+
+    switch: int
+    changes: tuple[Change, ...]
+    ticket: int
+    reset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PacketOut:
+    """A frame to send out of a switch's port."""
+
+    switch: int
+    port: int
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something to tell the lab: a JSON object."""
+
+    fields: Mapping[str, Any]
+
+
+Effect = Send | PacketOut | Event
+
+
+@dataclass
+class _Round:
+    """One change of link state on its way into the switches."""
+
+    down: frozenset[int]
+    started: float
+    before: Scheme
+    waiting: set[int] = field(default_factory=set)
+    flow_mods: int = 0
+    switches: int = 0
+
+
+class Core:
+    """The state of one controller; ``now`` is the time at which it began to listen."""
+
+    def __init__(self, scheme: Scheme, now: float) -> None:
+        self.scheme = self._base = scheme
+        self.fabric = scheme.fabric
+        self.known = LinkState()
+        #: Since when link states are known that the tables do not follow yet.
+        self.stale_since: float | None = None
+        self._started = now
+        self._reported: frozenset[int] = frozenset()
+        self._port_up: dict[tuple[int, int], bool] = {}
+        self._fresh: dict[int, tuple[Change, ...]] = {}
+        self._installed: dict[int, FlowTable] = {}
+        self._open: dict[int, int] = {}
+        self._tickets = itertools.count(1)
+        self._installing: set[int] = set()
+        self._missing = set(range(self.fabric.servers, self.fabric.size))
+        self._rounds: list[_Round] = []
+        self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
+        self._asked: set[tuple[int, int]] = set()
+        self._counts: Counter[str] = Counter()
+
+    # --- switches come and go -------------------------------------------------
+
+    def prepare(self, switch: int) -> tuple[Change, ...]:
+        """What an empty ``switch`` needs while all links are up; kept until it is asked for."""
+        if switch not in self._fresh:
+            self._fresh[switch] = plan.diff(FlowTable(), plan.wanted(self._base, switch))
+        return self._fresh[switch]
+
+    def connected(self, switch: int) -> Iterator[Effect]:
+        """A switch said hello: empty it and install everything."""
+        if self.known:
+            changes = plan.diff(FlowTable(), plan.wanted(self.scheme, switch, self.known))
+        else:
+            changes = self.prepare(switch)
+        self._installed[switch] = plan.apply(FlowTable(), changes)
+        ticket = self._ticket(switch)
+        self._installing.add(ticket)
+        yield self._send(switch, changes, ticket, reset=True)
+
+    def disconnected(self, switch: int, now: float) -> Iterator[Effect]:
+        """A switch's connection ended; nobody waits for its replies any longer."""
+        self._installed.pop(switch, None)
+        self._missing.add(switch)
+        for ticket in [ticket for ticket, owner in self._open.items() if owner == switch]:
+            self._close(ticket)
+        yield Event({"event": "lost", "switch": self.fabric.name(switch)})
+        yield from self._finished(now)
+
+    def barrier(self, ticket: int, now: float) -> Iterator[Effect]:
+        """A switch has carried out everything up to the barrier ``ticket``."""
+        switch = self._open.get(ticket)
+        if switch is None:
+            return
+        if ticket in self._installing:
+            yield from self._complete(switch, now)
+        self._close(ticket)
+        yield from self._finished(now)
+
+    def start(self, now: float) -> Iterator[Effect]:
+        """A fabric without switches is ready at once."""
+        if not self._missing:
+            yield Event({"event": "ready", "seconds": now - self._started})
+
+    # --- links fail and heal --------------------------------------------------
+
+    def port(self, switch: int, number: int, up: bool, now: float) -> Iterator[Effect]:
+        """A port's state as its switch reports it; tables follow on ``settle``."""
+        if self.fabric.peer(switch, number) is None:
+            return
+        before = self._port_up.get((switch, number))
+        if before is None and not up:
+            return
+        self._port_up[switch, number] = up
+        if before is None or before == up:
+            return
+        if self.stale_since is None:
+            self.stale_since = now
+        link = self.fabric.link_at(switch, number)
+        name = self.fabric.name(switch)
+        yield Event({"event": "port", "switch": name, "port": number, "up": up, "link": link})
+
+    def settle(self, now: float) -> Iterator[Effect]:
+        """Bring the tables up to date if ports changed; a round that changes nothing is silent."""
+        since, self.stale_since = self.stale_since, None
+        if since is not None and self._down() != self.known.down:
+            yield from self._converge(since, now)
+
+    def links(self, down: Iterable[int], now: float) -> Iterator[Effect]:
+        """The lab's view of all links; always answered by an event."""
+        self._reported = frozenset(down)
+        self.stale_since = None
+        yield from self._converge(now, now)
+
+    def _down(self) -> frozenset[int]:
+        """What is down by anybody's account."""
+        own = (self.fabric.link_at(*where) for where, up in self._port_up.items() if not up)
+        return self._reported.union(own)
+
+    def _converge(self, started: float, now: float) -> Iterator[Effect]:
+        down = self._down()
+        changed, before = down ^ self.known.down, self.scheme
+        if changed:
+            scheme = self._base.given(LinkState(down))
+            try:
+                scheme.check_width()
+            except LabelTooWide as error:
+                yield Event({"event": "error", "text": str(error)})
+                return
+            self.known, self.scheme = LinkState(down), scheme
+        current = _Round(down, started, before)
+        self._rounds.append(current)
+        for switch in self._nearest_first(changed) if changed else ():
+            wanted = plan.wanted(self.scheme, switch, self.known)
+            changes = plan.diff(self._installed[switch], wanted)
+            if changes:
+                self._installed[switch] = wanted
+                ticket = self._ticket(switch)
+                current.waiting.add(ticket)
+                current.flow_mods += len(changes)
+                current.switches += 1
+                yield self._send(switch, changes, ticket)
+        yield from self._finished(now)
+
+    def _nearest_first(self, links: Iterable[int]) -> list[int]:
+        """Connected switches, those at the ends of ``links`` before all others."""
+        ends = {port.node for link in map(self.fabric.link, links) for port in (link.a, link.b)}
+        return sorted(self._installed, key=lambda switch: (switch not in ends, switch))
+
+    # --- barriers -------------------------------------------------------------
+
+    def _ticket(self, switch: int) -> int:
+        ticket = next(self._tickets)
+        self._open[ticket] = switch
+        return ticket
+
+    def _close(self, ticket: int) -> None:
+        del self._open[ticket]
+        self._installing.discard(ticket)
+        for current in self._rounds:
+            current.waiting.discard(ticket)
+
+    def _send(self, switch: int, changes: tuple[Change, ...], ticket: int, reset: bool = False) -> Send:
+        self._counts["flow_mods"] += len(changes)
+        return Send(switch, changes, ticket, reset)
+
+    def _complete(self, switch: int, now: float) -> Iterator[Effect]:
+        """A switch holds its whole table; so does the fabric after the last one."""
+        table, name = self._installed[switch], self.fabric.name(switch)
+        groups = len(table.groups)
+        yield Event({"event": "installed", "switch": name, "entries": table.entries, "groups": groups})
+        if switch in self._missing:
+            self._missing.remove(switch)
+            yield from self.start(now)
+
+    def _finished(self, now: float) -> Iterator[Effect]:
+        """Announce the rounds whose switches have all replied."""
+        for current in [item for item in self._rounds if not item.waiting]:
+            self._rounds.remove(current)
+            yield from self._announcements(current.before)
+            yield Event(
+                {
+                    "event": "converged",
+                    "down": sorted(current.down),
+                    "flow_mods": current.flow_mods,
+                    "switches": current.switches,
+                    "seconds": now - current.started,
+                }
+            )
+
+    # --- hosts ask ------------------------------------------------------------
+
+    def packet_in(self, switch: int, port: int, frame: bytes) -> Iterator[Effect]:
+        """A frame from a host: ARP requests for servers are answered, all else is counted."""
+        self._counts["packet_ins"] += 1
+        request, end = arp.parse_request(frame), self.fabric.peer(switch, port)
+        if request is None or end is None or not self.fabric.is_plain(end.node):
+            self._counts["ignored"] += 1
+            return
+        target = self._servers.get(request.target_ip)
+        if target is None or target == end.node:
+            self._counts["unanswered"] += 1
+            return
+        self._asked.add((end.node, target))
+        self._counts["arp_replies"] += 1
+        mac_ = address(self.scheme, target)
+        yield PacketOut(switch, port, arp.reply(mac_, request.target_ip, request.sender_mac, request.sender_ip))
+
+    def _announcements(self, before: Scheme) -> Iterator[Effect]:
+        """Tell the hosts that asked for a server whose label is another one now."""
+        for host, target in sorted(self._asked) if self.scheme is not before else ():
+            mac_, end = address(self.scheme, target), next(self.fabric.ports(host), None)
+            if end is not None and end[1].node in self._installed and mac_ != address(before, target):
+                frame = arp.announcement(mac_, self._base.ipv4(target), mac.hardware(host, 1))
+                yield PacketOut(end[1].node, end[1].number, frame)
+
+    def stats(self) -> Iterator[Effect]:
+        """Counters, for whoever asks."""
+        names = ("flow_mods", "packet_ins", "arp_replies", "unanswered", "ignored")
+        counts = {name: self._counts[name] for name in names}
+        yield Event({"event": "stats", "switches": len(self._installed), **counts})
+
+
+def address(scheme: Scheme, server: int) -> int:
+    """The MAC address under which plain hosts reach a server."""
+    if scheme.carrier is Field.ETH_DST:
+        return mac.encode(scheme.label(server), scheme.label_bits)
+    return mac.hardware(server, 1)

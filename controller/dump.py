@@ -1,0 +1,167 @@
+"""The text of ``ovs-ofctl -O OpenFlow13 dump-flows`` and ``dump-groups``, read and written.
+
+What is installed then equals what is predicted when two sets are equal; a line that no
+rule of ours can have (somebody added it by hand) is compared as text all the same.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from controller import rules
+from controller.rules import (
+    Action,
+    Actions,
+    Bucket,
+    FlowTable,
+    Group,
+    Masked,
+    Match,
+    Output,
+    Rule,
+    SetField,
+    ToGroup,
+)
+
+#: Numbers in a dump that say nothing about what was installed.
+_STATISTICS = re.compile(r"(?:duration|table|n_packets|n_bytes|idle_age|hard_age)=[^, ]*,? *")
+_RULE = re.compile(r"cookie=(0x[0-9a-f]+), (?:priority=(\d+),?)?(\S*) ?actions=(\S+)")
+_GROUP = re.compile(r"group_id=(\d+),type=select,(bucket=\S+)")
+_BUCKET = re.compile(r"(?:bucket_id:\d+,)?(?:weight:(\d+),)?actions=(\S*?),?")
+_ETH_TYPES = {"ip": rules.IPV4, "arp": rules.ARP}
+
+
+class DumpError(ValueError):
+    """A line that is no rule or group of the controller's; its text shows the line."""
+
+
+def normal_lines(text: str) -> tuple[str, ...]:
+    """The lines of a dump without headings and statistics, as ``FlowTable.lines`` has them."""
+    lines = (_STATISTICS.sub("", line.strip()) for line in text.splitlines())
+    return tuple(line for line in lines if line.startswith(("cookie=", "group_id=")))
+
+
+def parse_table(flows: str, groups: str = "") -> FlowTable:
+    """What a switch holds, from both dumps; DumpError for entries that no rule of ours can be."""
+    return FlowTable(
+        frozenset(map(parse_rule, normal_lines(flows))), frozenset(map(parse_group, normal_lines(groups)))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Lines that should be in a switch and are not, and the other way round."""
+
+    missing: tuple[str, ...]
+    unexpected: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """True when there is any difference."""
+        return bool(self.missing or self.unexpected)
+
+
+def compare(predicted: FlowTable, flows: str, groups: str = "") -> Difference:
+    """Hold a prediction against both dumps of a switch, entry by entry."""
+    expected, found = predicted.lines(), (*normal_lines(flows), *normal_lines(groups))
+    return Difference(
+        tuple(line for line in expected if line not in set(found)),
+        tuple(line for line in found if line not in set(expected)),
+    )
+
+
+# --- reading ------------------------------------------------------------------
+
+
+def parse_rule(line: str) -> Rule:
+    """One line of ``dump-flows``, statistics taken off."""
+    parts = _RULE.fullmatch(line)
+    if parts is None:
+        raise DumpError(f"no rule of the controller's: {line}")
+    cookie, priority, match, actions = parts.groups()
+    try:
+        found = Rule(
+            int(priority or rules.DEFAULT_PRIORITY), _match(match), parse_actions(actions), int(cookie, 16)
+        )
+    except (ValueError, KeyError) as error:
+        raise DumpError(f"no rule of the controller's: {line} ({error})") from error
+    return found
+
+
+def parse_group(line: str) -> Group:
+    """One line of ``dump-groups``."""
+    parts = _GROUP.fullmatch(line)
+    texts = parts.group(2).split("bucket=")[1:] if parts else []
+    found = [_BUCKET.fullmatch(text) for text in texts]
+    if parts is None or not all(found):
+        raise DumpError(f"no group of the controller's: {line}")
+    buckets = (Bucket(int(b.group(1) or 1), parse_actions(b.group(2))) for b in found if b)
+    return Group(int(parts.group(1)), tuple(buckets))
+
+
+def parse_actions(text: str) -> Actions:
+    """``set_field:...->eth_dst,output:1``; nothing for ``drop``."""
+    return () if text == "drop" else tuple(map(_action, text.split(",")))
+
+
+def _action(text: str) -> Action:
+    if text == "IN_PORT":
+        return Output(rules.IN_PORT)
+    kind, _, value = text.partition(":")
+    match kind:
+        case "CONTROLLER":
+            return Output(rules.CONTROLLER)
+        case "output":
+            return Output(int(value))
+        case "group":
+            return ToGroup(int(value))
+        case "set_field":
+            value, _, name = value.partition("->")
+            return _set_field(name, value)
+    raise DumpError(f"unknown action {text}")
+
+
+def _set_field(name: str, value: str) -> SetField:
+    match name:
+        case "in_port":
+            return SetField("in_port", int(value))
+        case "eth_src" | "eth_dst":
+            return SetField(name, _mac(value))
+        case "ip_dst":
+            return SetField("ip_dst", int(ipaddress.IPv4Address(value)))
+    raise DumpError(f"unknown field {name}")
+
+
+def _match(text: str) -> Match:
+    eth_type = in_port = 0
+    found = {"dl_src": rules.ANY, "dl_dst": rules.ANY, "nw_dst": rules.ANY}
+    for name, _, value in (part.partition("=") for part in text.split(",") if part):
+        match name:
+            case "ip" | "arp":
+                eth_type = _ETH_TYPES[name]
+            case "in_port":
+                in_port = int(value)
+            case "nw_dst":
+                found[name] = _masked_ipv4(value)
+            case "dl_src" | "dl_dst":
+                found[name] = _masked_mac(value)
+            case _:
+                raise DumpError(f"unknown field {name}")
+    return Match(in_port, eth_type, found["dl_src"], found["dl_dst"], found["nw_dst"])
+
+
+def _masked_ipv4(text: str) -> Masked:
+    address, _, mask = text.partition("/")
+    network = ipaddress.IPv4Network(f"0.0.0.0/{mask or 32}") if "." not in mask else None
+    bits = int(network.netmask) if network else int(ipaddress.IPv4Address(mask))
+    return Masked(int(ipaddress.IPv4Address(address)), bits)
+
+
+def _masked_mac(text: str) -> Masked:
+    address, _, mask = text.partition("/")
+    return Masked(_mac(address), _mac(mask or "ff:ff:ff:ff:ff:ff"))
+
+
+def _mac(text: str) -> int:
+    return int.from_bytes(bytes.fromhex(text.replace(":", "")), "big")

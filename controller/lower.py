@@ -1,0 +1,120 @@
+"""Rules and groups as OpenFlow 1.3 messages: bytes that need no connection to be built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from addressing import ipv4, mac
+from controller import rules
+from controller.backend import ofp, parser, protocol
+from controller.plan import Change, Op
+from controller.rules import Actions, Group, Match, Output, Rule, SetField
+
+#: Stands in for a connection: messages are written by version, not by switch.
+_NOWHERE = protocol.ProtocolDesc(version=ofp.OFP_VERSION)
+
+_FLOW_COMMANDS = {
+    Op.ADD: ofp.OFPFC_ADD,
+    Op.MODIFY: ofp.OFPFC_MODIFY_STRICT,
+    Op.DELETE: ofp.OFPFC_DELETE_STRICT,
+}
+_GROUP_COMMANDS = {Op.ADD: ofp.OFPGC_ADD, Op.MODIFY: ofp.OFPGC_MODIFY, Op.DELETE: ofp.OFPGC_DELETE}
+
+
+def changes(items: Iterable[Change]) -> bytes:
+    """Flow and group messages, one after the other."""
+    return b"".join(
+        _flow(change.op, change.item) if isinstance(change.item, Rule) else _group(change.op, change.item)
+        for change in items
+    )
+
+
+def reset() -> bytes:
+    """Delete all flows and all groups."""
+    flows = parser.OFPFlowMod(
+        _NOWHERE,
+        command=ofp.OFPFC_DELETE,
+        table_id=ofp.OFPTT_ALL,
+        out_port=ofp.OFPP_ANY,
+        out_group=ofp.OFPG_ANY,
+    )
+    groups = parser.OFPGroupMod(_NOWHERE, ofp.OFPGC_DELETE, ofp.OFPGT_ALL, ofp.OFPG_ALL, [])
+    return _bytes(flows) + _bytes(groups)
+
+
+def barrier(xid: int) -> bytes:
+    """A barrier; the reply carries ``xid`` back."""
+    return _bytes(parser.OFPBarrierRequest(_NOWHERE), xid)
+
+
+def packet_out(port: int, frame: bytes) -> bytes:
+    """Send ``frame`` out of ``port``."""
+    actions = [parser.OFPActionOutput(port)]
+    return _bytes(parser.OFPPacketOut(_NOWHERE, ofp.OFP_NO_BUFFER, ofp.OFPP_CONTROLLER, actions, frame))
+
+
+def _bytes(message: Any, xid: int = 0) -> bytes:
+    message.set_xid(xid)
+    message.serialize()
+    return bytes(message.buf)
+
+
+def _flow(op: Op, rule: Rule) -> bytes:
+    apply = parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, _actions(rule.actions))
+    message = parser.OFPFlowMod(
+        _NOWHERE,
+        command=_FLOW_COMMANDS[op],
+        cookie=rule.cookie,
+        priority=rule.priority,
+        match=_match(rule.match),
+        instructions=[apply] if rule.actions and op is not Op.DELETE else [],
+        out_port=ofp.OFPP_ANY,
+        out_group=ofp.OFPG_ANY,
+    )
+    return _bytes(message)
+
+
+def _group(op: Op, group: Group) -> bytes:
+    buckets = [
+        parser.OFPBucket(bucket.weight, ofp.OFPP_ANY, ofp.OFPG_ANY, _actions(bucket.actions))
+        for bucket in (group.buckets if op is not Op.DELETE else ())
+    ]
+    return _bytes(parser.OFPGroupMod(_NOWHERE, _GROUP_COMMANDS[op], ofp.OFPGT_SELECT, group.id, buckets))
+
+
+def _match(match: Match) -> Any:
+    fields: dict[str, Any] = {}
+    if match.in_port:
+        fields["in_port"] = match.in_port
+    if match.eth_type:
+        fields["eth_type"] = match.eth_type
+    for name, masked, text in (
+        ("eth_src", match.eth_src, mac.text),
+        ("eth_dst", match.eth_dst, mac.text),
+        ("ipv4_dst", match.ipv4_dst, ipv4.text),
+    ):
+        if masked.mask:
+            fields[name] = (text(masked.value), text(masked.mask))
+    return parser.OFPMatch(**fields)
+
+
+def _actions(actions: Actions) -> list[Any]:
+    return [_action(action) for action in actions]
+
+
+def _action(action: rules.Action) -> Any:
+    if isinstance(action, Output):
+        return parser.OFPActionOutput(action.port, ofp.OFPCML_NO_BUFFER)
+    if isinstance(action, SetField):
+        name, write = _FIELDS[action.field]
+        return parser.OFPActionSetField(**{name: write(action.value)})
+    return parser.OFPActionGroup(action.group)
+
+
+_FIELDS: dict[str, tuple[str, Any]] = {
+    "in_port": ("in_port", int),
+    "eth_src": ("eth_src", mac.text),
+    "eth_dst": ("eth_dst", mac.text),
+    "ip_dst": ("ipv4_dst", ipv4.text),
+}

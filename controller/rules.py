@@ -1,0 +1,204 @@
+"""Flow rules and groups as plain values, with the text that ``ovs-ofctl dump-flows`` prints for them.
+
+Two rules are the same exactly when their texts are; the numbers and durations that
+Open vSwitch adds to a dump are no part of a rule (see :mod:`controller.dump`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from addressing import ipv4, mac
+
+#: OpenFlow's reserved ports: back where it came from, and up to the controller.
+IN_PORT, CONTROLLER = 0xFFFFFFF8, 0xFFFFFFFD
+
+#: What an entry is there for; the cookie says it, so that tables can be counted.
+TABLE_COOKIE, ARP_COOKIE = 0x1, 0x2
+
+IPV4, ARP = 0x0800, 0x0806
+
+#: The priority that ``ovs-ofctl`` neither prints nor needs to be told.
+DEFAULT_PRIORITY = 0x8000
+
+_ALL48, _ALL32 = (1 << 48) - 1, (1 << 32) - 1
+_PROTOCOLS = {IPV4: "ip", ARP: "arp"}
+
+FieldName = Literal["in_port", "eth_src", "eth_dst", "ip_dst"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Masked:
+    """A value and the bits of it that are compared; bits outside the mask are zero."""
+
+    value: int = 0
+    mask: int = 0
+
+
+ANY = Masked()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Match:
+    """Which frames a rule is for; zero stands for "any" everywhere."""
+
+    in_port: int = 0
+    eth_type: int = 0
+    eth_src: Masked = ANY
+    eth_dst: Masked = ANY
+    ipv4_dst: Masked = ANY
+
+    @property
+    def text(self) -> str:
+        """``ip,in_port=2,nw_dst=10.1.0.0/16``: the fields in Open vSwitch's order."""
+        parts = []
+        if self.eth_type:
+            parts.append(_PROTOCOLS.get(self.eth_type) or f"dl_type=0x{self.eth_type:04x}")
+        if self.in_port:
+            parts.append(f"in_port={self.in_port}")
+        for name, field_ in (("dl_src", self.eth_src), ("dl_dst", self.eth_dst)):
+            if field_.mask:
+                mask = "" if field_.mask == _ALL48 else "/" + mac.text(field_.mask)
+                parts.append(f"{name}={mac.text(field_.value)}{mask}")
+        if self.ipv4_dst.mask:
+            parts.append(f"nw_dst={ipv4.text(self.ipv4_dst.value)}{_ipv4_mask(self.ipv4_dst.mask)}")
+        return ",".join(parts)
+
+
+def _ipv4_mask(mask: int) -> str:
+    """``/16`` for a prefix, ``/255.0.255.0`` for anything else, nothing for all bits."""
+    if mask == _ALL32:
+        return ""
+    length = mask.bit_count()
+    if mask == _ALL32 ^ (_ALL32 >> length):
+        return f"/{length}"
+    return f"/{ipaddress.IPv4Address(mask)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Send out of a port; IN_PORT and CONTROLLER have names."""
+
+    port: int
+
+    @property
+    def text(self) -> str:
+        if self.port == CONTROLLER:
+            return "CONTROLLER:65535"
+        return "IN_PORT" if self.port == IN_PORT else f"output:{self.port}"
+
+
+_WRITERS: dict[FieldName, Callable[[int], str]] = {
+    "in_port": str,
+    "eth_src": mac.text,
+    "eth_dst": mac.text,
+    "ip_dst": ipv4.text,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SetField:
+    """Write a header field, or the arrival port that ``Output`` is compared with."""
+
+    field: FieldName
+    value: int
+
+    @property
+    def text(self) -> str:
+        write = _WRITERS[self.field]
+        return f"set_field:{write(self.value)}->{self.field}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToGroup:
+    """Let a group decide."""
+
+    group: int
+
+    @property
+    def text(self) -> str:
+        return f"group:{self.group}"
+
+
+Action = Output | SetField | ToGroup
+Actions = tuple[Action, ...]
+
+
+def actions_text(actions: Actions) -> str:
+    """``output:1``, several with commas between them; ``drop`` for none."""
+    return ",".join(action.text for action in actions) or "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One flow entry; no actions means that what matches is dropped."""
+
+    priority: int
+    match: Match
+    actions: Actions
+    cookie: int = TABLE_COOKIE
+
+    @property
+    def key(self) -> tuple[int, Match]:
+        """What makes an entry the same entry for OpenFlow, whatever its actions."""
+        return self.priority, self.match
+
+    @property
+    def text(self) -> str:
+        """As ``ovs-ofctl --no-stats dump-flows`` prints it."""
+        priority = "" if self.priority == DEFAULT_PRIORITY else f"priority={self.priority}"
+        what = ",".join(filter(None, (priority, self.match.text)))
+        return f"cookie={self.cookie:#x}, {what} actions={actions_text(self.actions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One way on, taken in proportion to its weight."""
+
+    weight: int
+    actions: Actions
+
+    @property
+    def text(self) -> str:
+        weight = "" if self.weight == 1 else f"weight:{self.weight},"
+        return f"bucket={weight}actions={actions_text(self.actions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A SELECT group: one of the buckets per flow, by weight."""
+
+    id: int
+    buckets: tuple[Bucket, ...]
+
+    @property
+    def key(self) -> int:
+        """The group's number."""
+        return self.id
+
+    @property
+    def text(self) -> str:
+        """As ``ovs-ofctl dump-groups`` prints it."""
+        return f"group_id={self.id},type=select," + ",".join(bucket.text for bucket in self.buckets)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowTable:
+    """Everything that one switch holds."""
+
+    rules: frozenset[Rule] = field(default_factory=frozenset)
+    groups: frozenset[Group] = field(default_factory=frozenset)
+
+    @property
+    def entries(self) -> int:
+        """The scheme's entries; what is there for ARP is not counted."""
+        return sum(rule.cookie == TABLE_COOKIE for rule in self.rules)
+
+    def lines(self) -> tuple[str, ...]:
+        """All rules, highest priority first, then all groups, as Open vSwitch prints them."""
+        rules = sorted(self.rules, key=lambda rule: (-rule.priority, rule.match))
+        groups = sorted(self.groups, key=lambda group: group.id)
+        return tuple(rule.text for rule in rules) + tuple(group.text for group in groups)

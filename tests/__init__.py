@@ -1,0 +1,1 @@
+"""The tests: a package, because a dependency of Ryu installs another package of that name."""
