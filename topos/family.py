@@ -35,9 +35,17 @@ class ParameterError(ValueError):
 
 
 def param(
-    doc: str, *, low: float | None = None, high: float | None = None, default: Any = dataclasses.MISSING
+    doc: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    default: Any = dataclasses.MISSING,
 ) -> Any:
-    """Declare a parameter: a dataclass field with its meaning and its range (inclusive)."""
+    """Declare a parameter: a dataclass field with its meaning and its range (inclusive).
+
+    Keyword-only fields (after ``_: KW_ONLY``) are written ``key=value`` only, after the
+    positional ones; base classes need that for parameters that their families share.
+    """
     return dataclasses.field(default=default, metadata={"doc": doc, "low": low, "high": high})
 
 

@@ -70,10 +70,10 @@ def lookup(name: str, table: Mapping[str, T], what: str) -> T:
 
 
 def instantiate(owner: type, name: str, arguments: str, *given: object) -> object:
-    """``owner(*given, ...)`` with the text ``arguments`` read by its dataclass fields."""
-    fields = [f for f in dataclasses.fields(owner) if f.init][len(given) :]
-    hints = typing.get_type_hints(owner)
+    """``owner(*given, ...)`` with the text ``arguments`` read by its parameters."""
+    fields = parameters(owner)
     values = _assign(name, fields, [part.strip() for part in arguments.split(",") if part.strip()])
+    hints = typing.get_type_hints(owner)
     parsed = {f.name: _read(name, f.name, hints[f.name], values[f.name]) for f in fields if f.name in values}
     try:
         return owner(*given, **parsed)
@@ -81,26 +81,38 @@ def instantiate(owner: type, name: str, arguments: str, *given: object) -> objec
         raise SpecError(str(error)) from error
 
 
-def usage(owner: type[Any], name: str, skip: int = 0) -> str:
+def parameters(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields of a dataclass that a specification can set (those of a type that can be read
+    from text), the positional ones first."""
+    hints = typing.get_type_hints(owner)
+    fields = [f for f in dataclasses.fields(owner) if f.init and _reader(hints[f.name])]
+    return tuple(sorted(fields, key=lambda f: bool(f.kw_only)))
+
+
+def usage(owner: type[Any], name: str) -> str:
     """How a specification of ``owner`` is written: ``bcube:n,k``."""
-    fields = [f for f in dataclasses.fields(owner) if f.init][skip:]
+    return _form(name, parameters(owner))
+
+
+def _form(name: str, fields: tuple[dataclasses.Field[Any], ...]) -> str:
     parts = [f.name if f.default is dataclasses.MISSING else f"{f.name}=..." for f in fields]
     return name + (":" + ",".join(parts) if parts else "")
 
 
-def _assign(name: str, fields: list[dataclasses.Field[Any]], parts: list[str]) -> dict[str, str]:
+def _assign(name: str, fields: tuple[dataclasses.Field[Any], ...], parts: list[str]) -> dict[str, str]:
     """Give each part to its field: by position first, then by ``key=``."""
     names = [f.name for f in fields]
-    shown = f"{name}:{','.join(names)}" if names else f"{name} (it takes no parameters)"
+    positional = [f.name for f in fields if not f.kw_only]
+    shown = _form(name, fields) if names else f"{name} (it takes no parameters)"
     values: dict[str, str] = {}
     for position, part in enumerate(parts):
         key, equals, value = part.partition("=")
         if not equals or key not in names:
             if equals and key.isidentifier():
                 raise SpecError(f"{name} has no parameter {key!r}: write {shown}")
-            if position >= len(names):
+            if position >= len(positional):
                 raise SpecError(f"too many parameters: write {shown}")
-            key, value = names[position], part
+            key, value = positional[position], part
         if key in values:
             raise SpecError(f"{name}: {key} is given twice")
         values[key] = value
@@ -128,13 +140,18 @@ _READERS: list[tuple[object, Callable[[str], object], str]] = [
 ]
 
 
+def _reader(hint: object) -> tuple[Callable[[str], object], str] | None:
+    """How a value of that type is read from text, and its name; None when it cannot be."""
+    wanted = typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
+    return next(((reader, words) for kind, reader, words in _READERS if wanted == kind), None)
+
+
 def _read(name: str, key: str, hint: object, text: str) -> object:
     """``text`` as the field's type says; SpecError when it is not of that form."""
-    wanted = typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
-    for kind, reader, words in _READERS:
-        if wanted == kind:
-            try:
-                return reader(text)
-            except (ValueError, KeyError):
-                raise SpecError(f"{name}: {key} must be {words}, not {text!r}") from None
-    raise TypeError(f"{name}.{key}: no reader for {hint}")
+    found = _reader(hint)
+    assert found is not None
+    reader, words = found
+    try:
+        return reader(text)
+    except (ValueError, KeyError):
+        raise SpecError(f"{name}: {key} must be {words}, not {text!r}") from None

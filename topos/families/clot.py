@@ -72,3 +72,9 @@ class Clot(Torus):
         if node < math.prod(self.sizes):
             return super().label(node)
         return "<" + ",".join(map(str, self.members(node)[0])) + ">"
+
+    def locate(self, text: str) -> int | None:
+        if not text.startswith("<"):
+            return super().locate(text)
+        server = super().locate(text.strip("<>"))
+        return None if server is None or self.label(self.switch_of(server)) != text else self.switch_of(server)

@@ -1,0 +1,160 @@
+"""Cayley graphs: vertices are group elements, port p of each is generator number p.
+
+Element u has an edge to u g for every generator g; the edge leaves u by g's port and
+arrives by the port of g's inverse (the same port where g is an involution).  Vertex 0
+is always the identity.  Elements are told by their vertex numbers; a family adds
+accessors for what its elements are (permutations, words, pairs).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topos.family import param
+from topos.graph import IntArray
+from topos.vertices import SymmetricGraph
+
+Permutation = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CayleyGraph(SymmetricGraph):
+    """Base of the Cayley families."""
+
+    @property
+    @abstractmethod
+    def letters(self) -> tuple[str, ...]:
+        """The generators' names, in port order."""
+
+    @property
+    def inverses(self) -> tuple[int, ...]:
+        """Per generator, in port order, the port of its inverse; itself for involutions."""
+        return tuple(range(1, len(self.letters) + 1))
+
+    @abstractmethod
+    def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Row by row the vertices u g for each u, one column per generator in port order."""
+
+    @abstractmethod
+    def product(self, u: int, v: int) -> int:
+        """The element u v."""
+
+    @abstractmethod
+    def inverse(self, u: int) -> int:
+        """The element u^-1."""
+
+    def step(self, vertex: int, port: int) -> int:
+        """The vertex at the other end of a port of the graph."""
+        return int(self.images(np.array([vertex]))[0, port - 1])
+
+    def spell(self, word: tuple[int, ...]) -> int:
+        """The element that a word of generators (as ports) stands for."""
+        vertex = 0
+        for port in word:
+            vertex = self.step(vertex, port)
+        return vertex
+
+    def quotient(self, u: int, v: int) -> int:
+        """u^-1 v: the element whose words lead from u to v."""
+        return self.product(self.inverse(u), v)
+
+    def edges(self) -> IntArray:
+        """Vertex by vertex in port order, each edge from the generator with the lower port, or from
+        the lower vertex."""
+        start = np.arange(self.vertices, dtype=np.int64)
+        ports = np.arange(1, len(self.letters) + 1)
+        back = np.array(self.inverses)
+        end = self.images(start)
+        first = (ports < back) | ((ports == back) & (start[:, None] < end))
+        row, column = np.nonzero(first)
+        return np.stack([row, ports[column], end[row, column], back[column]], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class PermutationGraph(CayleyGraph):
+    """Base of the Cayley graphs of the symmetric group on 1..s.
+
+    Vertices are the arrangements (a_1, ..., a_s) of 1..s in lexicographic order; a
+    generator rearranges *positions*: u g has a_g(x) at position x.
+    """
+
+    s: int = param("symbols", low=2, high=10)
+
+    @property
+    @abstractmethod
+    def generators(self) -> tuple[Permutation, ...]:
+        """In port order; generator g says which position's symbol comes to positions 1..s."""
+
+    @property
+    def vertices(self) -> int:
+        return math.factorial(self.s)
+
+    def permutation(self, vertex: int) -> Permutation:
+        """The arrangement of 1..s with that number."""
+        return tuple(self._arrangements(np.array([vertex]))[0].tolist())
+
+    def rank(self, permutation: Permutation) -> int:
+        """The number of an arrangement of 1..s."""
+        return int(self._ranks(np.array([permutation]))[0])
+
+    def product(self, u: int, v: int) -> int:
+        left, right = self.permutation(u), self.permutation(v)
+        return self.rank(tuple(left[x - 1] for x in right))
+
+    def inverse(self, u: int) -> int:
+        return self.rank(tuple(int(x) + 1 for x in np.argsort(self.permutation(u))))
+
+    def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        arrangement = self._arrangements(vertices)
+        columns = [self._ranks(arrangement[:, np.array(g) - 1]) for g in self.generators]
+        return np.stack(columns, axis=1)
+
+    def vertex_label(self, vertex: int) -> str:
+        return "(" + ",".join(map(str, self.permutation(vertex))) + ")"
+
+    def vertex_at(self, text: str) -> int | None:
+        parts = text.strip("()").split(",")
+        if not all(part.isdecimal() for part in parts):
+            return None
+        symbols = tuple(map(int, parts))
+        return self.rank(symbols) if sorted(symbols) == list(range(1, self.s + 1)) else None
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        """How many arrangements follow each choice of the symbol at a position."""
+        return [math.factorial(rest) for rest in reversed(range(self.s))]
+
+    def _arrangements(self, vertices: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Rows of symbols, from the digits of the number in the factorial base (Lehmer codes)."""
+        found = np.zeros((len(vertices), self.s), dtype=np.int8)
+        for position in reversed(range(self.s)):
+            digit = (vertices // self._weights[position] % (self.s - position)).astype(np.int8)
+            later = found[:, position + 1 :]
+            later += later >= digit[:, None]
+            found[:, position] = digit
+        return found + np.int8(1)
+
+    def _ranks(self, arrangements: NDArray[np.int8]) -> NDArray[np.int64]:
+        rank = np.zeros(len(arrangements), dtype=np.int64)
+        for position, weight in enumerate(self._weights):
+            smaller = arrangements[:, position + 1 :] < arrangements[:, position, None]
+            rank += weight * smaller.sum(axis=1)
+        return rank
+
+
+def transposition(s: int, i: int, j: int) -> Permutation:
+    """The permutation of 1..s that exchanges i and j."""
+    moved = {i: j, j: i}
+    return tuple(moved.get(x, x) for x in range(1, s + 1))
+
+
+def colex_pairs(s: int) -> tuple[tuple[int, int], ...]:
+    """All pairs i < j of 1..s, by j and then by i: those of s - 1 come first."""
+    return tuple(sorted(itertools.combinations(range(1, s + 1), 2), key=lambda pair: pair[::-1]))

@@ -1,0 +1,155 @@
+"""DCube (Guo et al.): dual-port servers on the switches of a hypercube or a variant of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topos.family import Centric, Family, ParameterError, param
+from topos.graph import IntArray
+
+Addresses = NDArray[np.int64]
+
+
+def _hypercube(a: Addresses, j: int, m: int) -> Addresses:
+    """e_j: bit j alone."""
+    return np.full_like(a, 1 << j)
+
+
+def _mobius(top: int) -> Callable[[Addresses, int, int], Addresses]:
+    """e_j where bit j + 1 is 0, else E_j (bits j to 0); bit m is taken as ``top`` (Cull and Larson)."""
+
+    def mask(a: Addresses, j: int, m: int) -> Addresses:
+        above = a >> (j + 1) & 1 if j + 1 < m else np.full_like(a, top)
+        return np.where(above == 1, (1 << (j + 1)) - 1, 1 << j)
+
+    return mask
+
+
+def _twisted(a: Addresses, j: int, m: int) -> Addresses:
+    """Bits come in pairs above bit 0; with odd parity of the bits below the pair the lower cable
+    of the pair flips its own bit, with even parity both bits (Hilbers et al.; odd m only)."""
+    if j % 2 == 0:
+        return np.full_like(a, 1 << j)
+    parity = np.bitwise_count(a & ((1 << j) - 1)) & 1
+    return np.where(parity == 1, 1 << j, 3 << j)
+
+
+#: For each cube: the bits in which the neighbours along dimension j of an m-bit address differ.
+MASKS: dict[str, Callable[[Addresses, int, int], Addresses]] = {
+    "hyper": _hypercube,
+    "mobius0": _mobius(0),
+    "mobius1": _mobius(1),
+    "twisted": _twisted,
+}
+
+
+@dataclass(frozen=True)
+class CubeOfSwitches(Family):
+    """What all DCube families share: DCube(n, k), m = n / k, k divides n.
+
+    2^m switches with m-bit addresses a; server <a, u> (u from 0 to n - 1), number
+    a n + u, has port 1 on port u + 1 of switch a, and port 2 on port 2 of server
+    <a', u>, a' the neighbour of a along dimension j = u mod m of the cube.  Sub-network
+    i holds the servers with i m <= u < (i + 1) m.
+    """
+
+    centric: ClassVar[Centric] = "server"
+    source: ClassVar[str] = "Guo et al., DCube, section 3"
+
+    n: int = param("ports per switch", low=1)
+    k: int = param("sub-networks; divides n", low=1)
+
+    @property
+    @abstractmethod
+    def cube(self) -> str:
+        """Which graph the switches form: a name in MASKS."""
+
+    def check(self) -> None:
+        if self.n % self.k:
+            raise ParameterError(f"{self.name}: k must divide n, and {self.k} does not divide {self.n}")
+        if self.cube not in MASKS:
+            raise ParameterError(f"{self.name}: cube must be one of {', '.join(MASKS)}, not {self.cube!r}")
+        if self.m > 20:
+            raise ParameterError(f"{self.name}: n/k must be at most 20 (2^(n/k) switches), not {self.m}")
+        if self.cube == "twisted" and self.m % 2 == 0:
+            raise ParameterError(f"{self.name}: the twisted cube needs an odd n/k, not {self.m}")
+
+    @property
+    def m(self) -> int:
+        """Dimensions of the cube: bits of a switch address."""
+        return self.n // self.k
+
+    def counts(self) -> tuple[int, int]:
+        switches: int = 2**self.m
+        return switches * self.n, switches
+
+    def cables(self) -> IntArray:
+        servers, _ = self.counts()
+        node = np.arange(servers)
+        a, u = node // self.n, node % self.n
+        down = np.stack([node, np.ones_like(node), servers + a, u + 1], axis=1)
+        other = a.copy()
+        for j in range(self.m):
+            rows = u % self.m == j
+            other[rows] ^= MASKS[self.cube](a[rows], j, self.m)
+        second = np.full_like(node, 2)
+        across = np.stack([node, second, other * self.n + u, second], axis=1)[a < other]
+        return np.concatenate([down, across]).astype(np.int32)
+
+    def address(self, node: int) -> int:
+        """The m-bit address of a switch, or of a server's switch."""
+        servers, _ = self.counts()
+        return node // self.n if node < servers else node - servers
+
+    def place(self, server: int) -> int:
+        """u: a server's place at its switch, 0 to n - 1."""
+        return server % self.n
+
+    def server(self, address: int, place: int) -> int:
+        """The server <address, place>."""
+        return address * self.n + place
+
+    def switch(self, address: int) -> int:
+        """The node number of the switch with that address."""
+        return self.counts()[0] + address
+
+    def dimension(self, server: int) -> int:
+        """j = u mod m: the dimension along which a server's second port leads."""
+        return server % self.n % self.m
+
+    def neighbour(self, address: int, dimension: int) -> int:
+        """The address of the switch next to ``address`` along a dimension of the cube."""
+        return address ^ int(MASKS[self.cube](np.array([address]), dimension, self.m)[0])
+
+    def label(self, node: int) -> str:
+        bits = f"{self.address(node):0{self.m}b}"
+        return f"<{bits},{self.place(node)}>" if node < self.counts()[0] else f"<{bits}>"
+
+    def locate(self, text: str) -> int | None:
+        bits, comma, place = text.strip("<>").partition(",")
+        if len(bits) != self.m or set(bits) - set("01"):
+            return None
+        if not comma:
+            return self.switch(int(bits, 2))
+        return self.server(int(bits, 2), int(place)) if place.isdecimal() and int(place) < self.n else None
+
+
+@dataclass(frozen=True)
+class DCube(CubeOfSwitches):
+    """dcube:n,k,cube=mobius0 -- the structure over any cube of MASKS.
+
+    ``hyper`` and ``mobius1`` are the paper's H-DCube and M-DCube, also known as
+    hdcube:n,k and mdcube:n,k; ``mobius0`` and ``twisted`` are among those that it names
+    as further choices.
+    """
+
+    name: ClassVar[str] = "dcube"
+    example: ClassVar[str] = "dcube:3,1,cube=twisted"
+
+    cube: str = param("hyper, mobius0, mobius1 or twisted", default="hyper")

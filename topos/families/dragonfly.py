@@ -1,0 +1,80 @@
+"""The Dragonfly (Kim et al., ISCA 2008): fully meshed groups, one cable between any two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from topos.family import Centric, param
+from topos.graph import IntArray
+from topos.vertices import VertexGraph
+
+
+@dataclass(frozen=True)
+class Dragonfly(VertexGraph):
+    """dragonfly:a,p,h -- a h + 1 groups of a routers, each with p hosts and h global cables.
+
+    Router number = group a + r.  Router ports: 1 to p the hosts; then a - 1 local ones,
+    to the other routers of the group in ascending order; then h global ones: the j-th
+    of router r is the group's global cable c = r h + j (from 0), to group + c + 1
+    modulo the number of groups, where it arrives as that group's cable a h - 1 - c.
+    """
+
+    name: ClassVar[str] = "dragonfly"
+    example: ClassVar[str] = "dragonfly:2,1,1"
+    centric: ClassVar[Centric] = "switch"
+    source: ClassVar[str] = "Kim et al., Dragonfly, ISCA 2008, section 3"
+
+    a: int = param("routers per group", low=1)
+    p: int = param("hosts per router", low=1)
+    h: int = param("global cables per router", low=1)
+
+    @property
+    def concentration(self) -> int:
+        return self.p
+
+    @property
+    def groups(self) -> int:
+        """a h + 1."""
+        return self.a * self.h + 1
+
+    @property
+    def vertices(self) -> int:
+        return self.a * self.groups
+
+    def edges(self) -> IntArray:
+        first, second = np.triu_indices(self.a, 1)
+        base = np.arange(self.groups)[:, None] * self.a
+        local = np.stack(np.broadcast_arrays(base + first, second, base + second, first + 1), axis=-1)
+        group, cable = np.indices((self.groups, self.a * self.h)).reshape(2, -1)
+        far, back = (group + cable + 1) % self.groups, self.a * self.h - 1 - cable
+        rows = [
+            group * self.a + cable // self.h,
+            self.a + cable % self.h,
+            far * self.a + back // self.h,
+            self.a + back % self.h,
+        ]
+        across = np.stack(rows, axis=1)[group < far]
+        return np.concatenate([local.reshape(-1, 4), across]).astype(np.int32)
+
+    def group(self, vertex: int) -> int:
+        """The group of a router (a vertex number)."""
+        return vertex // self.a
+
+    def place(self, vertex: int) -> int:
+        """The number of a router in its group."""
+        return vertex % self.a
+
+    def local_port(self, vertex: int, place: int) -> int:
+        """The graph port of a router towards router ``place`` of its own group."""
+        return place if place > self.place(vertex) else place + 1
+
+    def gateway(self, group: int, towards: int) -> tuple[int, int]:
+        """(vertex, graph port): the router of ``group`` with the cable to group ``towards``."""
+        cable = (towards - group - 1) % self.groups
+        return group * self.a + cable // self.h, self.a + cable % self.h
+
+    def vertex_label(self, vertex: int) -> str:
+        return f"({self.group(vertex)},{self.place(vertex)})"

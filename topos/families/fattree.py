@@ -1,0 +1,94 @@
+"""The three-level fat tree of r-port switches (Al-Fares et al., SIGCOMM 2008)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from topos.family import Centric, Family, ParameterError, param
+from topos.graph import IntArray
+
+Level = Literal["edge", "aggregation", "core"]
+
+
+@dataclass(frozen=True)
+class FatTree(Family):
+    """fattree:r -- r pods of r/2 edge and r/2 aggregation switches, (r/2)^2 core switches.
+
+    Host number = (pod r/2 + edge) r/2 + i is on port i + 1 of edge switch ``edge`` of its
+    pod.  Switches are numbered: edge switches pod by pod, aggregation switches pod by
+    pod, core switches.  Ports 1 to r/2 of edge and aggregation switches lead down (to
+    host i, to edge switch i on port i + 1), ports r/2 + 1 to r up (to aggregation switch
+    j, to core switch of row ``own number`` and column j, on port r/2 + 1 + j).  Core
+    switch (row, column), number row r/2 + column, has pod p on port p + 1.
+    """
+
+    name: ClassVar[str] = "fattree"
+    example: ClassVar[str] = "fattree:4"
+    centric: ClassVar[Centric] = "switch"
+    source: ClassVar[str] = "Al-Fares et al., SIGCOMM 2008, section 2.2"
+
+    r: int = param("ports per switch; even", low=2, high=256)
+
+    def check(self) -> None:
+        if self.r % 2:
+            raise ParameterError(f"fattree: r must be even, not {self.r}")
+
+    @property
+    def half(self) -> int:
+        """r/2."""
+        return self.r // 2
+
+    def counts(self) -> tuple[int, int]:
+        return self.r * self.half**2, 2 * self.r * self.half + self.half**2
+
+    def cables(self) -> IntArray:
+        r, half = self.r, self.half
+        hosts, _ = self.counts()
+        pod, lower, upper = np.indices((r, half, half)).reshape(3, -1)
+        edge = hosts + pod * half + lower
+        aggregation = hosts + r * half + pod * half
+        core = hosts + 2 * r * half
+        host = np.arange(hosts)
+        access = np.stack([host, np.ones_like(host), edge, upper + 1], axis=1)
+        middle = np.stack([edge, half + 1 + upper, aggregation + upper, lower + 1], axis=1)
+        top = np.stack([aggregation + lower, half + 1 + upper, core + lower * half + upper, pod + 1], axis=1)
+        return np.concatenate([access, middle, top]).astype(np.int32)
+
+    def level(self, switch: int) -> Level:
+        """Edge, aggregation or core; ``switch`` is a node number."""
+        hosts, _ = self.counts()
+        row = (switch - hosts) // (self.r * self.half)
+        return "edge" if row == 0 else "aggregation" if row == 1 else "core"
+
+    def pod(self, node: int) -> int:
+        """The pod of a host, an edge or an aggregation switch."""
+        hosts, _ = self.counts()
+        return node // self.half**2 if node < hosts else (node - hosts) // self.half % self.r
+
+    def place(self, switch: int) -> int:
+        """The number of an edge or aggregation switch in its pod (0 to r/2 - 1)."""
+        return (switch - self.counts()[0]) % self.half
+
+    def position(self, host: int) -> tuple[int, int, int]:
+        """(pod, edge switch in it, place at the switch) of a host."""
+        return host // self.half**2, host // self.half % self.half, host % self.half
+
+    def host(self, pod: int, edge: int, place: int) -> int:
+        """The host at that position."""
+        return (pod * self.half + edge) * self.half + place
+
+    def core_position(self, switch: int) -> tuple[int, int]:
+        """(row, column) of a core switch; its row is the aggregation switch that reaches it."""
+        number = switch - self.counts()[0] - 2 * self.r * self.half
+        return divmod(number, self.half)
+
+    def label(self, node: int) -> str:
+        if node < self.counts()[0]:
+            return ".".join(map(str, self.position(node)))
+        level = self.level(node)
+        if level == "core":
+            return "core." + ".".join(map(str, self.core_position(node)))
+        return f"{level}.{self.pod(node)}.{self.place(node)}"

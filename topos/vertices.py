@@ -1,0 +1,104 @@
+"""Graphs of vertices that are alike: servers that relay, or switches with hosts.
+
+A family that defines a plain graph states its ``vertices`` and its ``edges`` with
+ports; whether a vertex is a server or a switch is decided here, once, by the
+*concentration* (hosts per switch, the usual term for routers):
+
+- 0: every vertex is a server that relays, server v being vertex v;
+- m > 0: every vertex is a switch, switch v being vertex v, with m plain hosts;
+  host v * m + i (i from 0) is on port i + 1 of switch v, and port p of the graph is
+  port m + p of the switch.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+from topos.family import Centric, Family, param
+from topos.graph import IntArray
+from topos.wiring import with_hosts
+
+
+@dataclass(frozen=True)
+class VertexGraph(Family):
+    """Base of all families that are a graph of like vertices."""
+
+    @property
+    @abstractmethod
+    def concentration(self) -> int:
+        """Hosts per vertex; 0 when the vertices are servers themselves."""
+
+    @property
+    @abstractmethod
+    def vertices(self) -> int:
+        """The number of vertices, by closed form."""
+
+    @abstractmethod
+    def edges(self) -> IntArray:
+        """The graph's edges: int32 rows ``(u, u_port, v, v_port)``, vertices from 0, ports from 1."""
+
+    def counts(self) -> tuple[int, int]:
+        hosts = self.concentration * self.vertices
+        return (hosts, self.vertices) if hosts else (self.vertices, 0)
+
+    def cables(self) -> IntArray:
+        if not self.concentration:
+            return self.edges()
+        return with_hosts(self.edges(), self.vertices, self.concentration)
+
+    def vertex(self, node: int) -> int:
+        """The vertex that a node is, or, for a host, that it is attached to."""
+        hosts = self.concentration * self.vertices
+        return node // self.concentration if node < hosts else node - hosts
+
+    def node_of(self, vertex: int) -> int:
+        """The node (server or switch) that a vertex is."""
+        return self.concentration * self.vertices + vertex
+
+    def port_of(self, number: int) -> int:
+        """The node's port that is port ``number`` of the graph."""
+        return self.concentration + number
+
+    def host_port(self, host: int) -> int:
+        """The switch port of a plain host."""
+        return host % self.concentration + 1
+
+    def vertex_label(self, vertex: int) -> str:
+        """The coordinates of a vertex as people write them, without a full stop."""
+        return str(vertex)
+
+    def vertex_at(self, text: str) -> int | None:
+        """The vertex with that label; None if there is none. Searches unless a family knows better."""
+        if self.vertices > 100_000:
+            return None
+        return next((v for v in range(self.vertices) if self.vertex_label(v) == text), None)
+
+    def label(self, node: int) -> str:
+        text = self.vertex_label(self.vertex(node))
+        is_host = node < self.concentration * self.vertices
+        return f"{text}.{node % self.concentration}" if is_host else text
+
+    def locate(self, text: str) -> int | None:
+        name, dot, host = text.partition(".")
+        vertex = self.vertex_at(name)
+        if vertex is None or not dot:
+            return None if vertex is None else self.node_of(vertex)
+        if not host.isdecimal() or int(host) >= self.concentration:
+            return None
+        return vertex * self.concentration + int(host)
+
+
+@dataclass(frozen=True)
+class SymmetricGraph(VertexGraph):
+    """A graph that runs either way: ``hosts=0`` (default) or ``hosts=m``."""
+
+    centric: ClassVar[Centric] = "symmetric"
+
+    _: KW_ONLY
+    hosts: int = param("hosts per vertex; 0: every vertex is a server that relays", low=0, default=0)
+
+    @property
+    def concentration(self) -> int:
+        return self.hosts
