@@ -77,7 +77,9 @@ def tally(
     sources: IntArray,
     to: int,
 ) -> None:
-    """Count the delivered pairs of one destination by (hops, distance) in ``joint``."""
-    for source in sources:
+    """Count the delivered pairs of one destination by (hops, distance) in ``joint``;
+    ``distance`` has one element per source, ``hops`` one per node."""
+    for i in range(len(sources)):
+        source = sources[i]
         if source != to and hops[source] != LOST:
-            joint[hops[source], distance[source]] += 1
+            joint[hops[source], distance[i]] += 1

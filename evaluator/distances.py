@@ -118,9 +118,29 @@ def rows(graph: Adjacency, sources: IntArray) -> NDArray[np.uint16]:
 
     Raises ValueError when a distance does not fit in 16 bits.
     """
+    _check_width(graph)
+    return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
+
+
+def between(graph: Adjacency, sources: IntArray, targets: IntArray) -> NDArray[np.uint16]:
+    """The distance of each pair ``sources[i]``, ``targets[i]``, ``FAR`` where there is no path.
+
+    For pairs drawn at random: 512 different sources cost one sweep.  Raises ValueError when
+    a distance does not fit in 16 bits.
+    """
+    _check_width(graph)
+    order = np.argsort(sources, kind="stable")
+    roots, first = np.unique(sources[order], return_index=True)
+    first = np.append(first, len(order))
+    found = _between(graph.start, graph.peer, roots, first, targets[order], graph.scale)
+    result = np.empty_like(found)
+    result[order] = found
+    return result
+
+
+def _check_width(graph: Adjacency) -> None:
     if _level_bound(graph.start, graph.peer) // graph.scale >= FAR:
         raise ValueError("distances beyond 65,534 hops")
-    return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
 
 
 def _mean(histogram: Counts) -> float:
@@ -283,3 +303,52 @@ def _write(
                 lowest = bits & (~bits + np.uint64(1))
                 out[first + word * BITS + _ones(lowest - np.uint64(1)), node] = level
                 bits ^= lowest
+
+
+@threaded
+def _between(
+    start: Counts, peer: IntArray, roots: IntArray, first_of: Counts, targets: IntArray, scale: int
+) -> NDArray[np.uint16]:
+    size = len(start) - 1
+    sweeps = (len(roots) + BITS * WORDS - 1) // (BITS * WORDS)
+    out = np.full(len(targets), FAR, np.uint16)
+    for sweep in numba.prange(sweeps):
+        first = sweep * BITS * WORDS
+        seen, frontier = np.zeros((size, WORDS), np.uint64), np.zeros((size, WORDS), np.uint64)
+        following = np.empty((size, WORDS), np.uint64)
+        active, next_active = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+        _begin(seen, frontier, active, roots, first)
+        everyone = _union(seen)
+        level = 0
+        missing = _note(out, roots, first_of, targets, frontier, active, first, 0)
+        while missing and _step(start, peer, seen, frontier, active, following, next_active, everyone):
+            frontier, following = following, frontier
+            active, next_active = next_active, active
+            level += 1
+            missing = _note(out, roots, first_of, targets, frontier, active, first, level // scale)
+    return out
+
+
+@compiled
+def _note(
+    out: NDArray[np.uint16],
+    roots: IntArray,
+    first_of: Counts,
+    targets: IntArray,
+    frontier: Words,
+    active: NDArray[np.uint8],
+    first: int,
+    level: int,
+) -> bool:
+    """Write the level of the pairs that are reached at it; False when none is left in this sweep."""
+    missing = False
+    for index in range(first, min(first + BITS * WORDS, len(roots))):
+        word, bit = (index - first) // BITS, np.uint64(1) << np.uint64(index % BITS)
+        for pair in range(first_of[index], first_of[index + 1]):
+            if out[pair] != FAR:
+                continue
+            if active[targets[pair]] and frontier[targets[pair], word] & bit:
+                out[pair] = level
+            else:
+                missing = True
+    return missing

@@ -184,8 +184,8 @@ def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops
         ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
         return distances(graph, ends[0], ends[1]).histogram
     total = np.zeros(1, dtype=np.int64)
-    for part, rows in blocks(graph, pairs):
-        found = np.concatenate([row[part.of(i)] for i, row in enumerate(rows)])
+    for block in blocks(graph, pairs):
+        found = np.concatenate(block.distances)
         counts = np.bincount(found[found != FAR], minlength=len(total))
         counts[: len(total)] += total
         total = counts

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from addressing.scheme import Scheme
 from evaluator import chase
 from evaluator.adjacency import Adjacency, Hops, adjacency, live_slots
-from evaluator.distances import FAR, rows
+from evaluator.distances import FAR, between, rows
 from evaluator.pairs import Pairs
 from evaluator.states import explore
 from evaluator.vector import rule_of
-from topos.graph import ALL_UP, Fabric, IntArray, LinkState
+from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 #: What the network knows of failures: tables and nodes all of them (``yes``), each node
 #: those of which it is told as its own links fail (``local``), nobody anything (``no``).
@@ -154,67 +154,91 @@ def spread(
     cost = arrival_cost(scheme.fabric, hops)
     towards = None if generic else rule_of(bound, seen)
     total = NOTHING
-    for part, distance in blocks(graph, pairs):
+    for block in blocks(graph, pairs):
         if towards is None:
-            hops_of = _ask(bound, part, distance, cost, down, seen)
+            joint = _ask(bound, block, cost, down, seen)
         else:
-            hops_of = _follow(bound.fabric, towards(part.destinations), part, distance, cost, down)
-        total = total.plus(Spread(hops_of, len(part), _connected(part, distance)))
+            joint = _follow(bound.fabric, towards(block.pairs.destinations), block, cost, down)
+        total = total.plus(Spread(joint, len(block.pairs), block.connected))
     return total
 
 
-def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[tuple[Pairs, NDArray[np.uint16]]]:
-    """The pairs some destinations at a time, with the distances to those destinations."""
-    size = max(64, min(1024, (1 << 24) // max(1, graph.size)))
-    for part in pairs.chunks(size):
-        yield part, rows(graph, part.destinations)
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some destinations of a set of pairs, with the pairs' distances."""
+
+    pairs: Pairs
+    #: One per source, for each destination.
+    distances: tuple[NDArray[np.uint16], ...]
+
+    def __iter__(self) -> Iterator[tuple[int, int, IntArray, NDArray[np.uint16]]]:
+        """(position, destination, sources, their distances)."""
+        for position, to in enumerate(self.pairs.destinations.tolist()):
+            yield position, to, self.pairs.of(position), self.distances[position]
+
+    @cached_property
+    def connected(self) -> int:
+        """The pairs with a path; a node's distance to itself is 0 and no pair."""
+        return sum(int(np.count_nonzero((row != FAR) & (row != 0))) for row in self.distances)
+
+    @cached_property
+    def farthest(self) -> int:
+        """The largest distance of a connected pair."""
+        return max((int(row[row != FAR].max(initial=0)) for row in self.distances), default=0)
 
 
-def _connected(part: Pairs, distance: NDArray[np.uint16]) -> int:
-    """The pairs with a path; a node's distance to itself is 0 and no pair."""
-    if part.shared:
-        distance = distance[:, part.of(0)] if len(part.of(0)) < distance.shape[1] else distance
-        return int(np.count_nonzero((distance != FAR) & (distance != 0)))
-    return sum(int(np.count_nonzero(row[part.of(i)] != FAR)) for i, row in enumerate(distance))
+def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
+    """The pairs, some destinations at a time: few enough for arrays of [destination, node]."""
+    size = (1 << 24) // max(1, graph.size)
+    if pairs.shared:
+        sources = pairs.of(0)
+        for part in pairs.chunks(max(64, min(1024, size))):
+            table = rows(graph, part.destinations)
+            yield Block(part, tuple(row[sources] for row in table))
+        return
+    lengths = np.array([len(part) for part in pairs.sources])
+    found = between(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
+    first = 0
+    for part in pairs.chunks(max(1, min(1024, size))):
+        count = len(part.destinations)
+        ends = np.cumsum(lengths[first : first + count])
+        base = int(lengths[:first].sum())
+        yield Block(part, tuple(np.split(found[base : base + int(ends[-1])], ends[:-1])))
+        first += count
 
 
-def _follow(
-    fabric: Fabric, out: IntArray, part: Pairs, distance: NDArray[np.uint16], cost: IntArray, down: LinkState
-) -> Floats:
+def _follow(fabric: Fabric, out: IntArray, block: Block, cost: IntArray, down: LinkState) -> Floats:
     """The joint counts of a block, by chasing next-hop arrays."""
     slots = fabric.slots
     plain = 0 if fabric.relaying else fabric.servers
     usable = live_slots(fabric, down)
     if plain:
         out[:, :plain] = _first_live(fabric, usable)[:plain]
-    hops = chase.hops_to(out, part.destinations, slots.peer, usable, cost, plain)
-    joint = np.zeros((int(hops.max()) + 1, int(distance[distance != FAR].max(initial=0)) + 1))
-    for i, to in enumerate(part.destinations.tolist()):
-        chase.tally(joint, hops[i], distance[i], part.of(i), to)
+    hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, plain)
+    joint = np.zeros((int(hops.max()) + 1, block.farthest + 1))
+    for position, to, sources, distance in block:
+        chase.tally(joint, hops[position], distance, sources, to)
     return joint
 
 
 def _first_live(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
     """Per node its first usable slot, ``NONE`` without one."""
-    first = np.full(fabric.size, -1, dtype=np.int32)
+    first = np.full(fabric.size, NONE, dtype=np.int32)
     live = np.flatnonzero(usable)[::-1]
     owner = np.searchsorted(fabric.slots.start, live, side="right") - 1
     first[owner] = live
     return first
 
 
-def _ask(
-    scheme: Scheme, part: Pairs, distance: NDArray[np.uint16], cost: IntArray, down: LinkState, seen: LinkState
-) -> Floats:
+def _ask(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, seen: LinkState) -> Floats:
     """The joint expectations of a block, by asking the rule."""
     total = NOTHING
-    for i, to in enumerate(part.destinations.tolist()):
-        sources = [s for s in part.of(i).tolist() if s != to]
-        chain = explore(scheme, to, sources, cost, down, seen)
-        outcomes = [chain.outcome(source) for source in sources]
-        far = distance[i][sources].astype(np.int64)
-        joint = np.zeros((max(map(len, outcomes), default=1), int(far[far != FAR].max(initial=0)) + 1))
-        for outcome, d in zip(outcomes, far, strict=True):
+    for _, to, sources, distance in block:
+        others = sources != to
+        chain = explore(scheme, to, sources[others].tolist(), cost, down, seen)
+        outcomes = [chain.outcome(source) for source in chain.entries]
+        joint = np.zeros((max(map(len, outcomes), default=1), block.farthest + 1))
+        for outcome, d in zip(outcomes, distance[others], strict=True):
             if d != FAR:
                 joint[: len(outcome), d] += outcome
         total = total.plus(Spread(joint, 0, 0))
