@@ -1,0 +1,48 @@
+"""NovaCube (Wang et al.): a torus of servers with a cable to the farthest server each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from topos.families.torus import Torus
+from topos.family import ParameterError
+from topos.graph import IntArray
+
+
+@dataclass(frozen=True)
+class NovaCube(Torus):
+    """novacube:4x4x4 -- a torus; port 2n + 1 of each server leads to the one at a_i + k_i / 2."""
+
+    name: ClassVar[str] = "novacube"
+    example: ClassVar[str] = "novacube:4x4"
+    source: ClassVar[str] = "Wang et al., NovaCube, 2014; Wang et al., CLOT, section 5"
+
+    def check(self) -> None:
+        odd = [size for size in self.sizes if size % 2]
+        if odd:
+            raise ParameterError(
+                f"novacube: every radix must be even, not {odd[0]}: the farthest node is not unique otherwise"
+            )
+        if self.sizes == (2,):
+            raise ParameterError("novacube: 2 servers are neighbours already")
+
+    def cables(self) -> IntArray:
+        nodes = np.arange(math.prod(self.sizes))
+        where = np.stack(np.unravel_index(nodes, self.sizes), axis=1)
+        far = np.ravel_multi_index(tuple(((where + self.halves) % self.sizes).T), self.sizes)
+        port = np.full_like(nodes, 2 * len(self.sizes) + 1)
+        jumps = np.stack([nodes, port, far, port], axis=1)[nodes < far]
+        return np.concatenate([super().cables(), jumps]).astype(np.int32)
+
+    @property
+    def halves(self) -> tuple[int, ...]:
+        """k_i / 2 of each dimension."""
+        return tuple(size // 2 for size in self.sizes)
+
+    def antipode(self, server: int) -> int:
+        """The server at the other end of the jump cable."""
+        return self.server(tuple(c + h for c, h in zip(self.coordinates(server), self.halves, strict=True)))

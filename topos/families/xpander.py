@@ -1,0 +1,52 @@
+"""Xpander (Valadarsky et al., CoNEXT 2016): a random lift of a complete graph of switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from topos.family import Centric, param
+from topos.graph import IntArray
+from topos.randomgraph import random_lift
+from topos.vertices import VertexGraph
+from topos.wiring import numbered_ports
+
+
+@dataclass(frozen=True)
+class Xpander(VertexGraph):
+    """xpander:p,q,seed=1 -- a connected random q-lift of K_(p+1): p + 1 groups of q switches, a random
+    perfect matching between any two groups.
+
+    Switch = group q + place.  Its ports: the hosts (ceil(p/2) of them unless ``hosts``
+    says otherwise), then one to each other group in ascending order.
+    """
+
+    name: ClassVar[str] = "xpander"
+    example: ClassVar[str] = "xpander:3,3,hosts=1"
+    centric: ClassVar[Centric] = "switch"
+    source: ClassVar[str] = "Valadarsky et al., Xpander, CoNEXT 2016, section 3; WMGR, Table I"
+
+    p: int = param("switch ports that lead to switches", low=2)
+    q: int = param("copies: switches per group", low=1)
+    seed: int = param("seed of the draw", low=0, default=1)
+    hosts: int | None = param("hosts per switch; half of p, rounded up, when not given", low=1, default=None)
+
+    @property
+    def concentration(self) -> int:
+        return (self.p + 1) // 2 if self.hosts is None else self.hosts
+
+    @property
+    def vertices(self) -> int:
+        return (self.p + 1) * self.q
+
+    def edges(self) -> IntArray:
+        return numbered_ports(random_lift(np.random.default_rng(self.seed), self.p, self.q))
+
+    def group(self, vertex: int) -> int:
+        """The vertex of K_(p+1) that a switch (as a vertex number) is a copy of."""
+        return vertex // self.q
+
+    def vertex_label(self, vertex: int) -> str:
+        return f"({vertex // self.q},{vertex % self.q})"
