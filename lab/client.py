@@ -57,8 +57,8 @@ class Lab:
         with ``prompt`` the lab reads this process's terminal.
         """
         _, scheme = resolve(self.config.topology, self.config.scheme)
-        check_emulable(scheme)
         capacity.check(scheme.fabric)
+        check_emulable(scheme)
         if self.path.exists() and not self._clear_stale():
             raise UsageError(f"a lab named {self.config.name} runs already: choose another --name, or end it")
         begun = time.perf_counter()

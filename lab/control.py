@@ -20,6 +20,7 @@ from lab.errors import LabError, UsageError
 
 _LONGEST_REQUEST = 1 << 20
 _MOST_DESCRIPTORS = 3
+_BREATH = 0.05
 
 Request = dict[str, Any]
 
@@ -47,15 +48,22 @@ Operation = Callable[[Call], Any]
 
 
 def serve(listener: socket.socket, operations: dict[str, Operation], stop: threading.Event) -> None:
-    """Answer requests, each in a thread of its own, until ``stop`` is set."""
-    listener.settimeout(0.2)
+    """Answer requests, each in a thread of its own, until ``stop`` is set; answers that are
+    on their way then are given a moment."""
+    listener.settimeout(_BREATH)
+    under_way: list[threading.Thread] = []
     while not stop.is_set():
+        under_way = [thread for thread in under_way if thread.is_alive()]
         try:
             connection, _ = listener.accept()
         except TimeoutError:
             continue
         connection.setblocking(True)
-        threading.Thread(target=_answer, args=(connection, operations), daemon=True).start()
+        thread = threading.Thread(target=_answer, args=(connection, operations), daemon=True)
+        thread.start()
+        under_way.append(thread)
+    for thread in under_way:
+        thread.join(_BREATH)
 
 
 def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None:

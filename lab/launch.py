@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from controller.client import ControllerProcess
 from hostagent.client import AgentPlace, AgentPool
@@ -16,13 +17,14 @@ from hostagent.client import AgentPlace, AgentPool
 from addressing import ipv4, mac
 from addressing.scheme import Scheme
 from lab import netns, openvswitch
-from lab.config import LabConfig, check_emulable, resolve
+from lab.config import LabConfig
 from lab.errors import LabError
 from lab.network import Interface, LabHost, LabNet, LabSwitch
 from lab.openvswitch import Bridge, Shard
-from topos.graph import Fabric
+from topos.graph import Fabric, Port
 
 Report = Callable[[str], None]
+Hear = Callable[[Port, bool], None]
 _PATIENCE = 120.0
 
 
@@ -58,26 +60,21 @@ def interface(fabric: Fabric, node: int, port: int) -> str:
     return f"{fabric.name(node)}-eth{port}"
 
 
-def launch(config: LabConfig, report: Report) -> Running:
-    """Bring a lab up; ``report`` hears the name of each stage."""
+def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Running:
+    """Bring a lab up.
+
+    ``hear(port, up)`` is called for every port whose cable goes or comes back, from other
+    threads; ``report`` hears the name of each stage.
+    """
     clock = _Stages(report)
-    fabric, scheme = resolve(config.topology, config.scheme)
-    check_emulable(scheme)
+    fabric = scheme.fabric
     shards = openvswitch.split(_bridges(fabric))
     datapath = choose_datapath(config.datapath)
-    controller = ControllerProcess(config.topology, config.scheme, openvswitch.CONTROLLER_PORT, config.backend)
-    agents = AgentPool(config.topology, config.scheme, mode=config.agents, spread=config.spread)
-    running = Running(
-        config,
-        fabric,
-        scheme,
-        shards,
-        controller if shards else None,
-        agents if fabric.relaying else None,
-        datapath,
-    )
+    agents = _spawn_agents(config, fabric, hear)
     clock.stage("namespaces")
-    _make_namespaces(fabric, shards)
+    netns.create([*(shard.netns for shard in shards), *map(fabric.name, range(fabric.servers))])
+    controller = _spawn_controller(config, fabric, shards, hear)
+    running = Running(config, fabric, scheme, shards, controller, agents, datapath)
     clock.stage("switch daemons")
     openvswitch.start_daemons(shards)
     clock.stage("cables")
@@ -86,14 +83,48 @@ def launch(config: LabConfig, report: Report) -> Running:
     clock.stage("switches")
     openvswitch.make_bridges(shards, {"kernel": "system", "userspace": "netdev"}[datapath])
     clock.stage("agents")
-    if running.agents is not None:
-        running.agents.start(_places(fabric))
-        running.agents.wait_ready(_PATIENCE)
+    if agents is not None:
+        agents.start(_places(fabric))
+        agents.wait_ready(_PATIENCE)
     clock.stage("tables")
-    if running.controller is not None:
-        running.controller.wait_ready(_PATIENCE)
+    if controller is not None:
+        controller.wait_ready(_PATIENCE)
     running.seconds = clock.finish()
     return running
+
+
+def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | None:
+    """The agents' common parent, where servers relay; it imports while the rest is made."""
+    if not fabric.relaying:
+        return None
+
+    def carrier(node: int, port: int, up: bool) -> None:
+        hear(Port(node, port), up)
+
+    return AgentPool.spawn(
+        config.topology, config.scheme, mode=config.agents, spread=config.spread, on_carrier=carrier
+    )
+
+
+def _spawn_controller(
+    config: LabConfig, fabric: Fabric, shards: tuple[Shard, ...], hear: Hear
+) -> ControllerProcess | None:
+    """The controller, where there are switches."""
+    if not shards:
+        return None
+
+    def event(message: dict[str, Any]) -> None:
+        if message["event"] == "port":
+            hear(Port(fabric.index(message["switch"]), message["port"]), message["up"])
+
+    sockets = openvswitch.listeners(shards)
+    try:
+        return ControllerProcess.spawn(
+            config.topology, config.scheme, sockets, backend=config.backend, on_event=event
+        )
+    finally:
+        for listener in sockets:
+            listener.close()
 
 
 def choose_datapath(wanted: str) -> str:
@@ -162,18 +193,6 @@ def _bridges(fabric: Fabric) -> list[Bridge]:
         )
         for switch in range(fabric.servers, fabric.size)
     ]
-
-
-def _make_namespaces(fabric: Fabric, shards: tuple[Shard, ...]) -> None:
-    """One per server and one per shard, the shards tied to the lab's main namespace."""
-    netns.create([fabric.name(node) for node in range(fabric.servers)] + [shard.netns for shard in shards])
-    netns.set_up("lo", True)
-    for shard in shards:
-        inner, outer = f"ctl{shard.index}", f"ovs{shard.index}"
-        netns.link_to_main(outer, inner, shard.netns)
-        netns.set_address(outer, shard.controller_side, 30)
-        address = shard.controller_side.removesuffix("1") + "2"
-        netns.set_address_in(shard.netns, inner, address, 30)
 
 
 def _cables(running: Running) -> list[netns.Cable]:

@@ -111,12 +111,6 @@ def set_address_in(name: str, interface: str, address: str, prefix_length: int) 
     inside(name, lambda: set_address(interface, address, prefix_length))
 
 
-def link_to_main(outer: str, inner: str, name: str) -> None:
-    """A veth pair from the calling namespace (``outer``) into namespace ``name`` (``inner``)."""
-    _batch([], [f"link add name {outer} up type veth peer name {inner} netns {name}"])
-    set_up_in(name, inner, True)
-
-
 def _batch(options: list[str], lines: list[str]) -> None:
     if not lines:
         return

@@ -92,6 +92,11 @@ class LazyNode:
         self.ensure_shell()
         super().sendCmd(*args, **kwargs)  # type: ignore[misc]
 
+    def cmd(self, *args: Any, **kwargs: Any) -> Any:
+        """As Mininet's, with the shell started when needed."""
+        self.ensure_shell()
+        return super().cmd(*args, **kwargs)  # type: ignore[misc]
+
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[bytes]:
         params.setdefault("env", self.environment)
         return subprocess.Popen(self.inside(cmd), **params)
@@ -128,7 +133,8 @@ class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
 
     def __init__(self, name: str, shard: Shard, dpid: int, **params: Any) -> None:
         self.netns, self.environment, self.shard = shard.netns, shard.environment, shard
-        super().__init__(name, dpid=f"{dpid:016x}", inNamespace=True, protocols="OpenFlow13", **params)
+        params["inNamespace"] = True
+        super().__init__(name, dpid=f"{dpid:016x}", protocols="OpenFlow13", **params)
         self.ready = True
 
     def start(self, controllers: list[Node]) -> None:
@@ -152,6 +158,7 @@ class LabNet(Mininet):  # type: ignore[misc]
 
     def __init__(self, set_link: Callable[[str, str, bool], None]) -> None:
         self._set_link = set_link
+        Mininet.inited = True  # the limits of the user's machine stay as they are
         super().__init__(topo=None, build=False, controller=None, autoSetMacs=False)
         self.built = True
 

@@ -3,13 +3,14 @@
 One vswitchd polls all of its ports in one thread, so ports are spread over *shards*:
 an ovsdb-server and an ovs-vswitchd with a run directory of their own, in a network
 namespace of their own (two in one namespace would collide on the tap ``ovs-netdev``).
-A veth pair per shard leads to the lab's main namespace, where the controller listens.
+The controller listens in each of those namespaces, on its loopback address only.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from lab.errors import LabError
 
 PORTS_PER_SHARD = 64
 MOST_SHARDS = 32
-CONTROLLER_PORT = 6653
+CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 _ROOT = Path("/run/openvswitch")
 
@@ -50,11 +51,6 @@ class Shard:
     def rundir(self) -> Path:
         """Sockets, database, logs."""
         return _ROOT / str(self.index)
-
-    @property
-    def controller_side(self) -> str:
-        """The address in the lab's main namespace that this shard's switches connect to."""
-        return f"198.18.{self.index}.1"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -92,6 +88,13 @@ def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
 def kernel_datapath() -> bool:
     """Whether this kernel has the openvswitch datapath loaded."""
     return Path("/sys/module/openvswitch").exists()
+
+
+def listeners(shards: Sequence[Shard]) -> list[socket.socket]:
+    """A listening socket for the controller in each shard's namespace."""
+    return [
+        netns.inside(shard.netns, lambda: socket.create_server(CONTROLLER, backlog=4096)) for shard in shards
+    ]
 
 
 def start_daemons(shards: Sequence[Shard]) -> None:
@@ -144,7 +147,7 @@ def make_bridges(shards: Sequence[Shard], datapath: str, timeout: int = 120) -> 
 
 
 def _transaction(shard: Shard, datapath: str) -> list[str]:
-    target = f"tcp:{shard.controller_side}:{CONTROLLER_PORT}"
+    target = "tcp:{}:{}".format(*CONTROLLER)
     words: list[str] = []
     for bridge in shard.bridges:
         words += ["--", "add-br", bridge.name]

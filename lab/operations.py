@@ -213,6 +213,11 @@ class _Operations:
         counters = self._session.running.agents.stats()
         return {self._fabric.name(int(node)): values for node, values in counters.items()}
 
+    def op_controller(self, call: Call) -> Any:
+        """Counters of the controller: flow messages, packet-ins, ARP replies."""
+        controller = self._session.running.controller
+        return controller.stats() if controller is not None else {}
+
     def op_events(self, call: Call) -> Any:
         """Changes of link state in the order in which they were noticed."""
         session = self._session

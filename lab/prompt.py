@@ -18,7 +18,7 @@ from lab.session import Session
 class Prompt(CLI):  # type: ignore[misc]
     """Mininet's CLI over a lab; errors are one line and never end it."""
 
-    prompt = "dcnlab> "
+    prompt = "dcnlab> " if sys.stdin.isatty() else ""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -19,12 +19,12 @@ from typing import Any
 from addressing import ipv4
 from addressing.scheme import Scheme
 from lab import launch, netns
-from lab.config import LabConfig
+from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
 from lab.measure import Endpoint, Probe
 from lab.network import LabNet
-from topos.graph import Fabric, LinkState, Port
+from topos.graph import LinkState
 
 
 class Session:
@@ -33,14 +33,14 @@ class Session:
     def __init__(self, config: LabConfig, report: launch.Report) -> None:
         self.config = config
         self.started = time.time()
-        self.running = launch.launch(config, report)
-        self.fabric: Fabric = self.running.fabric
+        self.fabric, scheme = resolve(config.topology, config.scheme)
+        check_emulable(scheme)
+        self.health = Health(self.fabric, self._spread)
+        self.running = launch.launch(config, scheme, self.health.report, report)
         self.probes: dict[int, Probe] = {}
         self.stop = threading.Event()
         #: Held while Mininet's node shells are used: they take one command at a time.
         self.shells = threading.Lock()
-        self.health = Health(self.fabric, self._spread)
-        self._listen()
         self.health.start()
 
     @cached_property
@@ -107,23 +107,14 @@ class Session:
         """Mininet's ``link A B up|down``."""
         self.cut(self.links_named("link", [a, b]), up)
 
-    def _listen(self) -> None:
-        """Hear of ports and carriers that change."""
-        if self.running.controller is not None:
-            self.running.controller.on_port = lambda switch, port, up: self.health.report(
-                Port(self.fabric.index(switch), port), up
-            )
-        if self.running.agents is not None:
-            self.running.agents.on_carrier = lambda node, port, up: self.health.report(Port(node, port), up)
-
     def _spread(self, state: LinkState) -> None:
-        """Send link state to the controller and the agents and wait for both."""
-        down = sorted(state.down)
-        waits = [part for part in (self.running.agents, self.running.controller) if part is not None]
-        for part in waits:
-            part.links(down)
-        for part in waits:
-            part.wait_links(down)
+        """Send link state to the agents and the controller, and wait until both have converged."""
+        if self.running.agents is not None:
+            self.running.agents.links(state.down)
+        if self.running.controller is not None:
+            self.running.controller.converge(state.down)
+        if self.running.agents is not None:
+            self.running.agents.wait_links(state.down)
 
 
 def main() -> None:
@@ -157,7 +148,8 @@ def main() -> None:
         prompt.run(session)
     else:
         session.stop.wait()
-    server.join(1.0)
+    session.stop.set()
+    server.join()
     os._exit(0)
 
 

@@ -1,0 +1,76 @@
+"""The command line without a lab: results, and one line with exit code 2 for bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from addressing import registry as schemes
+from topos import registry
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("up", "bcub:4,1"), "did you mean bcube"),
+        (("up", "bcube:4,1", "--scheme", "bpr"), "did you mean brp?"),
+        (("up", "bcube:1,1", "--scheme", "brp"), "n must be at least 2"),
+        (("up", "bcube:4", "--scheme", "brp"), "needs k"),
+        (("up", "bcube:0,1", "--scheme", "brp"), "n must be at least 2"),
+        (("up", "clot:3x3", "--scheme", "pow"), "every radix must be even"),
+        (("up", "bcube:4,1", "--scheme", "pow"), "these do: "),
+        (("up", "torus:200x200x10", "--scheme", "wmgr"), "needs about"),
+        (("up", "bcube:4,1", "--scheme", "brp", "--name", "no/name"), "is no name for a lab"),
+        (("up",), "TOPOLOGY"),
+        (("frobnicate",), "frobnicate"),
+        (("path", "bcube:4,1", "--scheme", "brp", "h0", "h99"), "no node 'h99'"),
+        (("tables", "nolab", "s0"), "no running lab"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
+    done = dcnlab(*words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_lab_that_is_not_there() -> None:
+    done = dcnlab("exec", "nosuchlab", "h0", "true")
+    assert done.returncode == 1
+    assert "no lab answers" in done.stderr
+
+
+def test_list_names_everything_in_the_registries() -> None:
+    found = json.loads(dcnlab("list", "--json").stdout)
+    assert {t["name"] for t in found["topologies"]} == set(registry.known())
+    assert {s["name"] for s in found["schemes"]} == set(schemes.known())
+    assert all(t["schemes"] for t in found["topologies"])
+
+
+def test_topology_prints_the_contract() -> None:
+    found = json.loads(dcnlab("topology", "bcube:2,1", "--json").stdout)
+    assert [n["name"] for n in found["nodes"]] == ["h0", "h1", "h2", "h3", "s0", "s1", "s2", "s3"]
+    assert found["links"][0] == {"a": "h0", "a_port": 1, "b": "s0", "b_port": 1}
+    assert len(found["links"]) == 8
+
+
+def test_path_prints_nodes_and_reasons() -> None:
+    found = json.loads(dcnlab("path", "bcube:4,1", "--scheme", "brp", "h0", "h15", "--json").stdout)
+    assert found["path"] == ["h0", "s4", "h12", "s3", "h15"]
+    assert len(found["reasons"]) == 5
+
+
+def test_tables_of_a_topology() -> None:
+    found = json.loads(dcnlab("tables", "bcube:4,1", "s0", "--scheme", "wmgr", "--json").stdout)
+    assert len(found["predicted"]) == 5
+    assert found["installed"] is None

@@ -1,0 +1,157 @@
+"""Unmodified programs between servers that need two relays: nothing of theirs is corrupted or cut off."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.client import Lab
+
+pytestmark = pytest.mark.lab
+DCNLAB = str(Path(sys.executable).parent / "dcnlab")
+A, B = "h0", "h26"  # three digits apart: two relays between them
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("bcube:3,2", "brp") as running:
+        yield running
+
+
+def start(lab: Lab, node: str, *words: str) -> subprocess.Popen[bytes]:
+    """A server program in the background of a node."""
+    command = ["exec", lab.config.name, node, "--", *words]
+    return subprocess.Popen(
+        [DCNLAB, *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def listening(lab: Lab, node: str, port: int) -> bool:
+    return f":{port} " in lab.run(node, ["ss", "-Hltn"]).stdout
+
+
+def wait_until(condition, timeout: float = 15.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.05)
+
+
+def address(lab: Lab, name: str) -> str:
+    return next(str(node["ipv4"]) for node in lab.nodes() if node["name"] == name)
+
+
+def test_two_relays_lie_between(lab: Lab) -> None:
+    assert len(lab.traceroute(A, B)) == 3
+
+
+@pytest.mark.parametrize("size", [0, 1472, 8000])
+def test_ping_of_any_size(lab: Lab, size: int) -> None:
+    done = lab.run(A, ["ping", "-c3", "-i0.05", "-W2", "-s", str(size), B])
+    assert "3 received" in done.stdout, done.stdout + done.stderr
+
+
+def test_iperf3_tcp_and_udp(lab: Lab) -> None:
+    assert lab.iperf(A, B, seconds=1)["mbps"] > 100
+    udp = lab.iperf(A, B, seconds=1, udp=True)
+    assert udp["mbps"] > 50
+    assert udp["lost_percent"] < 5
+
+
+@pytest.mark.parametrize("offloads", ["on", "off"])
+def test_a_large_file_arrives_unchanged(lab: Lab, tmp_path: Path, offloads: str) -> None:
+    """100 MB by HTTP, with the hosts' segmentation and checksum offloads on and off."""
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    source.write_bytes(os.urandom(1 << 20) * 100)
+    for node in (A, B):
+        done = lab.run(node, ["ethtool", "-K", "dcn0", "tx", offloads, "tso", offloads, "gso", offloads])
+        assert done.returncode == 0, done.stderr
+    server = start(lab, B, "python3", "-m", "http.server", "8000", "--directory", str(tmp_path))
+    try:
+        wait_until(lambda: listening(lab, B, 8000))
+        url = f"http://{address(lab, B)}:8000/source"
+        done = lab.run(A, ["curl", "-sS", "--max-time", "60", "-o", str(copy), url], timeout=90)
+        assert done.returncode == 0, done.stderr
+    finally:
+        server.terminate()
+        server.wait()
+        for node in (A, B):
+            lab.run(node, ["ethtool", "-K", "dcn0", "tx", "on", "tso", "on", "gso", "on"])
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (source, copy)]
+    assert digests[0] == digests[1]
+
+
+def test_ssh(lab: Lab, tmp_path: Path) -> None:
+    """A real sshd in one server, a real client in another."""
+    key, host_key = tmp_path / "key", tmp_path / "host_key"
+    for path in (key, host_key):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
+    authorized = tmp_path / "authorized"
+    authorized.write_text((tmp_path / "key.pub").read_text())
+    tmp_path.chmod(0o755)
+    options = [
+        "StrictModes=no",
+        f"AuthorizedKeysFile={authorized}",
+        f"HostKey={host_key}",
+        "UsePAM=no",
+        "PidFile=none",
+    ]
+    words = [
+        "sh",
+        "-c",
+        'mkdir -p /run/sshd && exec "$@"',
+        "sh",
+        "/usr/sbin/sshd",
+        "-D",
+        "-f",
+        "/dev/null",
+        "-p",
+        "2222",
+    ]
+    server = start(lab, B, *words, *(word for option in options for word in ("-o", option)))
+    try:
+        wait_until(lambda: listening(lab, B, 2222))
+        client = [
+            "StrictHostKeyChecking=no",
+            "UserKnownHostsFile=/dev/null",
+            "BatchMode=yes",
+            "ConnectTimeout=10",
+        ]
+        words = ["ssh", "-q", "-p", "2222", "-i", str(key), *(w for o in client for w in ("-o", o))]
+        done = lab.run(A, [*words, f"root@{address(lab, B)}", "echo it works"], timeout=30)
+        assert done.stdout.strip() == "it works", done.stderr
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def test_tcpdump_sees_relayed_packets(lab: Lab) -> None:
+    relay = lab.traceroute(A, B)[0]
+    words = ["tcpdump", "-nlU", "-i", "any", "-c", "2", "icmp"]
+    capture = subprocess.Popen(
+        [DCNLAB, "exec", lab.config.name, relay, "--", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert capture.stderr is not None
+    for line in capture.stderr:
+        if "listening on" in line:
+            break
+    lab.run(A, ["ping", "-c2", "-i0.2", B])
+    out, _ = capture.communicate(timeout=15)
+    assert f"{address(lab, A)} > {address(lab, B)}: ICMP echo request" in out
+
+
+def test_the_exit_code_of_a_program_is_passed_on(lab: Lab) -> None:
+    assert lab.run(A, ["sh", "-c", "exit 7"]).returncode == 7

@@ -1,0 +1,133 @@
+"""A lab is a world of its own: it ends whole, whatever ends it, and touches nothing outside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab import runtime
+from lab.client import Lab
+
+pytestmark = pytest.mark.lab
+UP = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
+
+
+def wait_until(condition: Callable[[], bool], timeout: float = 20.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.02)
+
+
+def processes_of(mark: str) -> list[int]:
+    """The processes whose environment has the mark: everything that a command started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                if f"DCNLAB_TEST={mark}\0".encode() in (entry / "environ").read_bytes() + b"\0":
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def outside() -> dict[str, list[str]]:
+    """What a lab could leave behind in the world outside it."""
+    links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
+    folders = [Path("/run/netns"), Path("/run/openvswitch"), runtime.directory()]
+    return {
+        "links": sorted(line.split()[0] for line in links.splitlines()),
+        "files": sorted(str(path) for folder in folders if folder.exists() for path in folder.iterdir()),
+    }
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.05, 0.15, 0.3, 0.5, 0.8, 1.5, "ready"])
+def test_killing_the_command_at_any_moment_leaves_nothing(moment: float | str) -> None:
+    before = outside()
+    mark = f"kill-{os.getpid()}-{moment}"
+    command = subprocess.Popen(
+        UP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={**os.environ, "DCNLAB_TEST": mark},
+    )  # fmt: skip
+    if moment == "ready":
+        wait_until(lambda: any(found.alive for found in runtime.labs()))
+        wait_until(lambda: len(processes_of(mark)) >= 10)
+    else:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            command.wait(float(moment))
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    wait_until(lambda: processes_of(mark) == [])
+    wait_until(lambda: outside() == before)
+
+
+def test_two_labs_at_once_do_not_meet() -> None:
+    with Lab("bcube:2,1", "brp") as first, Lab("bcube:2,1", "wmgr") as second:
+        assert first.config.name != second.config.name
+        for lab in (first, second):
+            assert lab.pingall()["lost"] == []
+        first.fail("h0", "s0")
+        assert second.info()["down"] == []
+        names = {row["name"] for row in json.loads(dcnlab("ps", "--json"))}
+        assert {first.config.name, second.config.name} <= names
+
+
+def dcnlab(*words: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_a_detached_lab_outlives_its_command_and_ends_on_request() -> None:
+    before = outside()
+    started = json.loads(dcnlab("up", "bcube:2,1", "--scheme", "brp", "-d", "--name", "detached", "--json"))
+    assert started["servers"] == 4
+    assert json.loads(dcnlab("ping", "detached", "h0", "h3", "--json"))["received"] == 1
+    dcnlab("down", "detached")
+    wait_until(lambda: outside() == before)
+
+
+def test_the_prompt_takes_mininets_verbs_and_ours() -> None:
+    script = "\n".join(
+        ["nodes", "net", "dump", "pingall", "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0",
+         "link h0 s0 down", "h0 ping -c1 -W2 h1", "link h0 s0 up", "fail link h1 s0", "heal link h1 s0",
+         "fail link h0 h9", "stats h0", "exit"]
+    )  # fmt: skip
+    done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    for expected in (
+        "available nodes are", "h0-eth1:s0-eth1", "<LabHost h0", "0% dropped (12/12 received)", "1 received",
+        "Mb/s from h0 to h3", "h0 s2 h2 s1 h3", "2 entries installed, as predicted",
+        "converged after", "no node 'h9'", "originated",
+    ):  # fmt: skip
+        assert expected in done.stdout, f"{expected!r} not in:\n{done.stdout}"
+
+
+def test_nothing_listens_outside() -> None:
+    def listeners() -> str:
+        return subprocess.run(["ss", "-Hltnu"], capture_output=True, text=True, check=True).stdout
+
+    before = listeners()
+    with Lab("bcube:2,1", "brp"):
+        assert listeners() == before
+
+
+def test_a_crash_inside_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.cli", *UP[3:], "--datapath", "kernel", "--test", "pingall"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if not Path("/sys/module/openvswitch").exists():
+        assert done.returncode in (1, 2)
+        assert "kernel has no openvswitch datapath" in done.stderr
