@@ -30,6 +30,10 @@ from topos.graph import Fabric, IntArray
 Centric = Literal["server", "switch", "symmetric"]
 
 
+#: Node and link numbers are 32-bit; this leaves room for their products with small factors.
+MOST_NODES = 2**28
+
+
 class ParameterError(ValueError):
     """A parameter out of range; its text is one line for the user."""
 
@@ -78,6 +82,9 @@ class Family(ABC):
     def __post_init__(self) -> None:
         check_range(self.name, dataclasses.fields(self), self)
         self.check()
+        nodes = sum(self.counts())
+        if nodes > MOST_NODES:
+            raise ParameterError(f"{self.spec} has {nodes} nodes; at most {MOST_NODES} can be numbered")
 
     def check(self) -> None:
         """Raise ParameterError for combinations of parameters that define no network."""

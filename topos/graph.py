@@ -233,9 +233,9 @@ def _slots(size: int, cables: IntArray) -> Slots:
     np.maximum.at(highest, ends[:, 0], ends[:, 1])
     start = np.concatenate([[0], np.cumsum(highest)])
     where = start[ends[:, 0]] + ends[:, 1] - 1
-    if len(np.unique(where)) != len(where):
-        raise ValueError("two cables share a port")
     peer, peer_port, link = (np.full(int(start[-1]), NONE, dtype=np.int32) for _ in range(3))
     peer[where], peer_port[where] = others[:, 0], others[:, 1]
     link[where] = np.tile(np.arange(len(cables), dtype=np.int32), 2)
+    if np.count_nonzero(link != NONE) != len(where):
+        raise ValueError("two cables share a port")
     return Slots(start, peer, peer_port, link)

@@ -66,7 +66,7 @@ class VertexGraph(Family):
         return host % self.concentration + 1
 
     def vertex_label(self, vertex: int) -> str:
-        """The coordinates of a vertex as people write them, without a full stop."""
+        """The coordinates of a vertex as people write them; its hosts append a full stop and i."""
         return str(vertex)
 
     def vertex_at(self, text: str) -> int | None:
@@ -81,11 +81,12 @@ class VertexGraph(Family):
         return f"{text}.{node % self.concentration}" if is_host else text
 
     def locate(self, text: str) -> int | None:
-        name, dot, host = text.partition(".")
+        vertex = self.vertex_at(text)
+        if vertex is not None:
+            return self.node_of(vertex)
+        name, _, host = text.rpartition(".")
         vertex = self.vertex_at(name)
-        if vertex is None or not dot:
-            return None if vertex is None else self.node_of(vertex)
-        if not host.isdecimal() or int(host) >= self.concentration:
+        if vertex is None or not host.isdecimal() or int(host) >= self.concentration:
             return None
         return vertex * self.concentration + int(host)
 

@@ -2,46 +2,66 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from topos.family import Centric, Family, param
+from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
 
 
 @dataclass(frozen=True)
 class BCube(Family):
-    """BCube(n, k): n^(k+1) servers with addresses a_k ... a_0 in base n.
+    """bcube:n,k -- n^(k+1) servers with addresses a_k ... a_0 in base n.
 
     The switch of level l and index a (the address without digit l) joins the n
     servers that differ in digit l only: to the server whose digit is d on its port
     d + 1, and each server uses its port l + 1.  Switches are numbered level by level.
+    ``parts`` makes a partial BCube_k of that many full BCube_(k-1) on all n^k switches
+    of level k: the digit a_k takes ``parts`` values.
     """
 
     name: ClassVar[str] = "bcube"
     example: ClassVar[str] = "bcube:4,1"
     centric: ClassVar[Centric] = "server"
-    source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3"
+    source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3; partial: section 5"
 
     n: int = param("ports per switch", low=2)
     k: int = param("levels of switches, less one", low=0, high=16)
+    parts: int | None = param("full BCube_(k-1) present; all n when not given", low=2, default=None)
+
+    def check(self) -> None:
+        if self.parts is not None and self.parts > self.n:
+            raise ParameterError(f"bcube: parts must be at most n = {self.n}, not {self.parts}")
+
+    @property
+    def radices(self) -> tuple[int, ...]:
+        """How many values each digit takes, a_0 first: n, and at level k the parts."""
+        return (self.n,) * self.k + (self.parts or self.n,)
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """Per level its first switch, as a node number; then the number of nodes."""
+        top: int = self.n**self.k
+        lower = self.radices[-1] * top // self.n
+        servers = self.radices[-1] * top
+        return (*(servers + level * lower for level in range(self.k + 1)), servers + self.k * lower + top)
 
     def counts(self) -> tuple[int, int]:
-        per_level: int = self.n**self.k
-        return self.n * per_level, (self.k + 1) * per_level
+        return self.firsts[0], self.firsts[-1] - self.firsts[0]
 
     def cables(self) -> IntArray:
-        servers, per_level = self.n ** (self.k + 1), self.n**self.k
-        node = np.arange(servers)
+        node = np.arange(self.firsts[0])
         rows = []
         for level in range(self.k + 1):
             low = self.n**level
-            switch = node // (low * self.n) * low + node % low
+            switch = self.firsts[level] + node // (low * self.n) * low + node % low
             digit = node // low % self.n
-            port = np.full(servers, level + 1)
-            rows.append(np.stack([node, port, servers + level * per_level + switch, digit + 1], axis=1))
+            port = np.full_like(node, level + 1)
+            rows.append(np.stack([node, port, switch, digit + 1], axis=1))
         return np.concatenate(rows).astype(np.int32)
 
     def digits(self, server: int) -> tuple[int, ...]:
@@ -54,13 +74,12 @@ class BCube(Family):
 
     def level(self, switch: int) -> int:
         """The level of a switch, given as a node number."""
-        servers, _ = self.counts()
-        return (switch - servers) * self.n // servers
+        return bisect.bisect_right(self.firsts, switch, hi=self.k + 1) - 1
 
     def label(self, node: int) -> str:
-        servers = self.n ** (self.k + 1)
-        if node < servers:
+        if node < self.firsts[0]:
             return "(" + ",".join(map(str, reversed(self.digits(node)))) + ")"
-        level, rest = divmod(node - servers, self.n**self.k)
+        level = self.level(node)
+        rest = node - self.firsts[level]
         digits = [rest // self.n**place % self.n for place in reversed(range(self.k))]
         return f"<{level};" + ",".join(map(str, digits)) + ">"

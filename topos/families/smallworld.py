@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,19 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topos.families.torus import torus_cables
-from topos.family import Centric, Family, ParameterError, param
+from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
+from topos.vertices import VertexGraph
+from topos.wiring import Pairs, numbered_ports
+
+#: How often lost links are drawn again with ``repeats=yes`` (a small dense world may have no free pair).
+_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
-class SmallWorld(Family):
+class SmallWorld(VertexGraph):
     """smallworld:32x32,clusters=4x4,hosts=2,links=1,q=1.6,seed=1 -- X x Y switches on a torus.
 
     Each switch draws ``links`` random partners, v with probability proportional to
-    d(u, v)^-q, d the torus distance; a draw that hits an existing link is lost unless
-    ``repeats=yes``.  Clusters are equal blocks of the grid, ``clusters`` of them along
-    each side.  Switch ports: 1 to ``hosts`` the hosts, then the torus, then random links
-    in the order of drawing.
+    d(u, v)^-q, d the distance on the torus (on the grid with ``torus=no``); a draw that
+    hits an existing link is lost unless ``repeats=yes``, which draws the lost ones again.
+    Clusters are equal blocks of the grid, ``clusters`` of them along each side.  Switch
+    ports: 1 to ``hosts`` the hosts, then the grid, then random links as drawn.
     """
 
     name: ClassVar[str] = "smallworld"
@@ -50,9 +55,13 @@ class SmallWorld(Family):
             if size % parts:
                 raise ParameterError(f"smallworld: {parts} clusters do not divide a side of {size} switches")
 
-    def counts(self) -> tuple[int, int]:
-        switches = math.prod(self.sizes)
-        return switches * self.hosts, switches
+    @property
+    def concentration(self) -> int:
+        return self.hosts
+
+    @property
+    def vertices(self) -> int:
+        return math.prod(self.sizes)
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -69,74 +78,83 @@ class SmallWorld(Family):
         inside = [int(c) % b for c, b in zip(np.unravel_index(switch, self.sizes), self.blocks, strict=True)]
         return int(np.ravel_multi_index(inside, self.blocks))
 
+    def switch_at(self, cluster: int, place: int) -> int:
+        """The switch (counted from 0 among the switches) with that place in that cluster."""
+        corner = np.unravel_index(cluster, self.clusters)
+        inside = np.unravel_index(place, self.blocks)
+        where = [int(c) * b + int(i) for c, b, i in zip(corner, self.blocks, inside, strict=True)]
+        return int(np.ravel_multi_index(where, self.sizes))
+
+    def edges(self) -> IntArray:
+        return numbered_ports(np.concatenate(self.pairs))
+
     @cached_property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The links between switches: the grid's, then the random ones."""
-        grid = [
-            (a, b) for a, _, b, _ in torus_cables(self.sizes).tolist() if self.torus or not self._wraps(a, b)
-        ]
-        linked = {frozenset(pair) for pair in grid}
+    def pairs(self) -> tuple[Pairs, Pairs]:
+        """The links between switches, as rows of two: the grid's, and the random ones as drawn."""
+        grid = self._grid()
+        found, drawing = grid, np.repeat(np.arange(self.vertices), self.links)
         rng = np.random.default_rng(self.seed)
-        drawn = []
-        for switch, _ in itertools.product(range(math.prod(self.sizes)), range(self.links)):
-            pair = self._draw(rng, switch, linked)
-            if pair is not None:
-                linked.add(frozenset(pair))
-                drawn.append(pair)
-        return (*grid, *drawn)
+        for _ in range(_ROUNDS if self.repeats else 1):
+            drawn = np.stack([drawing, self._targets(rng, drawing)], axis=1)
+            fresh = self._fresh(found, drawn)
+            found, drawing = np.concatenate([found, drawn[fresh]]), drawing[~fresh]
+            if not len(drawing):
+                break
+        return grid, found[len(grid) :]
 
-    def cables(self) -> IntArray:
-        servers, switches = self.counts()
-        rows = [
-            (switch * self.hosts + host, 1, servers + switch, host + 1)
-            for switch in range(switches)
-            for host in range(self.hosts)
-        ]
-        free = [self.hosts + 1] * switches
-        for a, b in self.pairs:
-            rows.append((servers + a, free[a], servers + b, free[b]))
-            free[a] += 1
-            free[b] += 1
-        return np.array(rows, dtype=np.int32)
+    def vertex_label(self, vertex: int) -> str:
+        return f"{self.cluster(vertex)}.{self.place(vertex)}"
 
-    def label(self, node: int) -> str:
-        servers, _ = self.counts()
-        switch, host = divmod(node, self.hosts) if node < servers else (node - servers, None)
-        parts = [self.cluster(switch), self.place(switch)] + ([] if host is None else [host])
-        return ".".join(map(str, parts))
+    def vertex_at(self, text: str) -> int | None:
+        cluster, _, place = text.partition(".")
+        if not (cluster.isdecimal() and place.isdecimal()):
+            return None
+        if int(cluster) >= math.prod(self.clusters) or int(place) >= math.prod(self.blocks):
+            return None
+        return self.switch_at(int(cluster), int(place))
 
-    def _wraps(self, a: int, b: int) -> bool:
-        ends = zip(np.unravel_index(a, self.sizes), np.unravel_index(b, self.sizes), strict=True)
-        return any(abs(int(x) - int(y)) > 1 for x, y in ends)
+    def _grid(self) -> Pairs:
+        pairs: Pairs = torus_cables(self.sizes)[:, [0, 2]].astype(np.int64)
+        if self.torus:
+            return pairs
+        ends = np.stack(np.unravel_index(pairs, self.sizes))
+        wrapped = (np.abs(ends[..., 0] - ends[..., 1]) > 1).any(axis=0)
+        return np.delete(pairs, np.flatnonzero(wrapped), axis=0)
+
+    def _fresh(self, found: Pairs, drawn: Pairs) -> NDArray[np.bool_]:
+        """Which drawn links repeat neither a found one nor an earlier drawn one."""
+        both = np.sort(np.concatenate([found, drawn]), axis=1)
+        _, first = np.unique(both[:, 0] * self.vertices + both[:, 1], return_index=True)
+        fresh = np.zeros(len(both), dtype=bool)
+        fresh[first] = True
+        return fresh[len(found) :]
 
     @cached_property
-    def _weights(self) -> NDArray[np.float64]:
-        """Per displacement from switch 0 of a torus, d^-q; 0 for the switch itself."""
-        gaps = [np.minimum(np.arange(size), size - np.arange(size)) for size in self.sizes]
-        return _power(gaps, self.q)
-
-    def _draw(
-        self, rng: np.random.Generator, switch: int, linked: set[frozenset[int]]
-    ) -> tuple[int, int] | None:
-        where = [int(c) for c in np.unravel_index(switch, self.sizes)]
+    def _cumulative(self) -> NDArray[np.float64]:
+        """Running sums of d^-q over all displacements: 0 to size - 1 on each side of a torus,
+        -(size - 1) to size - 1 on a grid; displacement 0 has no weight."""
         if self.torus:
-            weights = np.roll(self._weights, where, axis=tuple(range(len(where)))).ravel()
+            gaps = [np.minimum(np.arange(size), size - np.arange(size)) for size in self.sizes]
         else:
-            gaps = [np.abs(np.arange(size) - at) for size, at in zip(self.sizes, where, strict=True)]
-            weights = _power(gaps, self.q).ravel()
-        cumulative = np.cumsum(weights)
-        for _ in range(1000 if self.repeats else 1):
-            target = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-            if frozenset((switch, target)) not in linked:
-                return switch, target
-        return None
+            gaps = [np.abs(np.arange(1 - size, size)) for size in self.sizes]
+        distance = functools.reduce(np.add, np.ix_(*gaps)).astype(np.float64).ravel()
+        weights = np.zeros_like(distance)
+        np.power(distance, -self.q, out=weights, where=distance > 0)
+        return np.cumsum(weights)
 
-
-def _power(gaps: list[NDArray[np.int64]], q: float) -> NDArray[np.float64]:
-    """d^-q for the sum d of the gaps along each side, and 0 where d is 0."""
-    distance = np.zeros([len(axis) for axis in gaps])
-    for axis in np.ix_(*gaps):
-        distance = distance + axis
-    weights = np.zeros(distance.shape)
-    np.power(distance, -q, out=weights, where=distance > 0)
-    return weights
+    def _targets(self, rng: np.random.Generator, switches: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One partner for each switch, by the distance alone; on a grid those that fall off its
+        edge are drawn again."""
+        targets = np.empty_like(switches)
+        missing = np.arange(len(switches))
+        spans = self.sizes if self.torus else tuple(2 * size - 1 for size in self.sizes)
+        while len(missing):
+            points = rng.random(len(missing)) * self._cumulative[-1]
+            step = np.unravel_index(np.searchsorted(self._cumulative, points, side="right"), spans)
+            ends = np.stack(np.unravel_index(switches[missing], self.sizes)) + np.stack(step)
+            sides = np.array(self.sizes)[:, None]
+            ends = ends % sides if self.torus else ends - (sides - 1)
+            inside = ((ends >= 0) & (ends < sides)).all(axis=0)
+            targets[missing[inside]] = np.ravel_multi_index(tuple(ends[:, inside]), self.sizes)
+            missing = missing[~inside]
+        return targets
