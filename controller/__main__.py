@@ -8,7 +8,7 @@ import socket
 import sys
 
 from addressing import registry as schemes
-from addressing.scheme import LabelTooWide, Scheme
+from addressing.scheme import Scheme
 from controller import channel
 from topos import registry as topologies
 from topos.registry import SpecError
@@ -22,9 +22,8 @@ def main() -> int:
     try:
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
-    except (SpecError, LabelTooWide, OSError) as error:
+    except (ValueError, OSError) as error:
         channel.send(control, {"event": "error", "text": str(error)})
-        print(f"controller: {error}", file=sys.stderr)
         return 2
     _serve(scheme, control.detach(), listeners)
     return 0

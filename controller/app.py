@@ -10,22 +10,22 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from addressing.scheme import Scheme
 from controller import channel, lower
 from controller.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
 from controller.core import Core, Effect, Event, PacketOut, Send
-from controller.plan import Change
+from controller.plan import Change, NotInstallable
 
 _CHUNK = 1 << 18
 
 
 class LabMessage(LocalEvent):  # type: ignore[misc]
-    """Something that the lab said; None when it has gone."""
+    """Something that the lab said."""
 
-    def __init__(self, message: dict[str, Any] | None) -> None:
+    def __init__(self, message: dict[str, Any]) -> None:
         super().__init__()
         self.message = message
 
@@ -44,9 +44,14 @@ class TableApp(Application):  # type: ignore[misc]
         self.register_handler(LabMessage, self.lab_said)
 
     def prepare(self) -> None:
-        """Compile and write all tables before the switches ask for them."""
+        """Compile and write all tables before the switches ask for them; a scheme that OpenFlow
+        cannot express ends the controller."""
         for switch in range(self.core.fabric.servers, self.core.fabric.size):
-            changes = self.core.prepare(switch)
+            try:
+                changes = self.core.prepare(switch)
+            except NotInstallable as error:
+                self._tell({"event": "error", "text": str(error)})
+                os._exit(2)
             self._ready_made[switch] = changes, lower.changes(changes)
             hub.sleep(0)
 
@@ -55,28 +60,28 @@ class TableApp(Application):  # type: ignore[misc]
     def start(self) -> None:
         """Called by the library when everything is in place."""
         super().start()
-        channel.send(self._lab, {"event": "listening"})
+        self._tell({"event": "listening"})
         self._perform(self.core.start(time.monotonic()))
         hub.spawn(self._listen)
 
     def _listen(self) -> None:
+        """Queue what the lab says; without a lab there is nothing left to do."""
         try:
             for message in channel.receive(self._lab):
                 self.send_event(self.name, LabMessage(message))
         finally:
-            self.send_event(self.name, LabMessage(None))
+            os._exit(0)
 
     def lab_said(self, event: LabMessage) -> None:
-        """A request of the lab's; without a lab there is nothing left to do."""
-        match event.message:
-            case None:
-                os._exit(0)
+        """A request of the lab's."""
+        message = event.message
+        match message:
             case {"op": "links", "down": [*links]}:
-                self._perform(self.core.links(links, time.monotonic()))
+                self._perform(self.core.links(links, time.monotonic(), message.get("request")))
             case {"op": "stats"}:
                 self._perform(self.core.stats())
-            case other:
-                self._perform([Event({"event": "error", "text": f"unknown request {other}"})])
+            case _:
+                self._perform([Event({"event": "error", "text": f"unknown request {message}"})])
 
     # --- switches -------------------------------------------------------------
 
@@ -158,7 +163,7 @@ class TableApp(Application):  # type: ignore[misc]
 
     def _carry_out(self, effect: Effect) -> None:
         if isinstance(effect, Event):
-            channel.send(self._lab, effect.fields)
+            self._tell(effect.fields)
             return
         path = self._paths.get(effect.switch)
         if path is None:
@@ -166,6 +171,12 @@ class TableApp(Application):  # type: ignore[misc]
         data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
         for start in range(0, len(data), _CHUNK):
             path.send(data[start : start + _CHUNK])
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        try:
+            channel.send(self._lab, message)
+        except OSError:
+            os._exit(0)
 
     def _messages(self, effect: Send) -> bytes:
         """All messages of a batch and the barrier that ends it."""

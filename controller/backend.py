@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _patch_eventlet() -> None:
     """What Ryu 4.34 expects of eventlet before its first import."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")
         wsgi: Any = importlib.import_module("eventlet.wsgi")
     wsgi.ALREADY_HANDLED = object()
 

@@ -11,6 +11,7 @@ with ControllerProcess.spawn("bcube:4,1", "brp", [listener]) as controller:
 from __future__ import annotations
 
 import contextlib
+import itertools
 import socket
 import subprocess
 import sys
@@ -46,6 +47,7 @@ class ControllerProcess:
         self._events: list[Message] = []
         self._changed = threading.Condition()
         self._ended = False
+        self._requests = itertools.count(1)
         self._reader = threading.Thread(target=self._read, name="controller events", daemon=True)
         self._reader.start()
 
@@ -120,26 +122,27 @@ class ControllerProcess:
 
     # --- what it is told ------------------------------------------------------
 
-    def links(self, down: Iterable[int]) -> None:
-        """Tell it the numbers of all links that are down; it answers with a ``converged`` event."""
-        self._send({"op": "links", "down": sorted(down)})
+    def links(self, down: Iterable[int]) -> int:
+        """Tell it the numbers of all links that are down.
+
+        It answers with a ``converged`` event whose ``request`` is the number returned here.
+        """
+        request = next(self._requests)
+        self._send({"op": "links", "down": sorted(down), "request": request})
+        return request
+
+    def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
+        """``links``, and wait until the tables follow; returns the ``converged`` event."""
+        before, request = len(self.events), self.links(down)
+        return self.wait_for(
+            lambda message: message.get("request") == request, timeout, before, "converged tables"
+        )
 
     def stats(self, timeout: float = 5.0) -> Message:
         """Its counters: connected switches, flow messages, packet-ins, ARP replies."""
         before = len(self.events)
         self._send({"op": "stats"})
         return self.wait_for(lambda message: message["event"] == "stats", timeout, before, "counters")
-
-    def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
-        """``links``, and wait until the tables follow; returns the ``converged`` event."""
-        before, wanted = len(self.events), set(down)
-        self.links(wanted)
-        return self.wait_for(
-            lambda message: message["event"] == "converged" and wanted <= set(message["down"]),
-            timeout,
-            before,
-            "converged tables",
-        )
 
     def close(self, timeout: float = 5.0) -> None:
         """End it: it exits when its control channel closes."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from addressing import mac
 from addressing.header import Field
-from addressing.scheme import LabelTooWide, Scheme
+from addressing.scheme import Scheme
 from controller import arp, plan
 from controller.plan import Change
 from controller.rules import FlowTable
@@ -64,9 +64,22 @@ class _Round:
     down: frozenset[int]
     started: float
     before: Scheme
+    #: What the lab called its request; None for a round that ports began.
+    request: int | None
     waiting: set[int] = field(default_factory=set)
     flow_mods: int = 0
     switches: int = 0
+
+    def event(self, now: float) -> Event:
+        """What the lab hears when all switches have replied."""
+        fields = {
+            "event": "converged",
+            "down": sorted(self.down),
+            "flow_mods": self.flow_mods,
+            "switches": self.switches,
+            "seconds": now - self.started,
+        }
+        return Event(fields if self.request is None else fields | {"request": self.request})
 
 
 class Core:
@@ -159,40 +172,41 @@ class Core:
         if since is not None and self._down() != self.known.down:
             yield from self._converge(since, now)
 
-    def links(self, down: Iterable[int], now: float) -> Iterator[Effect]:
-        """The lab's view of all links; always answered by an event."""
+    def links(self, down: Iterable[int], now: float, request: int | None = None) -> Iterator[Effect]:
+        """The lab's view of all links; always answered by an event, which repeats ``request``."""
         self._reported = frozenset(down)
         self.stale_since = None
-        yield from self._converge(now, now)
+        yield from self._converge(now, now, request)
 
     def _down(self) -> frozenset[int]:
         """What is down by anybody's account."""
         own = (self.fabric.link_at(*where) for where, up in self._port_up.items() if not up)
         return self._reported.union(own)
 
-    def _converge(self, started: float, now: float) -> Iterator[Effect]:
+    def _converge(self, started: float, now: float, request: int | None = None) -> Iterator[Effect]:
         down = self._down()
         changed, before = down ^ self.known.down, self.scheme
         if changed:
             scheme = self._base.given(LinkState(down))
             try:
                 scheme.check_width()
-            except LabelTooWide as error:
+            except ValueError as error:  # LabelTooWide, or addresses that ran out.
                 yield Event({"event": "error", "text": str(error)})
                 return
             self.known, self.scheme = LinkState(down), scheme
-        current = _Round(down, started, before)
-        self._rounds.append(current)
+        current = _Round(down, started, before, request)
         for switch in self._nearest_first(changed) if changed else ():
             wanted = plan.wanted(self.scheme, switch, self.known)
             changes = plan.diff(self._installed[switch], wanted)
             if changes:
                 self._installed[switch] = wanted
                 ticket = self._ticket(switch)
-                current.waiting.add(ticket)
                 current.flow_mods += len(changes)
                 current.switches += 1
                 yield self._send(switch, changes, ticket)
+        # Earlier rounds may be under way still: converged means that nothing is.
+        current.waiting.update(self._open)
+        self._rounds.append(current)
         yield from self._finished(now)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
@@ -231,15 +245,7 @@ class Core:
         for current in [item for item in self._rounds if not item.waiting]:
             self._rounds.remove(current)
             yield from self._announcements(current.before)
-            yield Event(
-                {
-                    "event": "converged",
-                    "down": sorted(current.down),
-                    "flow_mods": current.flow_mods,
-                    "switches": current.switches,
-                    "seconds": now - current.started,
-                }
-            )
+            yield current.event(now)
 
     # --- hosts ask ------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import struct
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +21,7 @@ _FLOW_COMMANDS = {
     Op.MODIFY: ofp.OFPFC_MODIFY_STRICT,
     Op.DELETE: ofp.OFPFC_DELETE_STRICT,
 }
+_FIRST_TABLE, _NO_TIMEOUTS, _NO_FLAGS = 0, (0, 0), 0
 _GROUP_COMMANDS = {Op.ADD: ofp.OFPGC_ADD, Op.MODIFY: ofp.OFPGC_MODIFY, Op.DELETE: ofp.OFPGC_DELETE}
 
 
@@ -61,18 +64,33 @@ def _bytes(message: Any, xid: int = 0) -> bytes:
 
 
 def _flow(op: Op, rule: Rule) -> bytes:
-    apply = parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, _actions(rule.actions))
-    message = parser.OFPFlowMod(
-        _NOWHERE,
-        command=_FLOW_COMMANDS[op],
-        cookie=rule.cookie,
-        priority=rule.priority,
-        match=_match(rule.match),
-        instructions=[apply] if rule.actions and op is not Op.DELETE else [],
-        out_port=ofp.OFPP_ANY,
-        out_group=ofp.OFPG_ANY,
+    """A flow message.  The library writes the parts that differ in shape, once each: matches
+    recur from switch to switch, instructions from rule to rule."""
+    parts = _match(rule.match) + (b"" if op is Op.DELETE else _instructions(rule.actions))
+    fixed = struct.pack(
+        ofp.OFP_FLOW_MOD_PACK_STR0,
+        rule.cookie,
+        0,
+        _FIRST_TABLE,
+        _FLOW_COMMANDS[op],
+        *_NO_TIMEOUTS,
+        rule.priority,
+        ofp.OFP_NO_BUFFER,
+        ofp.OFPP_ANY,
+        ofp.OFPG_ANY,
+        _NO_FLAGS,
     )
-    return _bytes(message)
+    length = ofp.OFP_HEADER_SIZE + len(fixed) + len(parts)
+    header = struct.pack(ofp.OFP_HEADER_PACK_STR, ofp.OFP_VERSION, ofp.OFPT_FLOW_MOD, length, 0)
+    return header + fixed + parts
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _instructions(actions: Actions) -> bytes:
+    written = bytearray()
+    if actions:
+        parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, _actions(actions)).serialize(written, 0)
+    return bytes(written)
 
 
 def _group(op: Op, group: Group) -> bytes:
@@ -83,7 +101,8 @@ def _group(op: Op, group: Group) -> bytes:
     return _bytes(parser.OFPGroupMod(_NOWHERE, _GROUP_COMMANDS[op], ofp.OFPGT_SELECT, group.id, buckets))
 
 
-def _match(match: Match) -> Any:
+@functools.lru_cache(maxsize=1 << 16)
+def _match(match: Match) -> bytes:
     fields: dict[str, Any] = {}
     if match.in_port:
         fields["in_port"] = match.in_port
@@ -96,7 +115,9 @@ def _match(match: Match) -> Any:
     ):
         if masked.mask:
             fields[name] = (text(masked.value), text(masked.mask))
-    return parser.OFPMatch(**fields)
+    written = bytearray()
+    parser.OFPMatch(**fields).serialize(written, 0)
+    return bytes(written)
 
 
 def _actions(actions: Actions) -> list[Any]:

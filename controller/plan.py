@@ -86,21 +86,24 @@ def _label_mac(value: int, mask: int, bits: int) -> Masked:
 def _buckets(scheme: Scheme, switch: int, entry: Entry) -> tuple[Bucket, ...]:
     """The ways on with their weights, ways that do the same counted together; one of weight 1
     where there is no choice."""
-    shares: dict[Actions, Fraction] = {}
+    shares: dict[Actions, float] = {}
     for action, weight in entry.choices:
         actions = _actions(scheme, switch, entry.pattern.in_port, action)
-        shares[actions] = shares.get(actions, Fraction(0)) + Fraction(weight).limit_denominator(_DENOMINATOR)
-    return tuple(map(Bucket, _whole(list(shares.values())), shares))
+        shares[actions] = shares.get(actions, 0.0) + weight
+    return tuple(map(Bucket, whole_weights(list(shares.values())), shares))
 
 
-def _whole(shares: list[Fraction]) -> Iterator[int]:
+def whole_weights(shares: list[float]) -> list[int]:
     """The least whole numbers in the same proportion; nearest ones, and at least 1, where
-    they would not fit a bucket's weight."""
-    unit = lcm(*(share.denominator for share in shares))
-    numbers = [int(share * unit) for share in shares]
+    they would not fit a bucket's 16 bits."""
+    if len(shares) == 1:
+        return [1]
+    parts = [Fraction(share).limit_denominator(_DENOMINATOR) for share in shares]
+    unit = lcm(*(part.denominator for part in parts))
+    numbers = [int(part * unit) for part in parts]
     divisor = max(gcd(*numbers), 1)
     excess = max(Fraction(max(numbers), divisor * _MAX_WEIGHT), Fraction(1))
-    return (max(1, round(number / divisor / excess)) for number in numbers)
+    return [max(1, round(number / divisor / excess)) for number in numbers]
 
 
 def _actions(scheme: Scheme, switch: int, in_port: int, action: object) -> Actions:
