@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from addressing import registry as schemes_registry
@@ -51,3 +54,30 @@ def schemes() -> list[dict[str, Any]]:
         }
         for name, scheme in schemes_registry.known().items()
     ]
+
+
+def markdown() -> str:
+    """Both tables as Markdown."""
+    lines = [
+        "| topology | who forwards | example | servers | switches | schemes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for t in topologies():
+        fits = " ".join(f"`{name}`" for name in t["schemes"])
+        row = (f"`{t['usage']}`", t["centric"], f"`{t['example']}`", t["servers"], t["switches"], fits)
+        lines.append("| " + " | ".join(map(str, row)) + " |")
+    lines += ["", "| scheme | what it does | from |", "|---|---|---|"]
+    lines += [f"| `{s['usage']}` | {s['summary']} | {s['source']} |" for s in schemes()]
+    return "\n".join(lines)
+
+
+def rewrite(text: str) -> str:
+    """A document with the tables put between its ``catalogue`` marks."""
+    return _MARKS.sub(lambda found: f"{found[1]}\n{markdown()}\n{found[3]}", text)
+
+
+_MARKS = re.compile(r"(<!-- catalogue:.*?-->)(.*?)(<!-- /catalogue -->)", re.DOTALL)
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(rewrite(Path(name).read_text()))

@@ -59,6 +59,7 @@ class Lab:
         _, scheme = resolve(self.config.topology, self.config.scheme)
         capacity.check(scheme.fabric)
         check_emulable(scheme)
+        self.config.shape.check()
         if self.path.exists() and not self._clear_stale():
             raise UsageError(f"a lab named {self.config.name} runs already: choose another --name, or end it")
         begun = time.perf_counter()

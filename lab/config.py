@@ -9,6 +9,7 @@ from addressing import registry as schemes
 from addressing.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from lab.errors import UsageError
+from lab.shaping import Shape
 from topos import registry as topologies
 from topos.graph import Fabric
 from topos.registry import SpecError
@@ -29,6 +30,15 @@ class LabConfig:
     spread: str = "flow"
     #: Agents: ``host`` (a process each) or ``workers`` (one per core for all).
     agents: str = "host"
+    #: What every link does to packets: ``1ms``, ``0.1%``, ``100Mbit``; nothing when empty.
+    delay: str = ""
+    loss: str = ""
+    rate: str = ""
+
+    @property
+    def shape(self) -> Shape:
+        """Delay, loss and rate together."""
+        return Shape(self.delay, self.loss, self.rate)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""

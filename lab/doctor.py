@@ -100,13 +100,13 @@ def _namespaces() -> Finding:
 
 
 def _netem() -> Finding:
-    if _qdisc("netem", "delay", "1ms"):
+    if has_qdisc("netem", "delay", "1ms"):
         return Finding("netem", "ok", "delay and loss by the kernel")
     return Finding("netem", "note", "missing", "delay= and loss= are refused unless agents can impose them")
 
 
 def _shaping() -> Finding:
-    if _qdisc("htb"):
+    if has_qdisc("htb"):
         return Finding("htb", "ok", "bandwidth limits by the kernel")
     return Finding("htb", "note", "missing", "bandwidth limits are refused")
 
@@ -153,7 +153,7 @@ def _display() -> Finding:
     return Finding("display", "note", "none", "`xterm` in the prompt needs one; `exec` and the prompt do not")
 
 
-def _qdisc(*words: str) -> bool:
+def has_qdisc(*words: str) -> bool:
     """Whether a queueing discipline can be set, tried in a namespace of the child's own."""
 
     def attempt() -> None:

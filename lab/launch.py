@@ -7,16 +7,16 @@ while namespaces, cables and switches are made.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.client import ControllerProcess
 from hostagent.client import AgentPlace, AgentPool
 
 from addressing import ipv4, mac
 from addressing.scheme import Scheme
-from lab import netns, openvswitch
+from controller.client import ControllerProcess
+from lab import netns, openvswitch, shaping
 from lab.config import LabConfig
 from lab.errors import LabError
 from lab.network import Interface, LabHost, LabNet, LabSwitch
@@ -80,6 +80,8 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
     clock.stage("cables")
     netns.connect(_cables(running))
     _configure_plain_hosts(running)
+    if config.shape:
+        shaping.impose(config.shape, _ends(running))
     clock.stage("switches")
     openvswitch.make_bridges(shards, {"kernel": "system", "userspace": "netdev"}[datapath])
     clock.stage("agents")
@@ -213,6 +215,13 @@ def _cables(running: Running) -> list[netns.Cable]:
             )
         )
     return cables
+
+
+def _ends(running: Running) -> Iterator[tuple[str, str]]:
+    """(namespace, interface) of both ends of every link."""
+    for link in running.fabric.links():
+        for end in (link.a, link.b):
+            yield running.namespace(end.node), interface(running.fabric, end.node, end.number)
 
 
 def _configure_plain_hosts(running: Running) -> None:

@@ -92,13 +92,13 @@ def connect(cables: Iterable[Cable]) -> None:
             f" netns {cable.a_netns} up{arp} type veth peer name {cable.b} address {cable.b_mac}"
             f" mtu {cable.mtu} index {100_002 + 2 * index} netns {cable.b_netns}"
         )
-    _batch([], lines)
+    batch(["ip"], lines)
     far: dict[str, list[str]] = {}
     for cable in cables:
         arp = "" if cable.arp else " arp off"
         far.setdefault(cable.b_netns, []).append(f"link set {cable.b} up{arp}")
     for name, commands in far.items():
-        _batch(["-n", name], commands)
+        batch(["ip", "-n", name], commands)
 
 
 def set_up_in(name: str, interface: str, up: bool) -> None:
@@ -111,14 +111,15 @@ def set_address_in(name: str, interface: str, address: str, prefix_length: int) 
     inside(name, lambda: set_address(interface, address, prefix_length))
 
 
-def _batch(options: list[str], lines: list[str]) -> None:
+def batch(program: list[str], lines: list[str]) -> None:
+    """Feed lines to ``ip -batch`` or ``tc -batch``; LabError with its first complaint."""
     if not lines:
         return
     done = subprocess.run(
-        ["ip", *options, "-batch", "-"], input="\n".join(lines), text=True, capture_output=True, check=False
+        [*program, "-batch", "-"], input="\n".join(lines), text=True, capture_output=True, check=False
     )
     if done.returncode:
-        raise LabError(f"ip: {done.stderr.strip().splitlines()[0]}")
+        raise LabError(f"{program[0]}: {done.stderr.strip().splitlines()[0]}")
 
 
 def set_up(interface: str, up: bool) -> None:

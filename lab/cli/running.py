@@ -59,10 +59,14 @@ def up(
     backend: Annotated[Backend, typer.Option(help="The controller's library.")] = Backend.os_ken,
     datapath: Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")] = Datapath.auto,
     spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.flow,
+    delay: Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")] = "",
+    loss: Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")] = "",
+    rate: Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
-    lab = Lab(topology, scheme, name, backend=backend.value, datapath=datapath.value, spread=spread.value)
+    options = {"backend": backend.value, "datapath": datapath.value, "spread": spread.value}
+    lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options)
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from addressing import registry as schemes
+from lab.doctor import has_qdisc
+from lab.shaping import Shape
 from topos import registry
 
 
@@ -30,6 +32,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
         (("up", "bcube:4,1", "--scheme", "pow"), "these do: "),
         (("up", "torus:200x200x10", "--scheme", "wmgr"), "needs about"),
         (("up", "bcube:4,1", "--scheme", "brp", "--name", "no/name"), "is no name for a lab"),
+        (("up", "bcube:4,1", "--scheme", "brp", "--delay", "fast"), "as in 1ms"),
         (("up",), "TOPOLOGY"),
         (("frobnicate",), "frobnicate"),
         (("path", "bcube:4,1", "--scheme", "brp", "h0", "h99"), "no node 'h99'"),
@@ -74,3 +77,12 @@ def test_tables_of_a_topology() -> None:
     found = json.loads(dcnlab("tables", "bcube:4,1", "s0", "--scheme", "wmgr", "--json").stdout)
     assert len(found["predicted"]) == 5
     assert found["installed"] is None
+
+
+def test_delay_is_refused_where_the_kernel_cannot_impose_it() -> None:
+    if has_qdisc("netem", "delay", "1ms"):
+        Shape(delay="1ms").check()
+        return
+    done = dcnlab("up", "bcube:4,1", "--scheme", "brp", "--delay", "1ms")
+    assert done.returncode == 2
+    assert "no netem" in done.stderr

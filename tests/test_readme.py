@@ -1,0 +1,14 @@
+"""The README says what the registries say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import catalogue
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_the_table_of_families_and_schemes_is_current() -> None:
+    text = README.read_text()
+    assert catalogue.rewrite(text) == text, "run: python -m lab.catalogue README.md"
