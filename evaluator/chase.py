@@ -16,21 +16,32 @@ _UNKNOWN, _VISITED = -2, -3
 
 @threaded
 def hops_to(
-    out: IntArray, destinations: IntArray, peer: IntArray, usable: NDArray[np.bool_], cost: IntArray, hosts: int
+    out: IntArray,
+    destinations: IntArray,
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    cost: IntArray,
+    uplinks: IntArray,
 ) -> IntArray:
     """``[i, v]``: the hops from v to ``destinations[i]``, ``LOST`` where it is not delivered.
 
     ``out[i, v]`` is the slot that v uses; ``usable`` says which slots lead anywhere;
-    ``cost[v]`` is how many hops an arrival at v counts; the first ``hosts`` nodes do
-    not forward what arrives for others.
+    ``cost[v]`` is how many hops an arrival at v counts.  The first nodes are plain hosts:
+    they send by their slot in ``uplinks`` and do not forward what arrives for others.
     """
     count, size = out.shape
+    hosts = len(uplinks)
     hops = np.full((count, size), _UNKNOWN, np.int32)
     for i in numba.prange(count):
         hops[i, destinations[i]] = 0
         stack = np.empty(size, np.int32)
-        for node in range(size):
+        for node in range(hosts, size):
             _settle(hops[i], out[i], node, stack, peer, usable, cost, hosts)
+        for host in range(hosts):
+            if host != destinations[i]:
+                slot = uplinks[host]
+                beyond = hops[i, peer[slot]] if slot != NONE else LOST
+                hops[i, host] = LOST if beyond == LOST else beyond + cost[peer[slot]]
     return hops
 
 
@@ -63,9 +74,9 @@ def _settle(
         at = following
     while depth > 0:
         depth -= 1
-        if length != LOST:
-            length += cost[at]
         at = stack[depth]
+        if length != LOST:
+            length += cost[peer[out[at]]]
         hops[at] = length
 
 

@@ -210,11 +210,9 @@ def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
 def _follow(fabric: Fabric, out: IntArray, block: Block, cost: IntArray, down: LinkState) -> Floats:
     """The joint counts of a block, by chasing next-hop arrays."""
     slots = fabric.slots
-    plain = 0 if fabric.relaying else fabric.servers
     usable = live_slots(fabric, down)
-    if plain:
-        out[:, :plain] = _first_live(fabric, usable)[:plain]
-    hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, plain)
+    uplinks = _first_live(fabric, usable)[: 0 if fabric.relaying else fabric.servers]
+    hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, uplinks)
     joint = np.zeros((int(hops.max()) + 1, block.farthest + 1))
     for position, to, sources, distance in block:
         chase.tally(joint, hops[position], distance, sources, to)

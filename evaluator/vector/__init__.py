@@ -8,7 +8,8 @@ written ``_``), with one function
 that says in one array operation or kernel what ``choices`` says header by header:
 ``slots[i, v]`` is the slot (see :class:`topos.graph.Slots`) that v sends packets for
 ``destinations[i]`` out of, ``NONE`` where it drops them.  What stands at the destination
-itself, and at plain hosts, does not matter.  Tests hold every module against the
+itself, and at plain hosts, does not matter; nor does it matter whether a slot whose link
+is down is named, where the alternative is a drop.  Tests hold every module against the
 generic evaluation of the scheme itself.
 """
 

@@ -1,0 +1,48 @@
+"""Next hops towards the nearest of some nodes, by breadth-first search: lowest port first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.jit import compiled
+from topos.graph import IntArray
+
+#: What stands for the depth of a node that was not reached.
+UNSEEN = -1
+
+
+@compiled
+def descend(
+    out: IntArray,
+    depth: IntArray,
+    queue: IntArray,
+    reached: int,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    group: IntArray,
+) -> int:
+    """Spread from ``queue[:reached]`` (at ``depth`` 0, all else ``UNSEEN``) inside their groups.
+
+    Every node reached later gets, in ``out``, its lowest usable slot that leads to a node of
+    its own group and one hop nearer.  Returns how many nodes ``queue`` holds in the end.
+    """
+    roots, head = reached, 0
+    while head < reached:
+        at = queue[head]
+        head += 1
+        for slot in range(start[at], start[at + 1]):
+            end = peer[slot]
+            if usable[slot] and depth[end] == UNSEEN and group[end] == group[at]:
+                depth[end] = depth[at] + 1
+                queue[reached] = end
+                reached += 1
+    for i in range(roots, reached):
+        at = queue[i]
+        for slot in range(start[at], start[at + 1]):
+            end = peer[slot]
+            if usable[slot] and group[end] == group[at] and depth[end] == depth[at] - 1:
+                out[at] = slot
+                break
+    return reached

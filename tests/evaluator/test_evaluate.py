@@ -1,0 +1,125 @@
+"""The JSON contract, pairs, failures and table sizes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from addressing.registry import bind
+from addressing.table import compile_table
+from evaluator import failures
+from evaluator.evaluate import evaluate
+from evaluator.pairs import choose
+from evaluator.tables import table_sizes
+from topos.registry import SpecError, fabric
+
+
+def test_the_contract_of_the_json() -> None:
+    report = json.loads(json.dumps(evaluate("bcube:4,1", ["wmgr", "brp"]).as_dict(), allow_nan=False))
+    expected = {"topology": "bcube:4,1", "servers": 16, "switches": 8, "links": 32, "diameter": 4}
+    assert {key: report[key] for key in expected} == expected
+    assert report["mean_distance"] == pytest.approx(3.2)
+    for item, name in zip(report["schemes"], ["wmgr", "brp"], strict=True):
+        assert (item["scheme"], item["pairs"], item["delivered"]) == (name, 240, 1.0)
+        assert set(item["path"]) == {"mean", "max"}
+        assert {"mean", "max", "cdf"} == set(item["stretch"])
+        assert list(item["stretch"]["cdf"]) == ["1", "1.25", "1.5", "1.75", "2", "3", "5"]
+        assert {"entries_max", "entries_mean", "bits_max", "label_bits_max"} <= set(item["table"])
+        assert item["stretch"]["cdf"]["5"] == 1.0
+
+
+def test_distances_and_stretch_are_those_of_the_damaged_network() -> None:
+    report = evaluate("torus:4x5", ["wmgr"], failures="links=20%,nodes=1", seed=4)
+    network = fabric("torus:4x5")
+    failed = failures.draw(network, "links=20%,nodes=1", 4)
+    assert (report.failed_links, report.failed_nodes) == (len(failed.links.down), 1)
+    graph = nx.Graph(
+        (link.a.node, link.b.node) for link in network.links() if link.index not in failed.links.down
+    )
+    graph.add_nodes_from(set(range(20)) - failed.nodes)
+    lengths = [d for _, row in nx.all_pairs_shortest_path_length(graph) for d in row.values() if d]
+    assert report.mean_distance == pytest.approx(np.mean(lengths))
+    assert report.diameter == max(lengths)
+    assert report.pair_count == 19 * 18
+    assert report.unreachable == 19 * 18 - len(lengths)
+    assert report.schemes[0].spread.mass == pytest.approx(len(lengths))
+    assert report.schemes[0].spread.stretch_max >= 1
+
+
+def test_what_no_node_knows_of_is_lost() -> None:
+    told, untold = (
+        evaluate("bcube:4,1", ["wmgr"], failures="10%", seed=2, aware=aware).schemes[0].spread.delivered
+        for aware in ("yes", "no")
+    )
+    assert told == 1.0
+    assert untold < 1.0
+
+
+def test_failures_are_drawn_with_the_seed_and_of_the_size_asked_for() -> None:
+    network = fabric("bcube:4,1")
+    drawn = failures.draw(network, "links=25%,servers=2", 7)
+    assert drawn == failures.draw(network, "servers=2,links=25%", 7)
+    assert drawn != failures.draw(network, "links=25%,servers=2", 8)
+    assert len(drawn.nodes) == 2
+    assert max(drawn.nodes) < 16
+    of_nodes = {link for node in drawn.nodes for link in network.links_of(node)}
+    assert of_nodes <= drawn.links.down
+    assert 8 <= len(drawn.links.down) <= 12
+    assert failures.draw(network, "links=25%", 7).links.down <= drawn.links.down
+    assert not failures.draw(network, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"failures": "cables=5%"}, "unknown kind 'cables'"),
+        ({"failures": "links=many"}, "neither a percentage nor a whole number"),
+        ({"failures": "links=120%"}, "out of range"),
+        ({"failures": "links=999"}, "has only 32 links"),
+        ({"pairs": "some"}, "write servers, all, from:NODE or sample:N"),
+        ({"pairs": "from:h99"}, "no node 'h99'"),
+        ({"pairs": "from:h0", "failures": "servers=16"}, "among the nodes that failed"),
+        ({"pairs": "all", "hops": "servers"}, "use pairs=servers"),
+        ({"pairs": "all", "schemes": ["brp"]}, "between servers only"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        evaluate("bcube:4,1", **arguments)  # type: ignore[arg-type]
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_pairs_are_what_they_say() -> None:
+    network = fabric("bcube:3,1")
+    assert len(choose(network, "servers", 1)) == 9 * 8
+    assert len(choose(network, "all", 1)) == 15 * 14
+    assert len(choose(network, "servers", 1, failed={0, 4, 12})) == 7 * 6
+    drawn = choose(network, "sample:30", 1)
+    pairs = [(s, to) for i, to in enumerate(drawn.destinations.tolist()) for s in drawn.of(i).tolist()]
+    assert len(set(pairs)) == len(pairs) == len(drawn) == 30
+    assert all(s != to and max(s, to) < 9 for s, to in pairs)
+
+
+def test_table_sizes_are_those_of_the_compiled_tables() -> None:
+    scheme = bind("wmgr", fabric("bcube:4,1"))
+    sizes = table_sizes(scheme)
+    tables = [compile_table(scheme, node) for node in range(24)]
+    assert sizes.exact
+    assert sizes.entries_max == max(len(t.entries) for t in tables) == 5
+    assert sizes.entries_mean == pytest.approx(np.mean([len(t.entries) for t in tables]))
+    assert sizes.bits_max == max(t.bits(scheme.fabric.port_count(t.node)) for t in tables)
+    cut = table_sizes(scheme, budget=20)
+    assert not cut.exact
+    assert cut.entries_max == 5
+    assert table_sizes(bind("pow", fabric("torus:3x4"))).holders == 0
+
+
+def test_the_package_itself_imports_no_compiler() -> None:
+    code = "import evaluator, sys; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,87 @@
+"""Routed lengths: array form against the rule itself, expectations against walks."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from addressing.header import Deliver, Forward
+from addressing.registry import bind, fitting
+from addressing.scheme import Scheme, walk
+from evaluator import failures
+from evaluator.pairs import choose
+from evaluator.routed import Aware, Spread, informed, spread
+from evaluator.states import explore
+from evaluator.vector import rule_of
+from topos.graph import ALL_UP
+from topos.registry import fabric, known
+
+
+def vectorised() -> list[tuple[str, str]]:
+    """Every (small topology, scheme) pair whose scheme has an array form."""
+    networks = [fabric(family.example) for family in known().values()]
+    return [
+        (network.spec, name)
+        for network in networks
+        for name in fitting(network.family)
+        if rule_of(bind(name, network), ALL_UP) is not None
+    ]
+
+
+def same(a: Spread, b: Spread) -> bool:
+    shape = np.maximum(a.joint.shape, b.joint.shape)
+    padded = [np.pad(s.joint, [(0, w - h) for w, h in zip(shape, s.joint.shape, strict=True)]) for s in (a, b)]
+    return np.allclose(*padded) and (a.pairs, a.connected) == (b.pairs, b.connected)
+
+
+@pytest.mark.parametrize(("spec", "name"), vectorised())
+@pytest.mark.parametrize("failing", ["", "links=8%", "nodes=8%"])
+def test_array_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
+    network = fabric(spec)
+    scheme = bind(name, network)
+    failed = failures.draw(network, failing, seed=3)
+    pairs = choose(network, "servers", 1, failed.nodes)
+    modes: tuple[Aware, ...] = ("yes", "local", "no") if failing else ("yes",)
+    for aware in modes:
+        asked = spread(scheme, pairs, failed.links, aware=aware, generic=True)
+        assert same(spread(scheme, pairs, failed.links, aware=aware), asked), aware
+    counted = spread(scheme, pairs, failed.links, hops="servers")
+    assert same(counted, spread(scheme, pairs, failed.links, hops="servers", generic=True))
+
+
+def walked(scheme: Scheme, source: int, to: int, seed: int) -> int | None:
+    hops = list(walk(scheme, source, to, scheme.known, random.Random(seed)))
+    delivered = isinstance(hops[-1].action, Deliver) and hops[-1].node == to
+    return sum(isinstance(hop.action, Forward) for hop in hops) if delivered else None
+
+
+@pytest.mark.parametrize(("spec", "name"), [("clot:6x6", "pow"), ("bcube:3,2", "brp:multipath=yes")])
+def test_expectations_equal_many_seeded_walks(spec: str, name: str) -> None:
+    network = fabric(spec)
+    failed = failures.draw(network, "links=6%", seed=5)
+    scheme, seen = informed(bind(name, network), failed.links, "yes")
+    cost = np.ones(network.size, dtype=np.int32)
+    for source, to in ((0, network.servers - 1), (5, 16), (7, 21)):
+        outcome = explore(scheme, to, [source], cost, failed.links, seen).outcome(source)
+        runs = [walked(scheme, source, to, seed) for seed in range(2000)]
+        for hops in range(len(outcome)):
+            share = runs.count(hops) / len(runs)
+            assert share == pytest.approx(outcome[hops], abs=4 * (0.25 / len(runs)) ** 0.5)
+        assert runs.count(None) / len(runs) == pytest.approx(1 - outcome.sum(), abs=0.05)
+
+
+@pytest.mark.parametrize(("spec", "name"), [("clot:4x4", "pow"), ("torus:3x4", "wmgr"), ("bcube:2,2", "brp")])
+def test_sampled_and_single_source_pairs_are_parts_of_the_whole(spec: str, name: str) -> None:
+    network = fabric(spec)
+    scheme = bind(name, network)
+    whole = spread(scheme, choose(network, "servers", 1))
+    single = [spread(scheme, choose(network, f"from:h{s}", 1)) for s in range(network.servers)]
+    joined = single[0]
+    for part in single[1:]:
+        joined = joined.plus(part)
+    assert same(joined, whole)
+    some = spread(scheme, choose(network, "sample:40", 2))
+    assert some.pairs == 40
+    assert same(some, spread(scheme, choose(network, "sample:40", 2), generic=True))
