@@ -1,0 +1,65 @@
+"""Any graph from a file: GraphML, an edge list, JSON or YAML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from topos.family import ParameterError, param
+from topos.file import Drawing, FileError, load
+from topos.graph import IntArray
+from topos.vertices import SymmetricGraph
+
+
+@dataclass(frozen=True)
+class File(SymmetricGraph):
+    """file:PATH -- .graphml, .edgelist (.txt), .json or .yaml: see :mod:`topos.file` for the forms.
+
+    The node attribute ``kind`` says server or switch; servers and switches are numbered
+    in the file's order each, and their labels are the names in the file.  Where no node
+    has a kind the file is a plain graph, with ``hosts`` as in the other graphs of like
+    vertices.  Ports are numbered in the order of links unless JSON or YAML states them.
+    """
+
+    name: ClassVar[str] = "file"
+    example: ClassVar[str] = "file:leafspine.yaml"
+    source: ClassVar[str] = "the file itself"
+
+    path: str = param("file, relative to the working directory or one of the samples")
+
+    def check(self) -> None:
+        if "," in self.path:
+            raise ParameterError(f"file: a comma in {self.path!r} cannot be written in a specification")
+        try:
+            stated = self.drawing.servers is not None
+        except FileError as error:
+            raise ParameterError(f"file: {error}") from error
+        if stated and self.hosts:
+            raise ParameterError(f"file: {self.path} says which nodes are servers: hosts cannot be given")
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """What the file says, read once."""
+        return load(self.path)
+
+    @property
+    def vertices(self) -> int:
+        return len(self.drawing.names)
+
+    def counts(self) -> tuple[int, int]:
+        servers = self.drawing.servers
+        return super().counts() if servers is None else (servers, self.vertices - servers)
+
+    def edges(self) -> IntArray:
+        return self.drawing.links
+
+    def vertex_label(self, vertex: int) -> str:
+        return self.drawing.names[vertex]
+
+    def vertex_at(self, text: str) -> int | None:
+        return self._numbers.get(text)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.drawing.names)}
