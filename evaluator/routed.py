@@ -211,20 +211,20 @@ def _follow(fabric: Fabric, out: IntArray, block: Block, cost: IntArray, down: L
     """The joint counts of a block, by chasing next-hop arrays."""
     slots = fabric.slots
     usable = live_slots(fabric, down)
-    uplinks = _first_live(fabric, usable)[: 0 if fabric.relaying else fabric.servers]
-    hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, uplinks)
+    first = uplinks(fabric, usable)
+    hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, first)
     joint = np.zeros((int(hops.max()) + 1, block.farthest + 1))
     for position, to, sources, distance in block:
         chase.tally(joint, hops[position], distance, sources, to)
     return joint
 
 
-def _first_live(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
-    """Per node its first usable slot, ``NONE`` without one."""
-    first = np.full(fabric.size, NONE, dtype=np.int32)
-    live = np.flatnonzero(usable)[::-1]
-    owner = np.searchsorted(fabric.slots.start, live, side="right") - 1
-    first[owner] = live
+def uplinks(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
+    """Per plain host its first usable slot, ``NONE`` without one; empty where servers relay."""
+    hosts = 0 if fabric.relaying else fabric.servers
+    live = np.flatnonzero(usable[: fabric.slots.start[hosts]])[::-1]
+    first = np.full(hosts, NONE, dtype=np.int32)
+    first[np.searchsorted(fabric.slots.start, live, side="right") - 1] = live
     return first
 
 

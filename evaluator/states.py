@@ -74,12 +74,13 @@ class Chain:
         """By number of hops, the probability that a packet from ``source`` is delivered after so many."""
         total = np.zeros(1)
         for state, weight in self.entries[source]:
-            part = self.outcomes[state] if self._settled[state] else self._iterate(state)
+            part = self.outcomes[state] if self.settled[state] else self._iterate(state)
             total = _add(total, weight * part)
         return total
 
     @cached_property
-    def _settled(self) -> NDArray[np.bool_]:
+    def settled(self) -> NDArray[np.bool_]:
+        """Which states are in ``order``."""
         settled = np.zeros(self.size, dtype=np.bool_)
         settled[self.order] = True
         return settled
@@ -98,7 +99,7 @@ class Chain:
         for _ in range(self.bound + 1):
             following: dict[tuple[int, int], float] = {}
             for (at, hops), mass in moving.items():
-                if self._settled[at]:
+                if self.settled[at]:
                     total = _add(total, mass * np.concatenate([np.zeros(hops), self.outcomes[at]]))
                     continue
                 for i in range(self.start[at], self.start[at + 1]):

@@ -1,0 +1,144 @@
+"""Where flows run: per flow the directed links that it crosses, and the share on each.
+
+A directed link is a slot of the fabric: slot ``p`` of a node carries what that node
+sends out of the port.  Weighted choices split a flow in their exact proportions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.scheme import Scheme
+from evaluator import chase
+from evaluator.adjacency import live_slots
+from evaluator.jit import threaded
+from evaluator.pairs import Pairs
+from evaluator.routed import Aware, arrival_cost, informed, uplinks
+from evaluator.states import LOST, Chain, explore
+from evaluator.traffic import Traffic
+from evaluator.vector import Rule, rule_of
+from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
+
+Offsets = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Flow i crosses the slots ``slots[start[i]:start[i + 1]]``, with ``shares`` of itself on each.
+
+    ``shares`` is empty where every flow runs whole on one path.  A flow without slots is
+    not delivered.  Flows stand in the order of their destinations, then sources.
+    """
+
+    sources: IntArray
+    destinations: IntArray
+    start: Offsets
+    slots: IntArray
+    shares: Floats
+
+    def __len__(self) -> int:
+        """The number of flows, undelivered ones included."""
+        return len(self.start) - 1
+
+    @property
+    def delivered(self) -> NDArray[np.bool_]:
+        """Which flows have a path."""
+        return np.diff(self.start) > 0
+
+    def loads(self, slots: int) -> Floats:
+        """Per directed link, how many flows it carries (by shares); ``slots`` in all."""
+        return np.bincount(self.slots, self.shares if len(self.shares) else None, minlength=slots).astype(float)
+
+
+def flows(
+    scheme: Scheme, traffic: Traffic, down: LinkState = ALL_UP, *, aware: Aware = "yes", generic: bool = False
+) -> Flows:
+    """The paths that ``scheme`` gives the flows of ``traffic`` while ``down`` is down.
+
+    A flow that is delivered with a probability below 1 counts as undelivered.
+    """
+    bound, seen = informed(scheme, down, aware)
+    rule = None if generic else rule_of(bound, seen)
+    pairs = traffic.pairs()
+    if rule is None:
+        return _ask(bound, pairs, down, seen)
+    return _follow(bound.fabric, rule, pairs, down)
+
+
+def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
+    usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
+    first = uplinks(fabric, usable)
+    counts: list[IntArray] = []
+    parts: list[IntArray] = []
+    for part in pairs.chunks(max(1, min(1024, (1 << 24) // fabric.size))):
+        out = rule(part.destinations)
+        out[:, : len(first)] = first
+        hops = chase.hops_to(out, part.destinations, fabric.slots.peer, usable, cost, first)
+        row = np.repeat(np.arange(len(part.destinations)), [len(s) for s in part.sources])
+        sources = np.concatenate(part.sources)
+        length = np.maximum(hops[row, sources], 0)
+        counts.append(length)
+        parts.append(_walk(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.slots.peer))
+    start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
+    return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
+
+
+def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:
+    return np.concatenate(pairs.sources), np.repeat(pairs.destinations, [len(s) for s in pairs.sources])
+
+
+@threaded
+def _walk(out: IntArray, row: Offsets, sources: IntArray, start: Offsets, peer: IntArray) -> IntArray:
+    """The slots of each flow, one after the other."""
+    slots = np.empty(start[-1], np.int32)
+    for flow in numba.prange(len(sources)):
+        at = sources[flow]
+        for i in range(start[flow], start[flow + 1]):
+            slots[i] = out[row[flow], at]
+            at = peer[slots[i]]
+    return slots
+
+
+def _ask(scheme: Scheme, pairs: Pairs, down: LinkState, seen: LinkState) -> Flows:
+    cost = arrival_cost(scheme.fabric, "links")
+    slots: list[int] = []
+    shares: list[float] = []
+    start = [0]
+    for position, to in enumerate(pairs.destinations.tolist()):
+        sources = pairs.of(position).tolist()
+        chain = explore(scheme, to, sources, cost, down, seen)
+        for source in sources:
+            crossed = crossings(chain, source)
+            slots.extend(crossed)
+            shares.extend(crossed.values())
+            start.append(len(slots))
+    return Flows(
+        *_ends(pairs), np.array(start, dtype=np.int64), np.array(slots, dtype=np.int32), np.array(shares)
+    )
+
+
+def crossings(chain: Chain, source: int) -> dict[int, float]:
+    """The expected number of times that a packet from ``source`` crosses each slot; nothing
+    when it may be lost."""
+    mass = dict(chain.entries[source])
+    crossed: dict[int, float] = {}
+    if not all(chain.settled[state] for state in mass):
+        return {}
+    for state in chain.order[::-1].tolist():
+        here = mass.pop(state, 0.0)
+        if not here:
+            continue
+        if state == LOST:
+            return {}
+        for i in range(chain.start[state], chain.start[state + 1]):
+            slot, share = int(chain.slot[i]), here * float(chain.weight[i])
+            target = int(chain.target[i])
+            mass[target] = mass.get(target, 0.0) + share
+            if slot != NONE:
+                crossed[slot] = crossed.get(slot, 0.0) + share
+    return crossed
