@@ -82,9 +82,8 @@ class Family(ABC):
     def __post_init__(self) -> None:
         check_range(self.name, dataclasses.fields(self), self)
         self.check()
-        nodes = sum(self.counts())
-        if nodes > MOST_NODES:
-            raise ParameterError(f"{self.spec} has {nodes} nodes; at most {MOST_NODES} can be numbered")
+        if sum(self.counts()) > MOST_NODES:
+            raise ParameterError(f"{self.spec} has more than {MOST_NODES} nodes: more than can be numbered")
 
     def check(self) -> None:
         """Raise ParameterError for combinations of parameters that define no network."""

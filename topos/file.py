@@ -74,7 +74,7 @@ def _graphml(path: Path) -> _Raw:
 def _edge_list(path: Path) -> _Raw:
     import networkx
 
-    return _of_networkx(networkx.read_edgelist(path, create_using=networkx.MultiGraph))
+    return _of_networkx(networkx.read_edgelist(path))
 
 
 def _json(path: Path) -> _Raw:
@@ -98,7 +98,7 @@ _READERS: dict[str, Callable[[Path], _Raw]] = {
 
 
 def _of_networkx(graph: Any) -> _Raw:
-    """Directed graphs are read as undirected ones: two opposite edges are one link."""
+    """A link may be named in both directions: directed graphs and edge lists often do."""
     kinds = {str(name): data.get("kind") for name, data in graph.nodes(data=True)}
     edges = graph.to_undirected().edges(data=True)
     return _Raw(kinds, tuple((str(a), d.get("a_port"), str(b), d.get("b_port")) for a, b, d in edges))

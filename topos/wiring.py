@@ -22,14 +22,20 @@ def numbered_ports(pairs: Pairs, first: int = 1) -> IntArray:
     return np.stack([ends[0::2], port[0::2], ends[1::2], port[1::2]], axis=1).astype(np.int32)
 
 
+def access_cables(servers: int, per_switch: int) -> IntArray:
+    """Every server's port 1 to its switch: server u to port u % per_switch + 1 of switch
+    u // per_switch, switches numbered after the servers."""
+    server = np.arange(servers, dtype=np.int32)
+    switch = servers + server // per_switch
+    return np.stack([server, np.ones_like(server), switch, server % per_switch + 1], axis=1)
+
+
 def with_hosts(edges: IntArray, vertices: int, concentration: int) -> IntArray:
     """Cables of a graph whose vertices are switches with ``concentration`` hosts each: host
     vertex * concentration + i on switch port i + 1, the graph's own ports after them."""
-    hosts = np.arange(vertices * concentration, dtype=np.int32)
-    switch = hosts // concentration + len(hosts)
-    access = np.stack([hosts, np.ones_like(hosts), switch, hosts % concentration + 1], axis=1)
-    shift = np.array([len(hosts), concentration, len(hosts), concentration], dtype=np.int32)
-    return np.concatenate([access, np.asarray(edges, dtype=np.int32) + shift])
+    hosts = vertices * concentration
+    shift = np.array([hosts, concentration, hosts, concentration], dtype=np.int32)
+    return np.concatenate([access_cables(hosts, concentration), edges + shift])
 
 
 def components(pairs: Pairs, size: int) -> NDArray[np.int32]:

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from topos.families.torus import Torus
-from topos.family import ParameterError
 from topos.graph import IntArray
 
 
@@ -28,17 +27,7 @@ class Clot(Torus):
     source: ClassVar[str] = "Wang et al., CLOT, section 3"
 
     def check(self) -> None:
-        odd = [size for size in self.sizes if size % 2]
-        if odd:
-            raise ParameterError(
-                f"clot: every radix must be even, not {odd[0]}: with an odd radix the farthest node"
-                " is not unique and the switches are undefined (torus takes any radix)"
-            )
-
-    @property
-    def halves(self) -> tuple[int, ...]:
-        """k_i / 2 of each dimension."""
-        return tuple(size // 2 for size in self.sizes)
+        self.refuse_odd()
 
     def counts(self) -> tuple[int, int]:
         return math.prod(self.sizes), math.prod(self.halves)

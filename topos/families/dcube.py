@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.wiring import access_cables
 
 Addresses = NDArray[np.int64]
 
@@ -93,14 +94,13 @@ class CubeOfSwitches(Family):
         servers, _ = self.counts()
         node = np.arange(servers)
         a, u = node // self.n, node % self.n
-        down = np.stack([node, np.ones_like(node), servers + a, u + 1], axis=1)
         other = a.copy()
         for j in range(self.m):
             rows = u % self.m == j
             other[rows] ^= MASKS[self.cube](a[rows], j, self.m)
         second = np.full_like(node, 2)
         across = np.stack([node, second, other * self.n + u, second], axis=1)[a < other]
-        return np.concatenate([down, across]).astype(np.int32)
+        return np.concatenate([access_cables(servers, self.n), across.astype(np.int32)])
 
     def address(self, node: int) -> int:
         """The m-bit address of a switch, or of a server's switch."""

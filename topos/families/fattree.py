@@ -9,6 +9,7 @@ import numpy as np
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.wiring import access_cables
 
 Level = Literal["edge", "aggregation", "core"]
 
@@ -51,11 +52,9 @@ class FatTree(Family):
         edge = hosts + pod * half + lower
         aggregation = hosts + r * half + pod * half
         core = hosts + 2 * r * half
-        host = np.arange(hosts)
-        access = np.stack([host, np.ones_like(host), edge, upper + 1], axis=1)
         middle = np.stack([edge, half + 1 + upper, aggregation + upper, lower + 1], axis=1)
         top = np.stack([aggregation + lower, half + 1 + upper, core + lower * half + upper, pod + 1], axis=1)
-        return np.concatenate([access, middle, top]).astype(np.int32)
+        return np.concatenate([access_cables(hosts, half), np.concatenate([middle, top]).astype(np.int32)])
 
     def level(self, switch: int) -> Level:
         """Edge, aggregation or core; ``switch`` is a node number."""

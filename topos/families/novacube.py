@@ -22,11 +22,7 @@ class NovaCube(Torus):
     source: ClassVar[str] = "Wang et al., NovaCube, 2014; Wang et al., CLOT, section 5"
 
     def check(self) -> None:
-        odd = [size for size in self.sizes if size % 2]
-        if odd:
-            raise ParameterError(
-                f"novacube: every radix must be even, not {odd[0]}: the farthest node is not unique otherwise"
-            )
+        self.refuse_odd()
         if self.sizes == (2,):
             raise ParameterError("novacube: 2 servers are neighbours already")
 
@@ -37,11 +33,6 @@ class NovaCube(Torus):
         port = np.full_like(nodes, 2 * len(self.sizes) + 1)
         jumps = np.stack([nodes, port, far, port], axis=1)[nodes < far]
         return np.concatenate([super().cables(), jumps]).astype(np.int32)
-
-    @property
-    def halves(self) -> tuple[int, ...]:
-        """k_i / 2 of each dimension."""
-        return tuple(size // 2 for size in self.sizes)
 
     def antipode(self, server: int) -> int:
         """The server at the other end of the jump cable."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.family import Centric, Family, param
+from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
 
 
@@ -45,6 +45,20 @@ class Torus(Family):
         for value, size in zip(coordinates, self.sizes, strict=True):
             index = index * size + value % size
         return index
+
+    @property
+    def halves(self) -> tuple[int, ...]:
+        """k_i // 2 of each dimension: how far apart two coordinates can be."""
+        return tuple(size // 2 for size in self.sizes)
+
+    def refuse_odd(self) -> None:
+        """Raise ParameterError unless every radix is even, so that the farthest server is unique."""
+        odd = [size for size in self.sizes if size % 2]
+        if odd:
+            raise ParameterError(
+                f"{self.name}: every radix must be even, not {odd[0]}: with an odd radix the farthest"
+                " server is not unique (torus takes any radix)"
+            )
 
     def distance(self, a: tuple[int, ...], b: tuple[int, ...]) -> int:
         """Hops between two coordinates over torus links alone."""

@@ -1,0 +1,118 @@
+"""Recursive structures of servers at switches in which every two sibling cells share one cable."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topos.family import Centric, Family, ParameterError, param
+from topos.graph import IntArray
+from topos.wiring import access_cables
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CellFamily(Family):
+    """Base of DCell, FiConn and HCN.
+
+    A cell of level 0 is a switch with n servers; a cell of level l consists of cells of
+    level l - 1, any two of them joined by one cable.  A server's address is
+    (a_k, ..., a_1, a_0): the number of its level-(l-1) cell in its level-l cell for each
+    l, and its place a_0 at its switch.  Servers are numbered with a_0 running fastest.
+    Port 1 of server u leads to switch u // n, on switch port a_0 + 1.  ``parts`` makes a
+    partial structure of that many full cells of level k - 1, all joined to one another.
+    """
+
+    centric: ClassVar[Centric] = "server"
+
+    n: int = param("servers per switch", low=2)
+    k: int = param("levels of cells above a switch", low=0, high=20)
+    _: KW_ONLY
+    parts: int | None = param("full cells of level k - 1; all there are when not given", low=2, default=None)
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """(t_0, ..., t_k): the servers of a full cell of each level."""
+
+    @abstractmethod
+    def gate(self, level: int, here: Places, there: Places) -> Places:
+        """The place, within cell ``here`` of a level-``level`` cell, of the server whose cable leads
+        to its cell ``there``; numbers from 0."""
+
+    @abstractmethod
+    def cable_port(self, level: int) -> int:
+        """The port that servers use for cables between the cells of a level-``level`` cell."""
+
+    def check(self) -> None:
+        most = self.sizes[-1] // self.sizes[-2] if self.k else 0
+        if self.parts is not None and self.parts > most:
+            raise ParameterError(f"{self.name}: {self.n},{self.k} has {most} parts, not {self.parts}")
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many values each digit of an address takes, a_0 first: at level k the parts."""
+        full = (self.n, *(size // below for below, size in zip(self.sizes, self.sizes[1:], strict=False)))
+        return (*full[:-1], self.parts) if self.parts else full
+
+    def counts(self) -> tuple[int, int]:
+        servers = self.parts * self.sizes[-2] if self.parts else self.sizes[-1]
+        return servers, servers // self.n
+
+    def cables(self) -> IntArray:
+        servers, _ = self.counts()
+        rows = [access_cables(servers, self.n)]
+        for level in range(1, self.k + 1):
+            below, width = self.sizes[level - 1], self.widths[level]
+            i, j = np.triu_indices(width, 1)
+            bases = np.arange(0, servers, below * width)[:, None]
+            a = (bases + i * below + self.gate(level, i, j)).ravel()
+            b = (bases + j * below + self.gate(level, j, i)).ravel()
+            port = np.full_like(a, self.cable_port(level))
+            rows.append(np.stack([a, port, b, port], axis=1).astype(np.int32))
+        return np.concatenate(rows)
+
+    def digits(self, server: int) -> tuple[int, ...]:
+        """(a_0, ..., a_k): index l is the digit of level l."""
+        found = []
+        for size in reversed(self.sizes[:-1]):
+            digit, server = divmod(server, size)
+            found.append(digit)
+        return (server, *reversed(found))
+
+    def server(self, digits: tuple[int, ...]) -> int:
+        """The server with those digits, a_0 first."""
+        return digits[0] + sum(d * size for d, size in zip(digits[1:], self.sizes, strict=False))
+
+    def cell(self, server: int, level: int) -> int:
+        """The number of the level-``level`` cell that a server lies in, counted over the fabric."""
+        return server // self.sizes[level]
+
+    def gateway(self, level: int, cell: int, other: int) -> int:
+        """The server of level-(``level`` - 1) cell ``cell`` whose cable leads to its sibling ``other``;
+        both are counted over the fabric, as :meth:`cell` counts them."""
+        width = self.widths[level]
+        place = self.gate(level, np.array(cell % width), np.array(other % width))
+        return cell * self.sizes[level - 1] + int(place)
+
+    def label(self, node: int) -> str:
+        servers, _ = self.counts()
+        if node < servers:
+            return "(" + ",".join(map(str, reversed(self.digits(node)))) + ")"
+        return "<" + ",".join(map(str, reversed(self.digits((node - servers) * self.n)[1:]))) + ">"
+
+    def locate(self, text: str) -> int | None:
+        is_switch = text.startswith("<")
+        digits = text.strip("<>()").replace(",", " ").split()
+        widths = self.widths[is_switch:]
+        values = tuple(int(digit) for digit in reversed(digits) if digit.isdecimal())
+        if len(values) != len(widths) or any(v >= w for v, w in zip(values, widths, strict=True)):
+            return None
+        if is_switch:
+            return self.counts()[0] + self.server((0, *values)) // self.n
+        return self.server(values)
