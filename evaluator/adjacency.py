@@ -43,6 +43,23 @@ def live_slots(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.bool_]:
     return np.logical_not(down[fabric.slots.link])
 
 
+def homes(fabric: Fabric) -> tuple[IntArray, IntArray]:
+    """Per server the node where its packets end, and the slot of that node towards it.
+
+    Servers that relay are at home themselves, without a slot (``NONE``), and so are plain
+    hosts without a cable; any other plain host's home is its switch.
+    """
+    home, towards = np.arange(fabric.servers, dtype=np.int32), np.full(fabric.servers, NONE, dtype=np.int32)
+    if fabric.relaying:
+        return home, towards
+    slots = fabric.slots
+    own = np.flatnonzero(slots.peer[: slots.start[fabric.servers]] != NONE)
+    host = np.searchsorted(slots.start, own, side="right") - 1
+    home[host] = slots.peer[own]
+    towards[host] = slots.start[slots.peer[own]] + slots.peer_port[own] - 1
+    return home, towards
+
+
 def adjacency(fabric: Fabric, links: LinkState = ALL_UP, hops: Hops = "links") -> Adjacency:
     """The graph of what is up, neighbours in port order.
 

@@ -20,12 +20,14 @@ def descend(
     reached: int,
     start: NDArray[np.int64],
     peer: IntArray,
-    usable: NDArray[np.bool_],
+    known: NDArray[np.bool_],
+    live: NDArray[np.bool_],
     group: IntArray,
 ) -> int:
-    """Spread from ``queue[:reached]`` (at ``depth`` 0, all else ``UNSEEN``) inside their groups.
+    """Spread from ``queue[:reached]`` (at ``depth`` 0, all else ``UNSEEN``) inside their groups,
+    over the slots that are ``known`` to be up.
 
-    Every node reached later gets, in ``out``, its lowest usable slot that leads to a node of
+    Every node reached later gets, in ``out``, its lowest ``live`` slot that leads to a node of
     its own group and one hop nearer.  Returns how many nodes ``queue`` holds in the end.
     """
     roots, head = reached, 0
@@ -34,7 +36,7 @@ def descend(
         head += 1
         for slot in range(start[at], start[at + 1]):
             end = peer[slot]
-            if usable[slot] and depth[end] == UNSEEN and group[end] == group[at]:
+            if known[slot] and depth[end] == UNSEEN and group[end] == group[at]:
                 depth[end] = depth[at] + 1
                 queue[reached] = end
                 reached += 1
@@ -42,7 +44,7 @@ def descend(
         at = queue[i]
         for slot in range(start[at], start[at + 1]):
             end = peer[slot]
-            if usable[slot] and group[end] == group[at] and depth[end] == depth[at] - 1:
+            if live[slot] and group[end] == group[at] and depth[end] == depth[at] - 1:
                 out[at] = slot
                 break
     return reached

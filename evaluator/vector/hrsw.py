@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from addressing.scheme import Scheme
 from addressing.schemes.hrsw import Hrsw
-from evaluator.adjacency import live_slots
+from evaluator.adjacency import homes, live_slots
 from evaluator.jit import compiled, threaded
 from evaluator.nearest import UNSEEN, descend
 from evaluator.vector import Rule
@@ -26,13 +26,14 @@ def rule(scheme: Scheme, links: LinkState) -> Rule:
     group = np.full(fabric.size, _HOST, dtype=np.int32)
     group[fabric.servers :] = [world.cluster(switch) for switch in range(fabric.switches)]
     slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    switches, final = homes(fabric)
     outward = _outward(fabric, group, tables)
 
     def towards(hosts: IntArray) -> IntArray:
-        last = fabric.servers + hosts.astype(np.int64) // world.hosts
+        last = switches[hosts]
         out = outward[group[last]]
         _inside(out, last, slots.start, slots.peer, tables, group)
-        out[np.arange(len(hosts)), last] = slots.start[last] + hosts % world.hosts
+        out[np.arange(len(hosts)), last] = final[hosts]
         return out
 
     return towards
@@ -78,14 +79,14 @@ def _to_exits(
         if depth[owner[i]] == UNSEEN:
             depth[owner[i]], out[owner[i]], queue[reached] = 0, leaving[i], owner[i]
             reached += 1
-    descend(out, depth, queue, reached, start, peer, usable, group)
+    descend(out, depth, queue, reached, start, peer, usable, usable, group)
     return out
 
 
 @threaded
 def _inside(
     out: IntArray,
-    last: NDArray[np.int64],
+    last: IntArray,
     start: NDArray[np.int64],
     peer: IntArray,
     usable: NDArray[np.bool_],
@@ -96,4 +97,4 @@ def _inside(
     for i in numba.prange(len(last)):
         depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
         depth[last[i]], queue[0] = 0, last[i]
-        descend(out[i], depth, queue, 1, start, peer, usable, group)
+        descend(out[i], depth, queue, 1, start, peer, usable, usable, group)
