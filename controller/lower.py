@@ -134,7 +134,7 @@ def _action(action: rules.Action) -> Any:
 
 
 _FIELDS: dict[str, tuple[str, Any]] = {
-    "in_port": ("in_port", int),
+    "in_port": ("in_port_nxm", int),  # OpenFlow's own field cannot be set; Open vSwitch's older name can.
     "eth_src": ("eth_src", mac.text),
     "eth_dst": ("eth_dst", mac.text),
     "ip_dst": ("ipv4_dst", ipv4.text),

@@ -101,9 +101,9 @@ def whole_weights(shares: list[float]) -> list[int]:
     parts = [Fraction(share).limit_denominator(_DENOMINATOR) for share in shares]
     unit = lcm(*(part.denominator for part in parts))
     numbers = [int(part * unit) for part in parts]
-    divisor = max(gcd(*numbers), 1)
-    excess = max(Fraction(max(numbers), divisor * _MAX_WEIGHT), Fraction(1))
-    return [max(1, round(number / divisor / excess)) for number in numbers]
+    if sum(parts) == 1 and min(parts) > 0 and max(numbers) // gcd(*numbers) <= _MAX_WEIGHT:
+        return [number // gcd(*numbers) for number in numbers]
+    return [max(1, round(share / max(shares) * _MAX_WEIGHT)) for share in shares]
 
 
 def _actions(scheme: Scheme, switch: int, in_port: int, action: object) -> Actions:

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
+
+from tests.ovs import PrivateOvs, missing_programs, private_ovs
+
+
+@pytest.fixture(scope="session")
+def ovs() -> Iterator[PrivateOvs]:
+    """One private Open vSwitch for all tests of a process; they remove the bridges they add."""
+    missing = missing_programs()
+    if missing and not os.environ.get("DCNLAB_REQUIRE_LABS"):
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    with private_ovs() as running:
+        yield running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

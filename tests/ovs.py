@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
+import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from topos.graph import Fabric
 
+_HELLO, _ERROR, _BARRIER_REQUEST, _BARRIER_REPLY = 0, 1, 20, 21
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
 
@@ -23,6 +30,8 @@ class PrivateOvs:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._control: socket.socket | None = None
+        self._requests = itertools.count()
         self.environment = os.environ | dict.fromkeys(("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR"), str(directory))
 
     def start(self) -> None:
@@ -35,6 +44,8 @@ class PrivateOvs:
 
     def stop(self) -> None:
         """End both daemons, by their process numbers."""
+        if self._control is not None:
+            self._control.close()
         for program in ("ovs-vswitchd", "ovsdb-server"):
             pidfile = self.directory / f"{program}.pid"
             if pidfile.exists():
@@ -59,9 +70,33 @@ class PrivateOvs:
         """``ovs-ofctl`` for OpenFlow 1.3."""
         return self.run("ovs-ofctl", "-O", "OpenFlow13", *arguments, stdin=stdin)
 
-    def appctl(self, *arguments: str) -> str:
-        """``ovs-appctl`` to the private ovs-vswitchd."""
-        return self.run("ovs-appctl", *arguments)
+    def appctl(self, method: str, *arguments: str) -> str:
+        """What ``ovs-appctl`` would print: its JSON-RPC, without a process for each question."""
+        if self._control is None:
+            (path,) = self.directory.glob("ovs-vswitchd.*.ctl")
+            self._control = socket.socket(socket.AF_UNIX)
+            self._control.connect(str(path))
+        request = {"method": method, "params": arguments, "id": next(self._requests)}
+        self._control.sendall(json.dumps(request).encode())
+        reply = _read_json(self._control)
+        if reply["error"]:
+            raise RuntimeError(f"{method} {' '.join(arguments)}: {reply['error']}")
+        return str(reply["result"])
+
+    def send(self, bridge: str, messages: bytes) -> None:
+        """Give OpenFlow 1.3 messages to a bridge and wait until it has carried them out;
+        RuntimeError with the type and code of the first one that it refuses."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(self.directory / f"{bridge}.mgmt"))
+            connection.sendall(_message(_HELLO) + messages + _message(_BARRIER_REQUEST))
+            stream = connection.makefile("rb")
+            while True:
+                _, kind, length, _ = struct.unpack("!BBHI", stream.read(8))
+                body = stream.read(length - 8)
+                if kind == _ERROR:
+                    raise RuntimeError("{} refused a message: type {}, code {}".format(bridge, *body[1:4:2]))
+                if kind == _BARRIER_REPLY:
+                    return
 
     # --- whole fabrics --------------------------------------------------------
 
@@ -73,6 +108,17 @@ class PrivateOvs:
             commands += _bridge(fabric, switch, controller)
         self.vsctl(*commands)
 
+    def remove_fabric(self, fabric: Fabric) -> None:
+        """All its bridges, in one transaction."""
+        switches = range(fabric.servers, fabric.size)
+        self.vsctl(*(word for switch in switches for word in ("--", "del-br", fabric.name(switch))))
+
+    def datapath_ports(self) -> dict[str, int]:
+        """The datapath's number of every port, by interface name."""
+        lines = self.appctl("dpif/show").splitlines()
+        found = (re.match(r"\s+(\S+) \S+/(\d+):", line) for line in lines)
+        return {match.group(1): int(match.group(2)) for match in found if match}
+
     def set_port(self, port: str, up: bool) -> None:
         """Bring a dummy port such as ``s3-eth2`` up or down."""
         self.appctl("netdev-dummy/set-admin-state", port, "up" if up else "down")
@@ -80,6 +126,21 @@ class PrivateOvs:
     def dumps(self, bridge: str) -> tuple[str, str]:
         """What a bridge holds: ``dump-flows`` and ``dump-groups``."""
         return self.ofctl("dump-flows", bridge), self.ofctl("dump-groups", bridge)
+
+
+def _message(kind: int) -> bytes:
+    return struct.pack("!BBHI", 4, kind, 8, 0)
+
+
+def _read_json(connection: socket.socket) -> dict[str, Any]:
+    """One JSON object; nothing in the protocol says where it ends but itself."""
+    text = b""
+    while True:
+        text += connection.recv(1 << 16)
+        try:
+            return dict(json.loads(text))
+        except ValueError:
+            continue
 
 
 def _bridge(fabric: Fabric, switch: int, controller: str | None) -> Iterator[str]:

@@ -1,0 +1,43 @@
+"""ARP frames, with scapy as the other side."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.l2 import ARP, Ether
+
+from addressing import ipv4, mac
+from controller import arp
+from tests.controller.values import addresses, macs
+
+
+@given(macs, addresses, addresses)
+def test_scapys_requests_are_understood(sender: int, sender_ip: int, target_ip: int) -> None:
+    asked = ARP(op=1, hwsrc=mac.text(sender), psrc=ipv4.text(sender_ip), pdst=ipv4.text(target_ip))
+    frame = bytes(Ether(src=mac.text(sender), dst="ff:ff:ff:ff:ff:ff") / asked) + bytes(18)
+    assert arp.parse_request(frame) == arp.Request(sender, sender_ip, target_ip)
+    asked.op = 2
+    assert arp.parse_request(bytes(Ether() / asked)) is None
+
+
+@given(macs, addresses, macs, addresses)
+def test_scapy_reads_the_replies(owner: int, ip: int, to: int, to_ip: int) -> None:
+    told = Ether(arp.reply(owner, ip, to, to_ip))
+    assert (told.src, told.dst, told[ARP].op) == (mac.text(owner), mac.text(to), 2)
+    assert (told[ARP].hwsrc, told[ARP].psrc) == (mac.text(owner), ipv4.text(ip))
+    assert (told[ARP].hwdst, told[ARP].pdst) == (mac.text(to), ipv4.text(to_ip))
+    announced = Ether(arp.announcement(owner, ip, to))
+    assert announced.dst == mac.text(to)
+    assert announced[ARP].psrc == announced[ARP].pdst == ipv4.text(ip)
+    assert announced[ARP].hwsrc == announced[ARP].hwdst == mac.text(owner)
+
+
+@given(st.binary(max_size=80))
+def test_anything_else_is_nothing(frame: bytes) -> None:
+    assert arp.parse_request(frame) is None
+
+
+@given(st.binary(max_size=41))
+def test_short_frames_are_nothing(tail: bytes) -> None:
+    whole = bytes(Ether() / ARP(op=1))
+    assert arp.parse_request(whole[: len(tail)]) is None

@@ -1,0 +1,82 @@
+"""The text of rules: what is written can be read, and Open vSwitch prints the same."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from controller import dump, lower, plan
+from controller.rules import FlowTable
+from tests.controller.values import tables
+from tests.ovs import PrivateOvs
+
+
+def parts(table: FlowTable) -> tuple[str, str]:
+    """Both dumps of a table, as text."""
+    lines = table.lines()
+    flows = "\n".join(line for line in lines if line.startswith("cookie"))
+    return flows, "\n".join(line for line in lines if line.startswith("group"))
+
+
+@given(tables())
+def test_what_is_written_can_be_read(table: FlowTable) -> None:
+    assert dump.parse_table(*parts(table)) == table
+    assert not dump.compare(table, *parts(table))
+
+
+@given(tables(), tables())
+def test_comparison_names_every_difference(predicted: FlowTable, installed: FlowTable) -> None:
+    found = dump.compare(predicted, *parts(installed))
+    assert set(found.missing) == set(predicted.lines()) - set(installed.lines())
+    assert set(found.unexpected) == set(installed.lines()) - set(predicted.lines())
+    assert bool(found) == (predicted != installed)
+
+
+@given(st.text() | st.from_regex(r"cookie=0x1, \w*(=\w*)?(,\w+=[\w:./]*)* actions=\S*", fullmatch=True))
+def test_other_text_is_refused_in_one_way(text: str) -> None:
+    for line in text.splitlines():
+        for parse in (dump.parse_rule, dump.parse_group):
+            with contextlib.suppress(dump.DumpError):
+                assert parse(line).text
+
+
+def test_entries_added_by_hand_are_shown_not_refused() -> None:
+    line = (
+        " cookie=0x0, duration=9.1s, table=0, n_packets=3, n_bytes=9, idle_age=4, priority=7,udp actions=NORMAL"
+    )
+    assert dump.compare(FlowTable(), line).unexpected == ("cookie=0x0, priority=7,udp actions=NORMAL",)
+
+
+@pytest.fixture(scope="module")
+def bridge(ovs: PrivateOvs) -> str:
+    ovs.vsctl("--may-exist", "add-br", "text", "--", "set", "bridge", "text", "fail_mode=secure")
+    ovs.vsctl("set", "bridge", "text", "datapath_type=dummy", "protocols=OpenFlow13")
+    return "text"
+
+
+@pytest.mark.ovs
+@given(tables(), tables())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_open_vswitch_prints_what_was_sent(
+    ovs: PrivateOvs, bridge: str, first: FlowTable, second: FlowTable
+) -> None:
+    """Messages built by the library, then the changes to a second table; read back by ovs-ofctl."""
+    ovs.send(bridge, lower.reset() + lower.changes(plan.diff(FlowTable(), first)))
+    assert dump.parse_table(*ovs.dumps(bridge)) == first
+    ovs.send(bridge, lower.changes(plan.diff(first, second)))
+    assert dump.parse_table(*ovs.dumps(bridge)) == second
+    assert not dump.compare(second, *ovs.dumps(bridge))
+
+
+@pytest.mark.ovs
+@given(tables())
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_ovs_ofctl_takes_the_text(ovs: PrivateOvs, bridge: str, table: FlowTable) -> None:
+    flows, groups = parts(table)
+    ovs.send(bridge, lower.reset())
+    ovs.ofctl("add-groups", bridge, "-", stdin=groups + "\n")
+    ovs.ofctl("add-flows", bridge, "-", stdin=flows + "\n")
+    assert dump.parse_table(*ovs.dumps(bridge)) == table

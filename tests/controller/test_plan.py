@@ -1,0 +1,131 @@
+"""What is planned: diffs that are right and least, matches that catch labels only, shares."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from addressing import mac
+from addressing import registry as schemes
+from addressing.header import Field
+from addressing.scheme import LabelTooWide
+from addressing.table import compile_table
+from controller import plan, rules
+from controller.plan import Change, Op
+from controller.rules import FlowTable, Group, Output, Rule, ToGroup
+from tests.controller.values import tables
+from topos import registry as topologies
+
+PAIRS = [
+    (family.example, scheme)
+    for family in topologies.known().values()
+    for scheme in schemes.fitting(topologies.parse(family.example))
+    if topologies.parse(family.example).counts()[1]
+]
+
+
+class Switch:
+    """A switch that refuses what Open vSwitch refuses, written from the OpenFlow specification."""
+
+    def __init__(self) -> None:
+        self.flows: dict[object, Rule] = {}
+        self.groups: dict[int, Group] = {}
+
+    def do(self, change: Change) -> None:
+        item, op = change.item, change.op
+        if isinstance(item, Group):
+            assert (item.id in self.groups) == (op is not Op.ADD)
+            if op is Op.DELETE:
+                del self.groups[item.id]
+                self.flows = {key: rule for key, rule in self.flows.items() if item.id not in used(rule)}
+            else:
+                self.groups[item.id] = item
+        elif op is Op.DELETE:
+            del self.flows[item.key]
+        else:
+            assert used(item) <= self.groups.keys()
+            if op is Op.MODIFY:
+                before = self.flows[item.key]
+                item = Rule(item.priority, item.match, item.actions, before.cookie)
+            self.flows[item.key] = item
+
+    @property
+    def table(self) -> FlowTable:
+        return FlowTable(frozenset(self.flows.values()), frozenset(self.groups.values()))
+
+
+def used(rule: Rule) -> set[int]:
+    return {action.group for action in rule.actions if isinstance(action, ToGroup)}
+
+
+@given(tables(), tables())
+def test_changes_lead_from_any_table_to_any_other(before: FlowTable, after: FlowTable) -> None:
+    changes = plan.diff(before, after)
+    assert plan.apply(before, changes) == after
+    switch = Switch()
+    for change in (*plan.diff(FlowTable(), before), *changes):
+        switch.do(change)
+    assert switch.table == after
+
+
+@given(tables(), tables())
+def test_changes_are_the_least(before: FlowTable, after: FlowTable) -> None:
+    touched = {r.key for r in before.rules ^ after.rules} | {g.id for g in before.groups ^ after.groups}
+    changed = [change.item.key for change in plan.diff(before, after)]
+    assert Counter(changed) == Counter(dict.fromkeys(touched, 1))
+    assert plan.diff(after, after) == ()
+
+
+@given(st.lists(st.integers(1, 100), min_size=2, max_size=8))
+def test_weights_of_small_fractions_are_exact(parts: list[int]) -> None:
+    total = sum(parts)
+    assume(total <= 1 << 12)
+    divisor = math.gcd(*parts)
+    assert plan.whole_weights([part / total for part in parts]) == [part // divisor for part in parts]
+
+
+@given(st.lists(st.floats(1e-6, 1.0), min_size=2, max_size=8))
+def test_any_weights_fit_a_bucket(parts: list[float]) -> None:
+    shares = [part / sum(parts) for part in parts]
+    weights = plan.whole_weights(shares)
+    assert all(1 <= weight <= 0xFFFF for weight in weights)
+    for weight, share in zip(weights, shares, strict=True):
+        assert weight / sum(weights) == pytest.approx(share, abs=2e-3)
+
+
+@pytest.mark.parametrize(("topology", "name"), PAIRS)
+def test_prediction(topology: str, name: str) -> None:
+    """The number of entries is the table's, no entry catches what is no label, priorities differ
+    where the patterns' do, and every group is used."""
+    fabric = topologies.fabric(topology)
+    scheme = schemes.bind(name, fabric)
+    try:
+        scheme.check_width()
+    except LabelTooWide as error:
+        pytest.skip(str(error))
+    for switch in range(fabric.servers, fabric.size):
+        table = plan.wanted(scheme, switch)
+        assert table.entries == len(compile_table(scheme, switch).entries)
+        assert len({rule.key for rule in table.rules}) == len(table.rules)
+        assert {n for rule in table.rules for n in used(rule)} == {group.id for group in table.groups}
+        for rule in table.rules:
+            assert 0 < rule.priority < plan.ARP_PRIORITY or rule.cookie == rules.ARP_COOKIE
+            if scheme.carrier is Field.ETH_DST and rule.cookie == rules.TABLE_COOKIE:
+                for address in (0xFFFFFFFFFFFF, 0x01005E000001, 0x333300000001, mac.hardware(switch, 1)):
+                    assert address & rule.match.eth_dst.mask != rule.match.eth_dst.value
+        asks = [rule for rule in table.rules if rule.actions == (Output(rules.CONTROLLER),)]
+        hosts = any(fabric.is_plain(end) for end in fabric.neighbours(switch))
+        assert [rule.match.text for rule in asks] == ["arp"] * hosts
+
+
+def test_groups_keep_their_numbers_when_others_go() -> None:
+    """Fat tree, ECMP: a failure far away leaves most groups of a switch as they are."""
+    fabric = topologies.fabric("fattree:4")
+    scheme = schemes.bind("ecmp", fabric)
+    before = plan.wanted(scheme, fabric.servers)
+    assert len(before.groups) == len({group.buckets for group in before.groups}) == 1
+    assert plan.wanted(scheme, fabric.servers).groups == before.groups

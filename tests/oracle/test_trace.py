@@ -1,0 +1,183 @@
+"""Open vSwitch itself says what the compiled tables do: ofproto/trace against the schemes' rules.
+
+Every topology x scheme pair is compiled and installed in a private Open vSwitch; then
+every header that any walk between any two endpoints brings to a switch is traced there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from addressing import ipv4, mac
+from addressing import registry as schemes
+from addressing.header import Field, Forward, Header
+from addressing.scheme import LabelTooWide, Scheme
+from controller import dump, lower, plan
+from controller.rules import FlowTable
+from tests.ovs import PrivateOvs
+from topos import registry as topologies
+from topos.graph import ALL_UP, Fabric, LinkState
+
+pytestmark = pytest.mark.ovs
+
+
+def instances() -> Iterator[str]:
+    """The example of every family, with switches where it can have them."""
+    for family in topologies.known().values():
+        example = topologies.parse(family.example)
+        if not example.counts()[1] and any(item.name == "hosts" for item in dataclasses.fields(example)):
+            example = dataclasses.replace(example, hosts=1)
+        if example.counts()[1]:
+            yield example.spec
+
+
+PAIRS = [(spec, scheme) for spec in instances() for scheme in schemes.fitting(topologies.parse(spec))]
+
+
+@pytest.fixture(scope="module")
+def fabric(request: pytest.FixtureRequest, ovs: PrivateOvs) -> Iterator[Fabric]:
+    """The network with a bridge for each of its switches."""
+    found = topologies.fabric(request.param)
+    ovs.add_fabric(found)
+    yield found
+    ovs.remove_fabric(found)
+
+
+@pytest.fixture(scope="module")
+def datapath(fabric: Fabric, ovs: PrivateOvs) -> dict[str, tuple[str, int]]:
+    """(bridge, OpenFlow port) by the datapath's port number, as traces name ports."""
+    return {
+        str(number): (name.partition("-eth")[0], int(name.partition("-eth")[2] or 0))
+        for name, number in ovs.datapath_ports().items()
+    }
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What matters of a frame when it leaves a switch: the port (0: it does not) and its addresses."""
+
+    port: int
+    eth_src: str = ""
+    eth_dst: str = ""
+    ipv4_dst: str = ""
+
+
+def bind(spec: str, fabric: Fabric) -> Scheme:
+    scheme = schemes.bind(spec, fabric)
+    try:
+        scheme.check_width()
+    except LabelTooWide as error:
+        pytest.skip(str(error))
+    return scheme
+
+
+def visits(scheme: Scheme, links: LinkState) -> set[tuple[int, Header]]:
+    """Every (switch, header) that occurs on a walk between endpoints, whatever is drawn."""
+    endpoints = [v for v in scheme.endpoints() if not scheme.fabric.is_plain(v) or scheme.fabric.is_server(v)]
+    seen = {
+        (source, header)
+        for source in endpoints
+        for destination in endpoints
+        for header, _ in scheme.headers(source, destination, links)
+    }
+    pending = list(seen)
+    while pending:
+        at, header = pending.pop()
+        for action, _ in scheme.act(at, header, links):
+            end = scheme.fabric.peer(at, action.port) if isinstance(action, Forward) else None
+            if end is not None:
+                arrived = dataclasses.replace(action.apply(header, scheme.tag_bits), in_port=end.number)
+                if (end.node, arrived) not in seen:
+                    seen.add((end.node, arrived))
+                    pending.append((end.node, arrived))
+    return {(at, header) for at, header in seen if not scheme.fabric.is_server(at)}
+
+
+def distinct(scheme: Scheme, links: LinkState) -> list[tuple[int, Header]]:
+    """The visits without those that differ from another by an arrival port that changes nothing;
+    packets that go back where they came from always stay."""
+    kept = {}
+    for at, header in sorted(visits(scheme, links), key=str):
+        choices = scheme.choices(at, header, links)
+        back = any(isinstance(action, Forward) and action.port == header.in_port for action, _ in choices)
+        kept[at, header.label, header.tag, choices, back] = (at, header)
+    return list(kept.values())
+
+
+def frame(scheme: Scheme, header: Header, port: int = 0) -> Frame:
+    """The frame that carries a header."""
+    source = mac.encode(header.tag, scheme.tag_bits) if scheme.tag_bits else mac.hardware(0, 1)
+    if scheme.carrier is Field.IPV4_DST:
+        return Frame(port, mac.text(source), mac.text(mac.hardware(1, 1)), ipv4.text(header.label))
+    return Frame(port, mac.text(source), mac.text(mac.encode(header.label, scheme.label_bits)), "10.0.0.1")
+
+
+def expected(scheme: Scheme, at: int, header: Header, links: LinkState) -> dict[Frame, float]:
+    """What the rule lets leave, with its weights; Frame(0) for nothing."""
+    found: dict[Frame, float] = {}
+    for action, weight in scheme.choices(at, header, links):
+        leaving = Frame(0)
+        if isinstance(action, Forward):
+            leaving = frame(scheme, action.apply(header, scheme.tag_bits), action.port)
+            end = scheme.fabric.peer(at, action.port)
+            assert end is not None
+            if scheme.fabric.is_plain(end.node) and scheme.carrier is Field.ETH_DST:
+                leaving = dataclasses.replace(leaving, eth_dst=mac.text(mac.hardware(end.node, end.number)))
+        found[leaving] = found.get(leaving, 0.0) + weight
+    return found
+
+
+def traced(ovs: PrivateOvs, bridge: str, entering: Frame, datapath: dict[str, tuple[str, int]]) -> Frame | int:
+    """What Open vSwitch says that leaves ``bridge``; the number of the group where one decides."""
+    sent = f"ip,dl_src={entering.eth_src},dl_dst={entering.eth_dst},nw_dst={entering.ipv4_dst},nw_ttl=64"
+    text = ovs.appctl("ofproto/trace", bridge, f"in_port={entering.port or 'LOCAL'},{sent}")
+    actions = text.rpartition("Datapath actions: ")[2].strip()
+    if "recirc" in actions:
+        return int(re.findall(r"group:(\d+)", text)[-1])
+    if actions == "drop":
+        return Frame(0)
+    final = re.findall(r"^Final flow: (.*)$", text, re.MULTILINE)[-1]
+    fields = dict(re.findall(r"(\w+)=([^,\s]+)", sent if final == "unchanged" else final))
+    out_bridge, port = datapath[actions.rpartition(",")[2]]
+    assert out_bridge == bridge
+    return Frame(port, fields["dl_src"], fields["dl_dst"], fields["nw_dst"])
+
+
+def spread(groups: str, number: int, entering: Frame) -> dict[Frame, float]:
+    """What leaves by the buckets of a group, as Open vSwitch lists them."""
+    (line,) = (line for line in dump.normal_lines(groups) if line.startswith(f"group_id={number},"))
+    weighted: dict[Frame, float] = {}
+    for bucket in line.split("bucket=")[1:]:
+        weight = float((re.findall(r"weight:(\d+)", bucket) or ["1"])[0])
+        port = int((re.findall(r"output:(\d+)", bucket) or ["0"])[0])
+        names = {"eth_src": entering.eth_src, "eth_dst": entering.eth_dst, "ip_dst": entering.ipv4_dst}
+        names |= {name: value for value, name in re.findall(r"set_field:([^,]+)->(\w+)", bucket)}
+        leaving = Frame(port, names["eth_src"], names["eth_dst"], names["ip_dst"]) if port else Frame(0)
+        weighted[leaving] = weighted.get(leaving, 0.0) + weight
+    total = sum(weighted.values())
+    return {leaving: weight / total for leaving, weight in weighted.items()}
+
+
+@pytest.mark.parametrize(("fabric", "name"), PAIRS, indirect=["fabric"])
+def test_tables_do_what_the_rule_says(
+    fabric: Fabric, name: str, ovs: PrivateOvs, datapath: dict[str, tuple[str, int]]
+) -> None:
+    scheme = bind(name, fabric)
+    broken = LinkState(frozenset({len(fabric.cables) // 2}))
+    for links, known in ((ALL_UP, scheme), (broken, scheme.given(broken))):
+        groups = {}
+        for switch in range(fabric.servers, fabric.size):
+            table = plan.wanted(known, switch, links)
+            ovs.send(fabric.name(switch), lower.reset() + lower.changes(plan.diff(FlowTable(), table)))
+            groups[switch] = ovs.ofctl("dump-groups", fabric.name(switch)) if table.groups else ""
+        for switch, header in distinct(known, links):
+            entering = frame(known, header, header.in_port)
+            found = traced(ovs, fabric.name(switch), entering, datapath)
+            rule = expected(known, switch, header, links)
+            done = spread(groups[switch], found, entering) if isinstance(found, int) else {found: 1.0}
+            assert done == pytest.approx(rule, abs=1e-3), (fabric.name(switch), header)
