@@ -124,6 +124,12 @@ class Scheme(ABC):
 
     # --- what follows from it -------------------------------------------------
 
+    def blocked(self, links: LinkState) -> LinkState:
+        """Everything that is down as far as the node or the control plane knows."""
+        if not self.known or not links:
+            return self.known or links
+        return self.known.fail(links.down)
+
     def act(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
         """``choices`` for any node: plain hosts send everything that is not theirs out of
         their first live port, since they run no rule."""

@@ -34,7 +34,9 @@ class Brp(Scheme):
 
     @classmethod
     def misfit(cls, family: Family) -> str | None:
-        return None if isinstance(family, BCube) else "it corrects the digits of BCube addresses"
+        if not isinstance(family, BCube):
+            return "it corrects the digits of BCube addresses"
+        return None if family.k else "the servers of a single switch relay nothing"
 
     @property
     def bcube(self) -> BCube:
@@ -54,9 +56,9 @@ class Brp(Scheme):
 
     @cached_property
     def longest(self) -> int:
-        """The most hops that a route in the tag can have; parallel paths take up to k + 3."""
-        needed = self.bcube.k + 3
-        return max(needed, min(2 * needed, TAG_BITS // self.hop_bits))
+        """The most hops that a route in the tag can have: parallel paths take up to k + 3, and
+        detours what room there is."""
+        return max(self.bcube.k + 3, TAG_BITS // self.hop_bits)
 
     @property
     def label_bits(self) -> int:
@@ -75,9 +77,10 @@ class Brp(Scheme):
     def headers(
         self, source: int, destination: int, links: LinkState = ALL_UP
     ) -> tuple[tuple[Header, float], ...]:
-        routes = [route for route in self.routes(source, destination) if self._alive(source, route, links)]
+        down = self.blocked(links)
+        routes = [route for route in self.routes(source, destination) if self._alive(source, route, down)]
         if not routes:
-            detour = self._detour(source, destination, links)
+            detour = self._detour(source, destination, down)
             routes = [] if detour is None else [detour]
         if not self.multipath:
             routes = routes[:1]
@@ -88,10 +91,12 @@ class Brp(Scheme):
         if not self.fabric.is_server(at):
             digit = header.label >> self.bcube.level(at) * self.digit_bits & self._digit_mask
             return self._send(at, Forward(digit + 1), links)
+        if header.label != self.label(at):
+            return drop("sent to another server")
         level, digit = self._first_hop(header.tag)
         if level < 0:
-            return DELIVER if header.label == self.label(at) else drop("the route ends elsewhere")
-        label = self._with_digit(self.label(at), level, digit)
+            return DELIVER
+        label = self._with_digit(header.label, level, digit)
         return self._send(at, Forward(level + 1, label=label, pop=self.hop_bits), links)
 
     def classes(self, at: int) -> Iterable[Class]:
@@ -103,7 +108,7 @@ class Brp(Scheme):
         full = (1 << self.label_bits) - 1
         yield Pattern(own, full, 0, mask << shift), Header(own)
         for level, mine in enumerate(self.bcube.digits(at)):
-            for digit in range(self.bcube.n):
+            for digit in range(self.bcube.radices[level]):
                 if digit != mine:
                     tag = self._tag(((level, digit),))
                     yield Pattern(own, full, tag, mask << shift), Header(own, tag)
@@ -111,7 +116,7 @@ class Brp(Scheme):
     def routes(self, source: int, destination: int) -> Iterator[Route]:
         """The parallel paths of Fig. 4 (BuildPathSet), that of the highest level first."""
         here, there = self.bcube.digits(source), self.bcube.digits(destination)
-        k, n = self.bcube.k, self.bcube.n
+        k = self.bcube.k
         if here == there:
             yield ()
             return
@@ -120,19 +125,20 @@ class Brp(Scheme):
             if here[first] != there[first]:
                 yield tuple((level, there[level]) for level in order if here[level] != there[level])
             else:
-                aside = (here[first] + 1) % n
+                aside = (here[first] + 1) % self.bcube.radices[first]
                 middle = [(lv, there[lv]) for lv in order[1:] if here[lv] != there[lv]]
                 yield ((first, aside), *middle, (first, there[first]))
 
     def _switch_classes(self, at: int) -> Iterator[Class]:
-        shift = self.bcube.level(at) * self.digit_bits
-        for digit in range(self.bcube.n):
+        level = self.bcube.level(at)
+        shift = level * self.digit_bits
+        for digit in range(self.bcube.radices[level]):
             yield Pattern(digit << shift, self._digit_mask << shift), Header(digit << shift)
 
     def _send(self, at: int, action: Forward, links: LinkState) -> Choices:
         if action.port > self.fabric.port_count(at):
             return drop("no such digit")
-        down = self.fabric.link_at(at, action.port) in links.down
+        down = self.fabric.link_at(at, action.port) in self.blocked(links).down
         return drop(f"port {action.port} is down") if down else only(action)
 
     def _alive(self, source: int, route: Route, links: LinkState) -> bool:
@@ -157,7 +163,7 @@ class Brp(Scheme):
             if len(route) == self.longest:
                 return None
             for level, mine in enumerate(self.bcube.digits(at)):
-                for digit in range(self.bcube.n):
+                for digit in range(self.bcube.radices[level]):
                     following = self._neighbour(at, level, digit)
                     hop = ((level, digit),)
                     if digit != mine and following not in reached and self._alive(at, hop, links):

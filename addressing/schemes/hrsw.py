@@ -4,6 +4,9 @@ Loop-free by construction: for each (cluster, destination cluster) the whole clu
 agrees on one next cluster, the one of least number among those nearer; inside it
 every switch goes to its nearest exit to that one.  (Cluster distance, distance to
 the nearest exit) then falls at every hop.
+
+Failures may split a cluster although the network holds together; the switches that no
+longer reach a destination by prefixes get an exact entry for its switch instead.
 """
 
 from __future__ import annotations
@@ -14,23 +17,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from addressing.header import Choices, Deliver, Field, Forward, Header, Pattern, drop, exact, only, prefix
-from addressing.scheme import Class, Scheme
+from addressing.header import Field, Forward, Header
+from addressing.rule import RuleScheme
+from addressing.scheme import Class, LabelTooWide
 from topos.families.smallworld import SmallWorld
 from topos.family import Family
-from topos.graph import ALL_UP, NONE, LinkState
+from topos.graph import NONE
 
 _NETWORK = ipaddress.IPv4Network("10.0.0.0/8")
 
+#: Per switch of a cluster, or of the fabric, the port that it sends by.
+Ports = dict[int, int]
+
 
 @dataclass(frozen=True)
-class Hrsw(Scheme):
+class Hrsw(RuleScheme):
     """(c - 1) + (k - 1) + m entries per switch: other clusters, switches of its own, hosts."""
 
     name: ClassVar[str] = "hrsw"
     summary: ClassVar[str] = "hierarchical IPv4 prefixes cluster.switch.host"
     source: ClassVar[str] = "Kieu et al., HR-SW, section III"
     carrier: ClassVar[Field] = Field.IPV4_DST
+    #: Host 0 stands for the switch itself.
+    first_host: ClassVar[int] = 1
 
     @classmethod
     def misfit(cls, family: Family) -> str | None:
@@ -45,167 +54,89 @@ class Hrsw(Scheme):
     # --- addresses ------------------------------------------------------------
 
     @property
-    def label_bits(self) -> int:
-        return 32
+    def vertex_bits(self) -> int:
+        return 32 - self.host_bits
 
-    @cached_property
-    def _widths(self) -> tuple[int, int, int]:
-        """Bits of cluster, switch and host; host 0 stands for the switch itself."""
-        clusters, per_cluster = len(self._members), len(self._members[0])
-        return (clusters - 1).bit_length(), (per_cluster - 1).bit_length(), self.world.hosts.bit_length()
+    def vertex_label(self, vertex: int) -> int:
+        cluster, place = self._where[vertex - self.fabric.servers]
+        return self._network | cluster << self._place_bits | place
 
-    @cached_property
-    def _free_bits(self) -> int:
-        """Bits between the network's prefix and the cluster's; negative when it does not fit."""
-        return 32 - _NETWORK.prefixlen - sum(self._widths)
-
-    def check_width(self) -> None:
-        super().check_width()
-        if self._free_bits < 0:
-            raise ValueError(f"{self.fabric.spec} has more hosts than {_NETWORK} has addresses")
-
-    def label(self, node: int) -> int:
-        switch, host = divmod(node, self.world.hosts)
-        return self._address(self.world.cluster(switch), self.world.place(switch), host + 1)
+    def find(self, label: int) -> int | None:
+        local = label ^ self._network
+        cluster, place = local >> self._place_bits, local & (1 << self._place_bits) - 1
+        if cluster >= len(self._members) or place >= len(self._members[cluster]):
+            return None
+        return self.fabric.servers + self._members[cluster][place]
 
     def ipv4(self, node: int) -> int:
         return self.label(node)
 
-    def _address(self, cluster: int, place: int, host: int) -> int:
-        _, switch_bits, host_bits = self._widths
-        local = (cluster << switch_bits | place) << host_bits | host
-        return int(_NETWORK.network_address) | local
+    def check_width(self) -> None:
+        super().check_width()
+        last = (len(self._members) << self._place_bits) << self.host_bits
+        if last > _NETWORK.num_addresses:
+            raise LabelTooWide(f"{self.fabric.spec} has more hosts than {_NETWORK} has addresses")
 
-    def _split(self, label: int) -> tuple[int, int, int]:
-        """(cluster, place, host) of an address."""
-        _, switch_bits, host_bits = self._widths
-        local = label & int(_NETWORK.hostmask)
-        place = local >> host_bits & ((1 << switch_bits) - 1)
-        return local >> (host_bits + switch_bits), place, local & ((1 << host_bits) - 1)
+    @property
+    def _network(self) -> int:
+        return int(_NETWORK.network_address) >> self.host_bits
+
+    @cached_property
+    def _place_bits(self) -> int:
+        return (len(self._members[0]) - 1).bit_length()
 
     # --- the rule -------------------------------------------------------------
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
-        cluster, place, host = self._split(header.label)
+    def rule_bound(self) -> int:
+        return self.fabric.switches
+
+    def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
         here = at - self.fabric.servers
-        own = self.world.cluster(here)
-        if cluster != own:
-            port = self._towards(own, cluster).get(here, NONE)
-        elif place != self.world.place(here):
-            target = self._members[own][place] if place < len(self._members[own]) else NONE
-            port = self._inside(own, target).get(here, NONE)
-        elif host == 0:
-            return only(Deliver())
+        own, cluster = self._where[here][0], self._where[vertex - self.fabric.servers][0]
+        if cluster == own:
+            ports = self._inside(own, vertex - self.fabric.servers)
         else:
-            port = host if host <= self.world.hosts else NONE
-        if port == NONE or self.fabric.link_at(at, port) in links.down:
-            return drop("no way into that prefix")
-        return only(Forward(port))
+            ports = self.towards_cluster(own, cluster)
+        port = ports.get(here, NONE)
+        return None if port == NONE else Forward(port)
 
-    def classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[Class]:
         here = at - self.fabric.servers
-        own, place = self.world.cluster(here), self.world.place(here)
-        for cluster in range(len(self._members)):
+        own = self._where[here][0]
+        cluster_mask = (1 << self.vertex_bits) - (1 << self._place_bits)
+        for cluster, members in enumerate(self._members):
             if cluster != own:
-                yield self._prefix(self._address(cluster, 0, 0), 0)
-        for other in range(len(self._members[own])):
-            if other != place:
-                yield self._prefix(self._address(own, other, 0), 1)
-        for host in range(1, self.world.hosts + 1):
-            address = self._address(own, place, host)
-            yield exact(address, 32), Header(address)
+                first = self.fabric.servers + members[0]
+                yield self.pattern(self.vertex_label(first), cluster_mask), self.towards(first)
+        for member in self._members[own]:
+            if member != here:
+                vertex = self.fabric.servers + member
+                yield self.pattern(self.vertex_label(vertex)), self.towards(vertex)
 
-    def _prefix(self, address: int, level: int) -> Class:
-        """The class of a cluster (level 0) or a switch (level 1)."""
-        _, switch_bits, host_bits = self._widths
-        low = host_bits + (switch_bits if level == 0 else 0)
-        pattern: Pattern = prefix(address >> low, 32 - low, 32)
-        return pattern, Header(address)
+    def towards_cluster(self, own: int, cluster: int) -> Ports:
+        """By switch of cluster ``own``, the port for packets to another cluster: to the nearest
+        exit into the one next cluster."""
+        distance = self._cluster_distance[cluster]
+        nearer = [n for n in self._touching[own] if distance.get(n, -1) == distance.get(own, -1) - 1 >= 0]
+        return self._exits(own, min(nearer)) if nearer else {}
 
     # --- what it rests on -----------------------------------------------------
 
     @cached_property
+    def _where(self) -> tuple[tuple[int, int], ...]:
+        """(cluster, place) of every switch."""
+        return tuple((self.world.cluster(s), self.world.place(s)) for s in range(self.fabric.switches))
+
+    @cached_property
     def _members(self) -> tuple[tuple[int, ...], ...]:
         """The switches of each cluster, by place."""
-        world = self.world
-        found: dict[int, list[int]] = {}
-        for switch in range(self.fabric.switches):
-            found.setdefault(world.cluster(switch), []).append(switch)
-        return tuple(tuple(sorted(found[c], key=world.place)) for c in sorted(found))
+        order = sorted(range(self.fabric.switches), key=self._where.__getitem__)
+        size = self._where[order[-1]][1] + 1
+        return tuple(tuple(order[first : first + size]) for first in range(0, len(order), size))
 
     @cached_property
-    def _clusters(self) -> tuple[frozenset[int], ...]:
-        """The cluster graph: which clusters touch which, over links known to be up."""
-        touching: list[set[int]] = [set() for _ in self._members]
-        for switch in range(self.fabric.switches):
-            own = self.world.cluster(switch)
-            touching[own].update(self.world.cluster(n) for n, _ in self._switch_ports(switch))
-        return tuple(frozenset(t - {own}) for own, t in enumerate(touching))
-
-    @cached_property
-    def _cluster_distance(self) -> tuple[dict[int, int], ...]:
-        """Hops in the cluster graph, [from][to]."""
-        rows = []
-        for start in range(len(self._clusters)):
-            seen, queue = {start: 0}, [start]
-            for at in queue:
-                for end in self._clusters[at]:
-                    if end not in seen:
-                        seen[end] = seen[at] + 1
-                        queue.append(end)
-            rows.append(seen)
-        return tuple(rows)
-
-    def _towards(self, own: int, cluster: int) -> dict[int, int]:
-        """Port by switch of cluster ``own``, for packets to another cluster."""
-        distance = self._cluster_distance[cluster] if cluster < len(self._members) else {}
-        nearer = [n for n in self._clusters[own] if distance.get(n, -1) == distance.get(own, -1) - 1 >= 0]
-        return self._exits(own, min(nearer)) if nearer else {}
-
-    def _exits(self, own: int, following: int) -> dict[int, int]:
-        """Port by switch of ``own`` towards its nearest exit into the cluster ``following``."""
-        if (own, following) not in self._memo:
-            ports: dict[int, int] = {}
-            for switch in self._members[own]:
-                for end, port in self._switch_ports(switch):
-                    if self.world.cluster(end) == following:
-                        ports.setdefault(switch, port)
-            self._memo[own, following] = self._spread(own, ports)
-        return self._memo[own, following]
-
-    def _inside(self, own: int, target: int) -> dict[int, int]:
-        """Port by switch of ``own`` on a shortest way to its member ``target``."""
-        key = (own, -1 - target)
-        if key not in self._memo:
-            self._memo[key] = self._spread(own, {target: NONE})
-        return self._memo[key]
-
-    def _spread(self, own: int, ports: dict[int, int]) -> dict[int, int]:
-        """Breadth first from the switches in ``ports`` through their cluster: every other
-        member gets its lowest port towards a switch one hop nearer."""
-        depth = dict.fromkeys(ports, 0)
-        queue = list(ports)
-        for at in queue:
-            for end, _ in self._switch_ports(at):
-                if end not in depth and self.world.cluster(end) == own:
-                    depth[end] = depth[at] + 1
-                    queue.append(end)
-        for switch in queue[len(ports) :]:
-            ports[switch] = next(
-                port for end, port in self._switch_ports(switch) if depth.get(end, -1) == depth[switch] - 1
-            )
-        return ports
-
-    @cached_property
-    def _memo(self) -> dict[tuple[int, int], dict[int, int]]:
-        return {}
-
-    def _switch_ports(self, switch: int) -> tuple[tuple[int, int], ...]:
-        """(neighbouring switch, port) pairs in port order, over links known to be up."""
-        return self._adjacency[switch]
-
-    @cached_property
-    def _adjacency(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+    def adjacency(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Per switch (neighbouring switch, port) in port order, over links known to be up."""
         servers = self.fabric.servers
         return tuple(
             tuple(
@@ -215,3 +146,69 @@ class Hrsw(Scheme):
             )
             for switch in range(self.fabric.switches)
         )
+
+    @cached_property
+    def _touching(self) -> tuple[frozenset[int], ...]:
+        """The cluster graph: which clusters touch which."""
+        touching: list[set[int]] = [set() for _ in self._members]
+        for switch, ends in enumerate(self.adjacency):
+            touching[self._where[switch][0]].update(self._where[end][0] for end, _ in ends)
+        return tuple(frozenset(t - {own}) for own, t in enumerate(touching))
+
+    @cached_property
+    def _cluster_distance(self) -> tuple[dict[int, int], ...]:
+        """Hops in the cluster graph, [to][from]."""
+        rows = []
+        for start in range(len(self._touching)):
+            seen, queue = {start: 0}, [start]
+            for at in queue:
+                for end in self._touching[at]:
+                    if end not in seen:
+                        seen[end] = seen[at] + 1
+                        queue.append(end)
+            rows.append(seen)
+        return tuple(rows)
+
+    def _exits(self, own: int, following: int) -> Ports:
+        """By switch of ``own``, towards its nearest exit into the cluster ``following``."""
+        key = own, following
+        if key not in self.trees:
+            ports: Ports = {}
+            for switch in self._members[own]:
+                for end, port in self.adjacency[switch]:
+                    if self._where[end][0] == following:
+                        ports.setdefault(switch, port)
+            self.trees[key] = self.spread(ports, own)
+        return self.trees[key]
+
+    def _inside(self, own: int, target: int) -> Ports:
+        """By switch of ``own``, on a shortest way inside the cluster to its member ``target``."""
+        key = own, -1 - target
+        if key not in self.trees:
+            self.trees[key] = self.spread({target: NONE}, own)
+        return self.trees[key]
+
+    @cached_property
+    def trees(self) -> dict[tuple[int, int], Ports]:
+        """What has been found so far."""
+        return {}
+
+    def spread(self, ports: Ports, within: int | None = None) -> Ports:
+        """Breadth first from the switches in ``ports``, inside a cluster if one is given: every
+        other switch gets its lowest port towards one that is a hop nearer."""
+        depth = dict.fromkeys(ports, 0)
+        queue = list(ports)
+        for at in queue:
+            for end, _ in self.adjacency[at]:
+                if end not in depth and within in (None, self._where[end][0]):
+                    depth[end] = depth[at] + 1
+                    queue.append(end)
+        for switch in queue[len(ports) :]:
+            ports[switch] = next(
+                port for end, port in self.adjacency[switch] if depth.get(end, -1) == depth[switch] - 1
+            )
+        return ports
+
+    def members(self, cluster: int) -> tuple[int, ...]:
+        """The switches of a cluster."""
+        return self._members[cluster]

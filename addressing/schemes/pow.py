@@ -5,6 +5,11 @@ strictly nearer to D than S is; each is taken with probability proportional to
 1 / distance^2, a neighbour that is D itself always.  A packet given to the switch
 leaves at its member closest to D: the switch compares 5-bit slices of the IPv4
 destination.  The distance falls at every hop, so nothing circles.
+
+Of the candidates only those count from which the rule still arrives over what is known
+to be up.  A node that has none takes one step on a shortest way instead, the escape
+from a place that nothing nearer leads out of; behind it, either the rule arrives or
+that distance falls again.
 """
 
 from __future__ import annotations
@@ -17,7 +22,9 @@ from typing import ClassVar
 
 from addressing import ipv4
 from addressing.header import DELIVER, Choices, Field, Forward, Header, Pattern, drop, exact, only
+from addressing.rule import Case, mend
 from addressing.scheme import Class, Scheme
+from addressing.ways import Ways
 from topos.families.clot import Clot
 from topos.families.torus import Torus
 from topos.family import Family
@@ -62,33 +69,59 @@ class Pow(Scheme):
             self.label(node)
 
     def hop_bound(self) -> int:
-        return 2 * sum(size // 2 for size in self.torus.sizes) + 1
+        longest = 2 * sum(size // 2 for size in self.torus.sizes) + 1
+        return longest + (self.fabric.size if self.known else 0)
 
     def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
-        target = self._target(header.label)
-        if target is None:
+        server = self._addresses.get(header.label)
+        if server is None:
             return drop("no server has this address")
-        if not self.fabric.is_server(at):
-            port = self._leave(at, target)
-            down = self.fabric.link_at(at, port) in links.down
-            return drop(f"port {port} is down") if down else only(Forward(port))
-        here = self.torus.coordinates(at)
-        if here == target:
+        if server == at:
             return DELIVER
-        return self._weigh(list(self._candidates(at, here, target, links)))
+        if not self.arrives(at, server):
+            escape = next(self._ways.nearer(at, server, links), None)
+            return drop("no way there is up") if escape is None else only(Forward(escape))
+        live = [
+            (port, distance)
+            for port, end, distance in self._candidates(at, server)
+            if self.arrives(end, server) and self.fabric.link_at(at, port) not in links.down
+        ]
+        return self._weigh(live) if live else drop("nothing nearer is up")
 
-    def _candidates(
-        self, at: int, here: Coordinates, target: Coordinates, links: LinkState
-    ) -> Iterator[tuple[int, int]]:
-        """(port, distance from there) of everything that is strictly nearer."""
+    def arrives(self, at: int, server: int) -> bool:
+        """True when the rule leads from here to ``server`` over links known to be up."""
+        if not self.known or at == server:
+            return True
+        if (at, server) not in self._arrivals:
+            found = any(self.arrives(end, server) for _, end, _ in self._candidates(at, server))
+            self._arrivals[at, server] = found
+        return self._arrivals[at, server]
+
+    def _candidates(self, at: int, server: int) -> Iterator[tuple[int, int, int]]:
+        """(port, node there, distance from there) of everything strictly nearer that is not
+        known to be down; of a switch, the one member that it leaves by."""
+        target = self.torus.coordinates(server)
+        if not self.fabric.is_server(at):
+            leave = self._leave(at, target)
+            yield from ((port, end.node, 0) for port, end in self.fabric.ports(at, self.known) if port == leave)
+            return
+        here = self.torus.coordinates(at)
         mine = self.torus.distance(here, target)
-        for port, end in self.fabric.ports(at, links):
+        for port, end in self.fabric.ports(at, self.known):
             if self.fabric.is_server(end.node):
                 distance = self.torus.distance(self.torus.coordinates(end.node), target)
             else:
                 distance = self._switch_distance(here, end.node, target)
             if distance < mine:
-                yield port, distance
+                yield port, end.node, distance
+
+    @cached_property
+    def _arrivals(self) -> dict[tuple[int, int], bool]:
+        return {}
+
+    @cached_property
+    def _ways(self) -> Ways:
+        return Ways(self.fabric, self.known)
 
     def _switch_distance(self, here: Coordinates, switch: int, target: Coordinates) -> int:
         """1 + the least torus distance of the switch's other members."""
@@ -98,8 +131,6 @@ class Pow(Scheme):
     @staticmethod
     def _weigh(candidates: list[tuple[int, int]]) -> Choices:
         """Weights by 1 / distance^2; a candidate at distance 0 is certain."""
-        if not candidates:
-            return drop("nothing nearer is up")
         for port, distance in candidates:
             if distance == 0:
                 return only(Forward(port))
@@ -107,14 +138,17 @@ class Pow(Scheme):
         return tuple((Forward(port), distance**-2 / total) for port, distance in candidates)
 
     def classes(self, at: int) -> Iterable[Class]:
+        servers = self._addresses.items()
         if self.fabric.is_server(at):
-            for node in range(self.fabric.servers):
-                yield exact(self.label(node), 32), Header(self.label(node))
-            return
-        low = self._clot.members(at)[0]
+            return ((exact(label, 32), Header(label)) for label in self._addresses)
+        cases = (Case(Header(label), exact(label, 32), server) for label, server in servers)
+        return mend(self._boxes(at), cases, lambda case: self.arrives(at, case.vertex))
+
+    def _boxes(self, switch: int) -> Iterator[Pattern]:
+        """The products of blocks of the coordinates over which a switch decides alike."""
+        low = self._clot.members(switch)[0]
         for slices in itertools.product(*(tuple(self._slices(d, a)) for d, a in enumerate(low))):
-            pattern = Pattern(sum(s[0] for s in slices), sum(s[1] for s in slices))
-            yield pattern, Header(ipv4.from_coordinates(tuple(s[2] for s in slices)))
+            yield Pattern(sum(value for value, _ in slices), sum(mask for _, mask in slices))
 
     # --- the switch's side ----------------------------------------------------
 
@@ -135,9 +169,9 @@ class Pow(Scheme):
         size = self.torus.sizes[dimension]
         return (value - low + size // 4) % size >= size // 2
 
-    def _slices(self, dimension: int, low: int) -> Iterator[tuple[int, int, int]]:
-        """Aligned blocks of one coordinate over which a switch decides alike: (value, mask,
-        a coordinate of the block), value and mask at the slice's place in the address."""
+    def _slices(self, dimension: int, low: int) -> Iterator[tuple[int, int]]:
+        """Aligned blocks of one coordinate over which a switch decides alike: (value, mask) at
+        the slice's place in the address."""
         size, shift = self.torus.sizes[dimension], ipv4.slice_shift(dimension)
         pending = [(0, 1 << ipv4.SLICE_BITS)]
         while pending:
@@ -147,13 +181,9 @@ class Pow(Scheme):
                 pending += [(first, width // 2), (first + width // 2, width // 2)]
             elif sides:
                 mask = (1 << ipv4.SLICE_BITS) - width
-                yield first << shift, mask << shift, first
-
-    def _target(self, label: int) -> Coordinates | None:
-        """The coordinates in an address of this fabric; None for any other address."""
-        return self._addresses.get(label)
+                yield first << shift, mask << shift
 
     @cached_property
-    def _addresses(self) -> dict[int, Coordinates]:
-        servers = range(self.fabric.servers)
-        return {self.label(node): self.torus.coordinates(node) for node in servers}
+    def _addresses(self) -> dict[int, int]:
+        """Servers by address."""
+        return {self.label(server): server for server in range(self.fabric.servers)}

@@ -29,7 +29,8 @@ class Embedding:
     """The free-group embedding: per node its word, and its prefix as (value, length) in bits.
 
     A fabric in several pieces (after failures) gets one tree per piece, whose roots
-    hang below a virtual root as its letters.
+    hang below a virtual root as its letters: all words of a piece then have their first
+    ``common`` = 1 letters in common, and no other word begins with them.
     """
 
     words: tuple[Word, ...]
@@ -37,6 +38,7 @@ class Embedding:
     #: Bits of the letter that may follow each node's word.
     widths: tuple[int, ...]
     parents: tuple[int, ...]
+    common: int
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,11 @@ class Wmgr(Scheme):
             return drop("no node has this label")
         if destination == at:
             return DELIVER
+        words, common = self.embedding.words, self.embedding.common
+        if words[at][:common] != words[destination][:common]:
+            return drop("no way there is up")
         best, port = self.distance(at, destination), NONE
-        for number, end in self.fabric.ports(at, links):
+        for number, end in self.fabric.ports(at, self.blocked(links)):
             distance = self.distance(end.node, destination)
             if distance < best:
                 best, port = distance, number
@@ -130,14 +135,14 @@ class Wmgr(Scheme):
 
     def _owned(self, at: int, position: int, scan: list[int]) -> Word:
         """The shortest prefix of the word of ``scan[position]`` that this neighbour owns at ``at``."""
-        words = self.embedding.words
+        words, common = self.embedding.words, self.embedding.common
         depth, mine = len(words[at]), words[scan[position]]
-        for cut in range(len(mine)):
+        for cut in range(common, len(mine)):
             first = min((len(words[n]), i) for i, n in enumerate(scan) if words[n][:cut] == mine[:cut])
             if first != (len(mine), position):
                 continue
             above = (
-                cut > 0
+                cut > common
                 and len(mine) == depth + 1
                 and any(
                     len(words[n]) == depth - 1 and words[n][: cut - 1] == mine[: cut - 1]
@@ -182,4 +187,5 @@ def _spell(roots: list[int], children: list[list[int]], parents: list[int]) -> E
             words[child] = (*words[at], letter)
             prefixes[child] = (value << widths[at] | letter, length + widths[at])
             queue.append(child)
-    return Embedding(tuple(words), tuple(prefixes), tuple(widths), tuple(parents))
+    common = int(len(roots) > 1)
+    return Embedding(tuple(words), tuple(prefixes), tuple(widths), tuple(parents), common)

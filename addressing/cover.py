@@ -1,0 +1,67 @@
+"""The fewest prefixes that say what a function of a few bits says.
+
+Optimal routing table construction (Draves et al., INFOCOM 1999) on a binary trie:
+upwards, every block keeps the decisions that need the fewest prefixes below it;
+downwards, a prefix is written only where the inherited decision is not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+D = TypeVar("D", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Block(Generic[D]):
+    """All values that begin with ``value`` (``length`` bits), decided alike; ``sample`` is one
+    for which no longer block decides."""
+
+    value: int
+    length: int
+    decision: D
+    sample: int
+
+
+@dataclass(frozen=True)
+class _Trie(Generic[D]):
+    """A block of values; ``best`` is empty where every value in it is indifferent."""
+
+    best: frozenset[D]
+    halves: tuple[_Trie[D], _Trie[D]] | None
+
+
+def prefixes(bits: int, decide: Callable[[int], D | None]) -> Iterator[Block[D]]:
+    """Blocks, longest match first to win, that give every value its decision; values for which
+    ``decide`` gives None may come out any way."""
+    trie = _grow(0, bits, decide)
+    written = list(_write(trie, 0, 0, None))
+    for value, length, decision in written:
+        first, last = value << bits - length, (value + 1) << bits - length
+        longer = [(v << bits - n, (v + 1) << bits - n) for v, n, _ in written if n > length]
+        for sample in range(first, last):
+            if decide(sample) is not None and not any(a <= sample < b for a, b in longer):
+                yield Block(value, length, decision, sample)
+                break
+
+
+def _grow(first: int, bits: int, decide: Callable[[int], D | None]) -> _Trie[D]:
+    if not bits:
+        decision = decide(first)
+        return _Trie(frozenset() if decision is None else frozenset((decision,)), None)
+    half = 1 << bits - 1
+    low, high = _grow(first, bits - 1, decide), _grow(first + half, bits - 1, decide)
+    if not low.best or not high.best:
+        return _Trie(low.best or high.best, (low, high))
+    return _Trie(low.best & high.best or low.best | high.best, (low, high))
+
+
+def _write(trie: _Trie[D], value: int, length: int, inherited: D | None) -> Iterator[tuple[int, int, D]]:
+    if trie.best and inherited not in trie.best:
+        inherited = min(trie.best, key=repr)
+        yield value, length, inherited
+    if trie.halves is not None:
+        for bit, half in enumerate(trie.halves):
+            yield from _write(half, value << 1 | bit, length + 1, inherited)

@@ -1,0 +1,191 @@
+"""Dimension order: one dimension after the other on a torus or a mesh; local, global, local
+on a Dragonfly, whose minimal routing is the same idea (Kim et al., ISCA 2008, section 3).
+
+On a grid a label is the coordinates side by side; per dimension a few prefixes say
+plus or minus, behind the exact coordinates of the dimensions before it.  On a Dragonfly
+a label is group and router: one entry per other group and per router of the own one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import ClassVar, Protocol
+
+from addressing.cover import prefixes
+from addressing.grid import Coordinates, Grid
+from addressing.header import Forward, Header
+from addressing.rule import RuleScheme
+from addressing.scheme import Class
+from topos.families.dragonfly import Dragonfly
+from topos.family import Family
+
+
+class _Space(Protocol):
+    """What the vertices' labels are, and where the rule goes."""
+
+    @property
+    def bits(self) -> int:
+        """The width of a vertex label."""
+
+    @property
+    def bound(self) -> int:
+        """The most hops between two vertices."""
+
+    def label(self, vertex: int) -> int:
+        """The label of a vertex."""
+
+    def find(self, label: int) -> int | None:
+        """The vertex of a label."""
+
+    def port(self, at: int, vertex: int) -> int | None:
+        """The port towards another vertex; None where this node has no place in the order."""
+
+    def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
+        """(value, mask, vertex): the labels that are treated alike, with one of them."""
+
+
+@dataclass(frozen=True)
+class Dor(RuleScheme):
+    """Dimension-order routing."""
+
+    name: ClassVar[str] = "dor"
+    summary: ClassVar[str] = "dimension order on tori and meshes, minimal on Dragonfly"
+    source: ClassVar[str] = "Dally and Seitz, 1987; Kim et al., Dragonfly, ISCA 2008, section 3"
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        fits = Grid.fits(family) or isinstance(family, Dragonfly)
+        return None if fits else "it needs dimensions, or Dragonfly's groups"
+
+    @cached_property
+    def _space(self) -> _Space:
+        if isinstance(self.fabric.family, Dragonfly):
+            return _Groups(self.fabric.family)
+        return _Dimensions(Grid.of(self.fabric))
+
+    @property
+    def vertex_bits(self) -> int:
+        return self._space.bits
+
+    def vertex_label(self, vertex: int) -> int:
+        return self._space.label(vertex)
+
+    def find(self, label: int) -> int | None:
+        return self._space.find(label)
+
+    def rule_bound(self) -> int:
+        return self._space.bound
+
+    def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
+        port = self._space.port(at, vertex)
+        return None if port is None else Forward(port)
+
+    def rule_classes(self, at: int) -> Iterable[Class]:
+        for value, mask, vertex in self._space.blocks(at):
+            yield self.pattern(value, mask), self.towards(vertex)
+
+
+@dataclass(frozen=True, eq=False)
+class _Dimensions:
+    """A torus or a mesh: the first dimension in which two places differ is corrected first."""
+
+    grid: Grid
+
+    @property
+    def bits(self) -> int:
+        return sum(self.grid.widths)
+
+    @property
+    def bound(self) -> int:
+        return self.grid.diameter
+
+    def label(self, vertex: int) -> int:
+        return self.grid.pack(self.grid.coordinates(vertex))
+
+    def find(self, label: int) -> int | None:
+        place = self.grid.unpack(label)
+        return None if place is None else self.grid.node(place)
+
+    def port(self, at: int, vertex: int) -> int | None:
+        if not self.grid.holds(at):
+            return None
+        here, there = self.grid.coordinates(at), self.grid.coordinates(vertex)
+        for dimension, (mine, wanted) in enumerate(zip(here, there, strict=True)):
+            sign = self.grid.direction(dimension, mine, wanted)
+            if sign:
+                following = (*here[:dimension], mine + sign, *here[dimension + 1 :])
+                return self.grid.fabric.port_to(at, self.grid.node(following))
+        return None
+
+    def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
+        if not self.grid.holds(at):
+            return
+        here = self.grid.coordinates(at)
+        for dimension, width in enumerate(self.grid.widths):
+            shift = sum(self.grid.widths[dimension + 1 :])
+            before = self.grid.pack((*here[:dimension], *(0 for _ in here[dimension:])))
+            exact = ((1 << self.bits) - 1) >> (width + shift) << (width + shift)
+            for block in prefixes(width, partial(self._sign, dimension, here)):
+                value = block.value << (width - block.length) + shift
+                mask = ((1 << block.length) - 1) << (width - block.length) + shift
+                sample = (*here[:dimension], block.sample, *(0 for _ in here[dimension + 1 :]))
+                yield before | value, exact | mask, self.grid.node(sample)
+
+    def _sign(self, dimension: int, here: Coordinates, there: int) -> int | None:
+        if there >= self.grid.sizes[dimension]:
+            return None
+        return self.grid.direction(dimension, here[dimension], there) or None
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """A Dragonfly: to the router with the cable to the other group, across, to the router."""
+
+    family: Dragonfly
+
+    @property
+    def _router_bits(self) -> int:
+        return (self.family.a - 1).bit_length()
+
+    @property
+    def bits(self) -> int:
+        return (self.family.groups - 1).bit_length() + self._router_bits
+
+    @property
+    def bound(self) -> int:
+        return 3
+
+    def label(self, vertex: int) -> int:
+        number = self.family.vertex(vertex)
+        return self.family.group(number) << self._router_bits | self.family.place(number)
+
+    def find(self, label: int) -> int | None:
+        group, place = label >> self._router_bits, label & (1 << self._router_bits) - 1
+        if group >= self.family.groups or place >= self.family.a:
+            return None
+        return self.family.node_of(group * self.family.a + place)
+
+    def port(self, at: int, vertex: int) -> int | None:
+        family = self.family
+        here, there = family.vertex(at), family.vertex(vertex)
+        if family.group(here) == family.group(there):
+            return family.port_of(family.local_port(here, family.place(there)))
+        gateway, across = family.gateway(family.group(here), family.group(there))
+        if gateway == here:
+            return family.port_of(across)
+        return family.port_of(family.local_port(here, family.place(gateway)))
+
+    def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
+        family = self.family
+        here, width = family.vertex(at), self._router_bits
+        whole = (1 << self.bits) - 1
+        for group in range(family.groups):
+            if group != family.group(here):
+                first = group * family.a
+                yield group << width, whole >> width << width, family.node_of(first)
+        for place in range(family.a):
+            if place != family.place(here):
+                vertex = family.node_of(family.group(here) * family.a + place)
+                yield self.label(vertex), whole, vertex

@@ -1,0 +1,31 @@
+"""HR-SW with shorter ways at the same table size: towards the *set* of a cluster's switches.
+
+The prefix of another cluster leads one hop nearer to the nearest of its switches in the
+whole network, instead of to an exit of the own cluster.  That distance falls at every
+hop; once inside, HR-SW's own rule takes over and never leaves the cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from addressing.schemes.hrsw import Hrsw, Ports
+from topos.graph import NONE
+
+_WHOLE_NETWORK = -1
+
+
+@dataclass(frozen=True)
+class HrswSet(Hrsw):
+    """As ``hrsw``; between clusters by distance to the destination cluster as a set."""
+
+    name: ClassVar[str] = "hrsw-set"
+    summary: ClassVar[str] = "HR-SW's prefixes, each cluster approached by shortest ways"
+    source: ClassVar[str] = "ours; the table size is that of Kieu et al., HR-SW"
+
+    def towards_cluster(self, own: int, cluster: int) -> Ports:
+        key = _WHOLE_NETWORK, cluster
+        if key not in self.trees:
+            self.trees[key] = self.spread(dict.fromkeys(self.members(cluster), NONE))
+        return self.trees[key]

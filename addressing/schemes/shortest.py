@@ -1,0 +1,62 @@
+"""Full tables: one entry per destination at every node, the first port on a shortest way.
+
+The reference for stretch and for table size.  Distances count links, so that a hop
+through a switch is two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from addressing.header import DELIVER, Choices, Forward, Header, drop, exact, only
+from addressing.scheme import Class, Scheme
+from addressing.ways import Ways
+from topos.family import Family
+from topos.graph import ALL_UP, LinkState
+
+
+@dataclass(frozen=True)
+class Shortest(Scheme):
+    """A label is the server's number; the first port in port order that is nearer."""
+
+    name: ClassVar[str] = "shortest"
+    summary: ClassVar[str] = "full tables: one entry per server, shortest ways"
+    source: ClassVar[str] = "the reference that all papers compare with"
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        return None
+
+    @property
+    def label_bits(self) -> int:
+        return max(1, (self.fabric.servers - 1).bit_length())
+
+    def label(self, node: int) -> int:
+        return node
+
+    def hop_bound(self) -> int:
+        return self.fabric.size
+
+    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+        if header.label >= self.fabric.servers:
+            return drop("no server has this label")
+        if header.label == at:
+            return DELIVER
+        ports = list(self.ways.nearer(at, header.label, links))
+        return self.spread(ports) if ports else drop("no port on a shortest way is up")
+
+    def spread(self, ports: list[int]) -> Choices:
+        """What is done with the ports on shortest ways: the first is taken."""
+        return only(Forward(ports[0]))
+
+    def classes(self, at: int) -> Iterable[Class]:
+        for server in range(self.fabric.servers):
+            yield exact(server, self.label_bits), Header(server)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """Shortest ways over the links known to be up."""
+        return Ways(self.fabric, self.known)

@@ -1,0 +1,159 @@
+"""Vertices and hosts: schemes whose labels are a vertex's label and the number of a host there.
+
+A *vertex* is a node where packets end: a server that relays, or the switch of a plain
+host.  Nodes on the way decide by the vertex alone, so one entry stands for all hosts
+of a switch; the switch itself has an exact entry for each of its hosts.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop, exact, only
+from addressing.scheme import Class, Scheme
+from addressing.ways import Ways
+from topos.graph import ALL_UP, NONE, IntArray, LinkState
+
+
+@dataclass(frozen=True)
+class VertexScheme(Scheme):
+    """Base of the schemes that route to a vertex."""
+
+    #: The number of the first host at a switch.
+    first_host: ClassVar[int] = 0
+
+    # --- what a scheme states -------------------------------------------------
+
+    @property
+    @abstractmethod
+    def vertex_bits(self) -> int:
+        """The width of every vertex label."""
+
+    @abstractmethod
+    def vertex_label(self, vertex: int) -> int:
+        """The label of a vertex (a node number): ``vertex_bits`` bits, no two alike."""
+
+    @abstractmethod
+    def find(self, label: int) -> int | None:
+        """The vertex (a node number) with that vertex label; None if there is none."""
+
+    @abstractmethod
+    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+        """What ``at`` does with a packet for another ``vertex``."""
+
+    @abstractmethod
+    def transit(self, at: int) -> Iterable[Class]:
+        """The classes of packets for other vertices than ``at``."""
+
+    # --- labels ---------------------------------------------------------------
+
+    @cached_property
+    def homes(self) -> IntArray:
+        """Per server the vertex where its packets end: itself, or its switch; itself as well
+        where a plain host has no cable."""
+        fabric = self.fabric
+        servers = np.arange(fabric.servers, dtype=np.int32)
+        if fabric.relaying or not len(fabric.cables):
+            return servers
+        slots = fabric.slots
+        cabled = np.diff(slots.start)[: fabric.servers] > 0
+        # A node's last slot always has a cable, and a plain host has no other.
+        last = slots.start[1 : fabric.servers + 1] - 1
+        servers[cabled] = slots.peer[last[cabled]]
+        return servers
+
+    @cached_property
+    def vertices(self) -> tuple[int, ...]:
+        """The vertices in ascending order."""
+        return tuple(np.unique(self.homes).tolist())
+
+    def hosts(self, vertex: int) -> tuple[tuple[int, int], ...]:
+        """(host, port) of the plain hosts at a switch, in port order: host number i is the i-th."""
+        if self.fabric.is_server(vertex):
+            return ()
+        ends = self.fabric.ports(vertex)
+        return tuple((end.node, port) for port, end in ends if self.fabric.is_plain(end.node))
+
+    @cached_property
+    def host_bits(self) -> int:
+        """The width of a host's number at its switch."""
+        most = int(np.bincount(self.homes).max())
+        return (most - 1 + self.first_host).bit_length()
+
+    @property
+    def label_bits(self) -> int:
+        return max(1, self.vertex_bits + self.host_bits)
+
+    def label(self, node: int) -> int:
+        vertex = int(self.homes[node])
+        hosts = [host for host, _ in self.hosts(vertex)]
+        number = hosts.index(node) + self.first_host if hosts else 0
+        return self.vertex_label(vertex) << self.host_bits | number
+
+    def split(self, label: int) -> tuple[int | None, int]:
+        """The vertex of a label, and the number of the host there."""
+        return self.find(label >> self.host_bits), label & ((1 << self.host_bits) - 1)
+
+    def towards(self, vertex: int) -> Header:
+        """A header for the first host at a vertex."""
+        return Header(self.vertex_label(vertex) << self.host_bits | self.first_host)
+
+    def pattern(self, label: int, mask: int | None = None) -> Pattern:
+        """The pattern of the vertex labels that equal ``label`` in the bits of ``mask`` (in all
+        bits without it), whatever the host."""
+        if mask is None:
+            mask = (1 << self.vertex_bits) - 1
+        return Pattern(label << self.host_bits, mask << self.host_bits)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """Shortest ways over the links known to be up."""
+        return Ways(self.fabric, self.known)
+
+    # --- the rule, as far as it is common ---------------------------------------
+
+    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+        vertex, host = self.split(header.label)
+        if vertex is None:
+            return drop("no node has this label")
+        if vertex != at:
+            return self.onward(at, vertex, header, links)
+        if self.fabric.is_server(at):
+            return DELIVER
+        return self._hand_over(at, host, links)
+
+    def _hand_over(self, switch: int, host: int, links: LinkState) -> Choices:
+        hosts, number = self.hosts(switch), host - self.first_host
+        if not 0 <= number < len(hosts):
+            return drop("no host has this number")
+        port = hosts[number][1]
+        down = self.fabric.link_at(switch, port) in self.blocked(links).down
+        return drop(f"port {port} is down") if down else only(Forward(port))
+
+    def classes(self, at: int) -> Iterable[Class]:
+        yield from self._local(at)
+        yield from self.transit(at)
+
+    def _local(self, at: int) -> Iterator[Class]:
+        """The entries of the vertex itself, or of its hosts."""
+        here = (at,) if self.fabric.is_server(at) else tuple(host for host, _ in self.hosts(at))
+        for node in here:
+            label = self.label(node)
+            yield exact(label, self.label_bits), Header(label)
+
+    def each_vertex(self, at: int) -> Iterator[Class]:
+        """One exact class per vertex: the transit of a rule that has no shorter form."""
+        for vertex in self.vertices:
+            if vertex != at:
+                yield self.pattern(self.vertex_label(vertex)), self.towards(vertex)
+
+    def link_to(self, at: int, forward: Forward) -> int:
+        """The number of the link that a packet leaves by; NONE where no cable is."""
+        known = 1 <= forward.port <= self.fabric.port_count(at)
+        return self.fabric.link_at(at, forward.port) if known else NONE

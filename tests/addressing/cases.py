@@ -1,0 +1,138 @@
+"""Which fabrics and schemes the tests run over, drawn from both registries."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import typing
+from collections.abc import Iterator
+
+import networkx as nx
+import numpy as np
+
+from addressing import registry as schemes
+from addressing.scheme import Scheme
+from topos import registry as families
+from topos.family import Family, ParameterError
+from topos.graph import ALL_UP, Fabric, LinkState
+
+#: Nodes of the fabrics that are drawn beside the examples.
+SMALL = 40
+
+#: Further settings of schemes that have parameters.
+SETTINGS = {
+    "brp": ("brp:multipath=yes",),
+    "ksp": ("ksp:k=3",),
+    "cr": ("cr:d=3",),
+    "cr-bfs": ("cr-bfs:d=3",),
+    "wmgr": ("wmgr:root=3",),
+    "tz": ("tz:seed=4",),
+}
+
+
+@functools.cache
+def build(spec: str) -> Fabric:
+    """The fabric of a specification, built once."""
+    return families.fabric(spec)
+
+
+def symmetric(family: type[Family]) -> bool:
+    """True for families that take ``hosts=m``."""
+    return family.centric == "symmetric"
+
+
+def examples() -> Iterator[str]:
+    """Every family's example; with two hosts per switch as well where it takes hosts."""
+    for family in families.known().values():
+        yield family.example
+        if symmetric(family) and family.name != "file":
+            yield f"{family.example},hosts=2"
+
+
+def texts(family: Family) -> Iterator[str]:
+    """The schemes that fit, with their further settings."""
+    for name in schemes.fitting(family):
+        yield name
+        yield from SETTINGS.get(name, ())
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Every example with every scheme that fits."""
+    return [(spec, text) for spec in examples() for text in texts(families.parse(spec))]
+
+
+@functools.cache
+def smalls(name: str) -> tuple[str, ...]:
+    """Specifications of a family with at most SMALL nodes, whatever its parameters are."""
+    family = families.known()[name]
+    fields = [f for f in dataclasses.fields(family) if f.init and (f.name in _VARIED or _needed(f))]
+    hints = typing.get_type_hints(family)
+    found = [family.example]
+    for values in itertools.islice(itertools.product(*(_values(f, hints[f.name]) for f in fields)), 20_000):
+        try:
+            made = family(**dict(zip((f.name for f in fields), values, strict=True)))
+        except ParameterError:
+            continue
+        servers, switches = made.counts()
+        if servers >= 2 and servers + switches <= SMALL:
+            found.append(made.spec)
+    return tuple(found)
+
+
+_VARIED = ("hosts", "clusters", "links", "torus", "cube", "parts")
+
+
+def _needed(field: dataclasses.Field[object]) -> bool:
+    return field.default is dataclasses.MISSING
+
+
+def _values(field: dataclasses.Field[object], hint: object) -> list[object]:
+    if hint is bool:
+        return [True, False]
+    if hint == tuple[int, ...]:
+        radices = range(1 if field.name == "clusters" else 2, 6)
+        return [v for n in (1, 2, 3) for v in itertools.product(radices, repeat=n)]
+    if hint is str:
+        return ["hyper", "mobius0", "mobius1", "twisted"] if field.name == "cube" else []
+    if field.name == "hosts":
+        return [0, 1, 2] if field.metadata["low"] == 0 else [1, 2]
+    low = int(field.metadata.get("low") or 0)
+    values: list[object] = list(range(low, low + (9 if field.name == "p" else 4)))
+    return values if _needed(field) else [field.default, *values[:2]]
+
+
+@functools.lru_cache(maxsize=512)
+def bound(spec: str, text: str) -> Scheme:
+    """A scheme bound to a fabric, built once."""
+    return schemes.bind(text, build(spec))
+
+
+def graph(fabric: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
+    """The fabric as networkx sees it."""
+    found = nx.MultiGraph()
+    found.add_nodes_from(range(fabric.size))
+    ends = fabric.cables[:, [0, 2]].tolist()
+    found.add_edges_from((a, b) for i, (a, b) in enumerate(ends) if i not in down.down)
+    return found
+
+
+def pieces(fabric: Fabric, down: LinkState = ALL_UP) -> dict[int, int]:
+    """Per node the number of the connected piece that it lies in."""
+    components = nx.connected_components(graph(fabric, down))
+    return {node: number for number, nodes in enumerate(components) for node in nodes}
+
+
+def failures(fabric: Fabric, seed: int, share: float, splitting: bool = False) -> LinkState:
+    """Random links that are down, ``share`` of all; unless ``splitting``, only as far as the
+    fabric stays in as many pieces as it was."""
+    order = np.random.default_rng(seed).permutation(len(fabric.cables)).tolist()
+    chosen = order[: max(1, round(share * len(order)))]
+    if splitting:
+        return LinkState(frozenset(chosen))
+    down, whole = ALL_UP, len(set(pieces(fabric).values()))
+    for link in chosen:
+        more = down.fail((link,))
+        if len(set(pieces(fabric, more).values())) == whole:
+            down = more
+    return down
