@@ -29,7 +29,7 @@ _STOP_PATIENCE = 30.0
 class Lab:
     """A lab of this process's own (it ends with it), or with :meth:`attach` a running one."""
 
-    def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: str) -> None:
+    def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: Any) -> None:
         self.config = LabConfig(topology, scheme, name or runtime.free_name(), **options)
         self.path = runtime.socket_path(self.config.name)
         #: Seconds that the launch took, whole and by stage; the datapath that was chosen.

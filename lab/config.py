@@ -8,6 +8,7 @@ from typing import Any
 from addressing import registry as schemes
 from addressing.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
+from hostagent.options import Mode, Spread
 from lab.errors import UsageError
 from lab.shaping import Shape
 from topos import registry as topologies
@@ -27,9 +28,9 @@ class LabConfig:
     #: ``auto``, ``kernel`` or ``userspace``.
     datapath: str = "auto"
     #: How agents choose among several next hops: per ``flow`` or per ``packet``.
-    spread: str = "flow"
+    spread: Spread = "flow"
     #: Agents: ``host`` (a process each) or ``workers`` (one per core for all).
-    agents: str = "host"
+    agents: Mode = "host"
     #: What every link does to packets: ``1ms``, ``0.1%``, ``100Mbit``; nothing when empty.
     delay: str = ""
     loss: str = ""

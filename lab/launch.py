@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hostagent.client import AgentPlace, AgentPool
-
 from addressing import ipv4, mac
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
+from hostagent.client import AgentPlace, AgentPool
 from lab import netns, openvswitch, shaping
 from lab.config import LabConfig
 from lab.errors import LabError
@@ -103,9 +102,9 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
     def carrier(node: int, port: int, up: bool) -> None:
         hear(Port(node, port), up)
 
-    return AgentPool.spawn(
-        config.topology, config.scheme, mode=config.agents, spread=config.spread, on_carrier=carrier
-    )
+    pool = AgentPool(config.topology, config.scheme, mode=config.agents, spread=config.spread)
+    pool.on_carrier = carrier
+    return pool
 
 
 def _spawn_controller(

@@ -106,6 +106,13 @@ def _show_started(lab: Lab, json: bool) -> None:
         print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
 
 
+def _show_figures(result: dict[str, Any]) -> None:
+    """The figures of a test; of lost pairs the number."""
+    rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
+    flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
+    table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key != "rtt_ms"])
+
+
 def _try(lab: Lab, test: Test) -> tuple[dict[str, Any], bool]:
     """Run one test; its figures, and whether it held."""
     if test is Test.iperf:

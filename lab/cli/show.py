@@ -17,11 +17,13 @@ def as_json(value: Any) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """A table for a terminal (plain columns where there is none)."""
+    """A table for a terminal; in a pipe it is as wide as it needs to be."""
+    import sys
+
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
     for row in rows:
         shown.add_row(*(str(cell) for cell in row))
-    Console().print(shown)
+    Console(width=None if sys.stdout.isatty() else 200).print(shown)
