@@ -7,6 +7,7 @@ os-ken runs on native threads.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import socket
@@ -73,6 +74,18 @@ class _Handshake(_OFPHandler):  # type: ignore[misc]
         Application.start(self)
 
 
+_Datapath: Any = _controller.Datapath
+
+
+class _Connection(_Datapath):  # type: ignore[misc]
+    """A switch's connection that notices its end: os-ken waits for its sending thread, which
+    waits for something to send."""
+
+    def _recv_loop(self) -> None:
+        super()._recv_loop()
+        self.send(b"", close_socket=True)
+
+
 def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> Any:
     """Start ``application(*arguments)`` and accept switches on listening sockets, given as
     file descriptors; returns the application, whose threads go on."""
@@ -88,7 +101,12 @@ def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> An
 def _accept(listener: socket.socket) -> None:
     while True:
         connection, peer = listener.accept()
-        hub.spawn(_controller.datapath_connection_factory, connection, peer)
+        hub.spawn(_serve, connection, peer)
+
+
+def _serve(connection: socket.socket, peer: Any) -> None:
+    with contextlib.closing(_Connection(connection, peer)) as path:
+        path.serve()
 
 
 def patch() -> None:

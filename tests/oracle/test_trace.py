@@ -15,8 +15,9 @@ import pytest
 
 from addressing import ipv4, mac
 from addressing import registry as schemes
-from addressing.header import Field, Forward, Header
-from addressing.scheme import LabelTooWide, Scheme
+from addressing.header import Choices, Field, Forward, Header, Pattern, only
+from addressing.scheme import Class, LabelTooWide, Scheme
+from addressing.schemes.shortest import Shortest
 from controller import dump, lower, plan
 from controller.rules import FlowTable
 from tests.ovs import PrivateOvs
@@ -181,3 +182,36 @@ def test_tables_do_what_the_rule_says(
             rule = expected(known, switch, header, links)
             done = spread(groups[switch], found, entering) if isinstance(found, int) else {found: 1.0}
             assert done == pytest.approx(rule, abs=1e-3), (fabric.name(switch), header)
+
+
+class Turning(Shortest):
+    """A scheme that may send a packet back, by a rule that does not look at the port."""
+
+    turns = True
+
+
+class Mirror(Shortest):
+    """Every packet goes back where it came from, by one rule per port."""
+
+    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+        return only(Forward(header.in_port))
+
+    def classes(self, at: int) -> Iterator[Class]:
+        for port, _ in self.fabric.ports(at):
+            yield Pattern(in_port=port), Header(0, in_port=port)
+
+
+@pytest.mark.parametrize("fabric", ["fattree:4"], indirect=True)
+@pytest.mark.parametrize("scheme", [Turning, Mirror])
+def test_packets_can_go_back_where_they_came_from(
+    fabric: Fabric, scheme: type[Shortest], ovs: PrivateOvs, datapath: dict[str, tuple[str, int]]
+) -> None:
+    bound, switch = scheme(fabric), fabric.servers
+    changes = plan.diff(FlowTable(), plan.wanted(bound, switch))
+    ovs.send(fabric.name(switch), lower.reset() + lower.changes(changes))
+    for label in range(fabric.servers):
+        for port, end in fabric.ports(switch):
+            header = Header(label, in_port=port)
+            if bound.choices(switch, header) == only(Forward(port)) and not fabric.is_plain(end.node):
+                found = traced(ovs, fabric.name(switch), frame(bound, header, port), datapath)
+                assert found == frame(bound, header, port)

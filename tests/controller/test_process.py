@@ -1,0 +1,176 @@
+"""A real controller process of each library against a real Open vSwitch, over loopback TCP."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from addressing import registry as schemes
+from controller import dump, plan
+from controller.client import ControllerError, ControllerProcess
+from tests.ovs import PrivateOvs, poll
+from topos import registry as topologies
+from topos.graph import Fabric, LinkState
+
+BACKENDS = ["os-ken", "ryu"]
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as found:
+        yield found
+
+
+def target(listener: socket.socket) -> str:
+    return "tcp:{}:{}".format(*listener.getsockname())
+
+
+def check(ovs: PrivateOvs, fabric: Fabric, name: str, down: frozenset[int] = frozenset()) -> None:
+    """Every switch holds exactly what is predicted, by ovs-ofctl's account."""
+    scheme = schemes.bind(name, fabric).given(LinkState(down))
+    for switch in range(fabric.servers, fabric.size):
+        predicted = plan.wanted(scheme, switch, LinkState(down))
+        assert not dump.compare(predicted, *ovs.dumps(fabric.name(switch)))
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("topology", "name"),
+    [("bcube:4,1", "brp"), ("smallworld:4x4,clusters=2x2,hosts=1", "hrsw"), ("fattree:4", "ecmp")],
+)
+def test_installed_is_predicted_before_and_after_a_failure(
+    topology: str, name: str, backend: str, ovs: PrivateOvs, listener: socket.socket
+) -> None:
+    fabric = topologies.fabric(topology)
+    with ControllerProcess.spawn(topology, name, [listener], backend=backend) as controller:
+        ovs.add_fabric(fabric, target(listener))
+        try:
+            controller.wait_ready(30)
+            check(ovs, fabric, name)
+            link = len(fabric.cables) // 2
+            end = fabric.link(link).b
+            ovs.set_port(f"{fabric.name(end.node)}-eth{end.number}", up=False)
+            told = controller.wait_for(lambda event: event["event"] == "converged", 10)
+            assert told["down"] == [link]
+            (port,) = (event for event in controller.events if event["event"] == "port")
+            assert (port["switch"], port["port"], port["up"], port["link"]) == (
+                fabric.name(end.node),
+                end.number,
+                False,
+                link,
+            )
+            check(ovs, fabric, name, frozenset({link}))
+            ovs.set_port(f"{fabric.name(end.node)}-eth{end.number}", up=True)
+            controller.wait_for(lambda event: event["event"] == "converged" and event["down"] == [], 10)
+            assert controller.converge({0, 1})["down"] == [0, 1]
+            check(ovs, fabric, name, frozenset({0, 1}))
+            assert controller.converge({0, 1})["flow_mods"] == 0
+            assert controller.stats()["switches"] == fabric.switches
+        finally:
+            ovs.remove_fabric(fabric)
+    assert controller.process.returncode == 0
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_switch_that_comes_back_is_emptied_and_filled(
+    backend: str, ovs: PrivateOvs, listener: socket.socket
+) -> None:
+    fabric = topologies.fabric("bcube:2,1")
+    with ControllerProcess.spawn("bcube:2,1", "brp", [listener], backend=backend) as controller:
+        ovs.add_fabric(fabric, target(listener))
+        try:
+            controller.wait_ready(30)
+            ovs.vsctl("del-controller", "s1")
+            controller.wait_for(lambda event: event["event"] == "lost", 10)
+            assert controller.converge({0})["down"] == [0]
+            ovs.ofctl("add-flow", "s1", "priority=9,udp,actions=drop")
+            seen = len(controller.events)
+            ovs.vsctl("set-controller", "s1", target(listener))
+            controller.wait_for(lambda event: event["event"] == "installed", 10, seen)
+            check(ovs, fabric, "brp", frozenset({0}))
+        finally:
+            ovs.remove_fabric(fabric)
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arp_is_answered_over_the_wire(backend: str, ovs: PrivateOvs, listener: socket.socket) -> None:
+    """A host's request, received on a dummy port, goes up; the answer comes out of that port."""
+    topology = "smallworld:2x2,hosts=1"
+    fabric = topologies.fabric(topology)
+    scheme = schemes.bind("hrsw", fabric)
+    with ControllerProcess.spawn(topology, "hrsw", [listener], backend=backend) as controller:
+        ovs.add_fabric(fabric, target(listener))
+        try:
+            controller.wait_ready(30)
+            ovs.appctl(
+                "netdev-dummy/receive",
+                "s0-eth1",
+                "in_port(1),eth(src=00:00:00:00:01:01,dst=ff:ff:ff:ff:ff:ff),eth_type(0x0806),"
+                f"arp(sip={_ip(scheme.ipv4(0))},tip={_ip(scheme.ipv4(2))},op=1,"
+                "sha=00:00:00:00:01:01,tha=00:00:00:00:00:00)",
+            )
+            poll(lambda: controller.stats()["arp_replies"] == 1, 10)
+            poll(lambda: "tx pkts=1" in ovs.ofctl("dump-ports", "s0", "1").replace("\n", ""), 10)
+            for other in ("2", "3"):
+                assert "tx pkts=0" in ovs.ofctl("dump-ports", "s0", other)
+        finally:
+            ovs.remove_fabric(fabric)
+
+
+def _ip(address: int) -> str:
+    return socket.inet_ntoa(address.to_bytes(4, "big"))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_without_switches_it_is_ready_at_once(backend: str, listener: socket.socket) -> None:
+    with ControllerProcess.spawn("torus:3x3", "pow", [listener], backend=backend) as controller:
+        controller.wait_ready(30)
+        assert [event["event"] for event in controller.events] == ["listening", "ready"]
+
+
+def test_a_request_that_cannot_be_met_is_one_line(listener: socket.socket) -> None:
+    with (
+        ControllerProcess.spawn("bcube:4,1", "hrsw", [listener]) as controller,
+        pytest.raises(ControllerError, match="hrsw does not fit bcube:4,1"),
+    ):
+        controller.wait_ready(30)
+    assert controller.process.returncode == 2
+
+
+def test_strange_requests_and_switches_are_reported(listener: socket.socket) -> None:
+    with ControllerProcess.spawn("bcube:2,1", "brp", [listener]) as controller:
+        controller.wait_for(lambda event: event["event"] == "listening", 30)
+        controller._send({"op": "dance"})
+        with pytest.raises(ControllerError, match="unknown request"):
+            controller.wait_ready(10)
+        assert controller.process.poll() is None
+
+
+def test_it_ends_with_the_lab(listener: socket.socket) -> None:
+    """Even a lab that is killed takes its controller along: the channel closes."""
+    lab = (
+        "import socket, sys, time; from controller.client import ControllerProcess as C;"
+        "c = C.spawn('bcube:2,1', 'brp', [socket.create_server(('127.0.0.1', 0))]);"
+        "c.wait_for(lambda e: e['event'] == 'listening', 30); print(c.process.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", lab], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        number = int(process.stdout.readline())
+        process.kill()
+    poll(lambda: not _runs(number), 10)
+
+
+def _runs(number: int) -> bool:
+    """Whether process ``number`` is a controller that has not ended."""
+    try:
+        with open(f"/proc/{number}/cmdline", "rb") as file:
+            return b"controller" in file.read()
+    except OSError:
+        return False
