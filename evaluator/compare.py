@@ -1,0 +1,244 @@
+"""``compare``: the product of topologies, schemes, failures and seeds, over processes, resumable.
+
+Each combination is a :class:`Request`; its result is one line of JSON under the hash of
+the request, appended by the parent process alone.  What a directory already holds is
+not computed again.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from addressing.registry import bind, fitting
+from evaluator.adjacency import Hops
+from evaluator.evaluate import evaluate
+from evaluator.failures import draw
+from evaluator.flows import flows
+from evaluator.routed import Aware
+from evaluator.throughput import throughput
+from evaluator.traffic import traffic
+from topos.registry import SpecError, fabric, parse, split_spec
+
+#: Changes whenever results would; part of every request's hash.
+FORMAT = 1
+RESULTS = "results.jsonl"
+
+Row = dict[str, Any]
+#: Told after each result: how many are done, of how many, and the result.
+Progress = Callable[[int, int, Row], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One evaluation; ``traffic`` is a pattern to find max-min fair rates for, or empty."""
+
+    topology: str
+    scheme: str
+    pairs: str = "servers"
+    failures: str = ""
+    seed: int = 1
+    aware: Aware = "yes"
+    hops: Hops = "links"
+    traffic: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name under which the result is kept."""
+        text = json.dumps([FORMAT, dataclasses.asdict(self)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def requests(
+    topologies: Sequence[str],
+    schemes: Sequence[str],
+    failures: Sequence[str] = ("",),
+    seeds: Sequence[int] = (1,),
+    *,
+    pairs: str = "servers",
+    aware: Aware = "yes",
+    hops: Hops = "links",
+    pattern: str = "",
+) -> list[Request]:
+    """All combinations of which the scheme fits the topology.
+
+    A seed draws the failures, the sampled pairs, and the topology itself where it is a
+    random one whose specification names no seed.  Raises SpecError with one line.
+    """
+    found: dict[Request, None] = {}
+    for text, scheme, failing, seed in itertools.product(topologies, schemes, failures, seeds):
+        family = parse(text)
+        if split_spec(scheme)[0] in fitting(family):
+            spec = _reseeded(text, seed)
+            found[Request(spec, scheme, pairs, failing, seed, aware, hops, pattern)] = None
+    if not found:
+        raise SpecError("none of these schemes fits any of these topologies")
+    return list(found)
+
+
+def _reseeded(text: str, seed: int) -> str:
+    family = parse(text)
+    random = any(item.name == "seed" for item in dataclasses.fields(family))
+    if not random or "seed=" in text:
+        return family.spec
+    return dataclasses.replace(family, seed=seed).spec
+
+
+def answer(request: Request) -> Row:
+    """Evaluate one request: the request's fields, then every figure by its path (``path.mean``)."""
+    report = evaluate(
+        request.topology,
+        [request.scheme],
+        pairs=request.pairs,
+        failures=request.failures,
+        seed=request.seed,
+        aware=request.aware,
+        hops=request.hops,
+    )
+    whole = report.as_dict()
+    [scheme] = whole.pop("schemes")
+    figures = {**dict(flatten(whole)), **dict(flatten(scheme))}
+    if request.traffic:
+        figures |= _rates(request)
+    figures["failed_share"] = report.failed_links / max(1, report.links)
+    asked = dataclasses.asdict(request)
+    return {"key": request.key, **asked, **{k: v for k, v in figures.items() if k not in asked}}
+
+
+def _rates(request: Request) -> Row:
+    network = fabric(request.topology)
+    failed = draw(network, request.failures, request.seed)
+    wanted = traffic(network, request.traffic, request.seed, failed.nodes)
+    found = flows(bind(request.scheme, network), wanted, failed.links, aware=request.aware)
+    rates = throughput(network, found)
+    return {
+        "throughput.flows": len(found),
+        "throughput.delivered": rates.delivered,
+        "throughput.aggregate": rates.aggregate,
+        "throughput.least": rates.least,
+        "throughput.abt": rates.abt,
+    }
+
+
+def flatten(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested dictionaries as ``outer.inner`` keys; lists stay as they are."""
+    for key, item in value.items():
+        if isinstance(item, dict):
+            yield from flatten(item, f"{prefix}{key}.")
+        else:
+            yield prefix + key, item
+
+
+def compare(
+    wanted: Sequence[Request],
+    directory: Path | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[Row]:
+    """The results of ``wanted``, in that order; those that ``directory`` holds are read from it.
+
+    ``executor`` runs the rest (any ``concurrent.futures`` executor, a Dask client's too);
+    without one, ``workers`` processes do (one per core).  A request that fails gives a row
+    with an ``error`` instead of figures, and is tried again next time.
+    """
+    known = load(directory) if directory else {}
+    rows = {request.key: known[request.key] for request in wanted if request.key in known}
+    pending = [request for request in wanted if request.key not in rows]
+    done = len(rows)
+    for row in _run(pending, workers, executor):
+        rows[row["key"]] = row
+        done += 1
+        if directory and "error" not in row:
+            _append(directory, row)
+        if progress:
+            progress(done, len(wanted), row)
+    return [rows[request.key] for request in wanted]
+
+
+def _run(pending: Sequence[Request], workers: int | None, executor: Executor | None) -> Iterator[Row]:
+    if not pending:
+        return
+    if executor is not None:
+        yield from _collect(executor, pending)
+        return
+    count = min(workers or os.cpu_count() or 1, len(pending))
+    threads = max(1, (os.cpu_count() or 1) // count)
+    # Not forked: numba's threads do not survive that.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, context, numba.set_num_threads, (threads,)) as pool:
+        yield from _collect(pool, pending)
+
+
+def _collect(executor: Executor, pending: Sequence[Request]) -> Iterator[Row]:
+    futures = {executor.submit(answer, request): request for request in pending}
+    for future in as_completed(futures):
+        request = futures[future]
+        try:
+            yield future.result()
+        except (SpecError, ValueError, MemoryError, ArithmeticError) as error:
+            yield {"key": request.key, **dataclasses.asdict(request), "error": str(error) or repr(error)}
+
+
+def load(directory: Path) -> dict[str, Row]:
+    """What a directory holds, by key; a last line that was cut short is passed over."""
+    path = directory / RESULTS
+    found: dict[str, Row] = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[row["key"]] = row
+    return found
+
+
+def _append(directory: Path, row: Row) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / RESULTS).open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def write_json(rows: Sequence[Row], path: Path) -> None:
+    """All rows as one JSON array."""
+    path.write_text(json.dumps(list(rows), indent=1) + "\n")
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """One line per row; lists as JSON."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns(rows))
+        writer.writeheader()
+        writer.writerows(
+            {k: json.dumps(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows
+        )
+
+
+def write_parquet(rows: Sequence[Row], path: Path) -> None:
+    """For pandas and others; raises SpecError with one line where pyarrow is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise SpecError("parquet needs pyarrow: pip install pyarrow, or write .csv or .json") from None
+    names = columns(rows)
+    table = pyarrow.table({name: [row.get(name) for row in rows] for name in names})
+    pyarrow.parquet.write_table(table, path)
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Every key of any row, in order of first appearance."""
+    return list(dict.fromkeys(key for row in rows for key in row))
