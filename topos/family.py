@@ -43,21 +43,26 @@ def param(
     *,
     low: float | None = None,
     high: float | None = None,
+    choices: tuple[str, ...] = (),
     default: Any = dataclasses.MISSING,
 ) -> Any:
-    """Declare a parameter: a dataclass field with its meaning and its range (inclusive).
+    """Declare a parameter: a dataclass field with its meaning and its range (inclusive) or choices.
 
     Keyword-only fields (after ``_: KW_ONLY``) are written ``key=value`` only, after the
     positional ones; base classes need that for parameters that their families share.
     """
-    return dataclasses.field(default=default, metadata={"doc": doc, "low": low, "high": high})
+    metadata = {"doc": doc, "low": low, "high": high, "choices": choices}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def check_range(owner: str, fields: tuple[dataclasses.Field[Any], ...], values: object) -> None:
-    """Raise ParameterError for the first field of ``values`` outside its declared range."""
+    """Raise ParameterError for the first field of ``values`` outside its declared range or choices."""
     for item in fields:
         value = getattr(values, item.name)
         low, high = item.metadata.get("low"), item.metadata.get("high")
+        choices = item.metadata.get("choices")
+        if choices and value not in choices:
+            raise ParameterError(f"{owner}: {item.name} must be one of {', '.join(choices)}, not {value!r}")
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, str) or part is None:
                 continue

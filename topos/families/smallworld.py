@@ -33,7 +33,7 @@ class SmallWorld(VertexGraph):
     """
 
     name: ClassVar[str] = "smallworld"
-    example: ClassVar[str] = "smallworld:4x4,clusters=2x2,hosts=1"
+    example: ClassVar[str] = "smallworld:4x4,clusters=2x2"
     centric: ClassVar[Centric] = "switch"
     source: ClassVar[str] = "Kieu et al., HR-SW, sections III and IV"
 

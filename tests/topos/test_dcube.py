@@ -1,0 +1,132 @@
+"""DCube: the cubes against their definitions on bit strings, the theorems of PAPERS 1."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from tests.topos.graphs import built, server_hops
+from topos.families.dcube import CubeOfSwitches
+from topos.graph import Fabric
+from topos.registry import SpecError, parse
+
+
+def switch_graph(network: Fabric) -> nx.Graph:
+    """Which switches have servers that are cabled to each other."""
+    family = network.family
+    assert isinstance(family, CubeOfSwitches)
+    pairs = network.cables[(network.cables[:, 2] < network.servers)][:, [0, 2]].tolist()
+    return nx.Graph((family.address(a), family.address(b)) for a, b in pairs)
+
+
+def flip(bits: str, places: list[int]) -> int:
+    """The number of a bit string (most significant bit first) with bits complemented, 0 the lowest."""
+    m = len(bits)
+    return int("".join(str(1 - int(b)) if m - 1 - i in places else b for i, b in enumerate(bits)), 2)
+
+
+def mobius(m: int, top: str) -> nx.Graph:
+    """Cull and Larson: x_i alone is complemented if x_(i+1) = 0, x_i to x_0 if it is 1."""
+    found = nx.Graph()
+    for a in range(2**m):
+        bits = f"{a:0{m}b}"
+        for i in range(m):
+            above = top if i == m - 1 else bits[m - 2 - i]
+            found.add_edge(a, flip(bits, [i] if above == "0" else list(range(i + 1))))
+    return found
+
+
+def twisted(m: int) -> nx.Graph:
+    """Hilbers et al., recursively: four copies on two fewer bits and two edges per vertex by parity."""
+    if m == 1:
+        return nx.Graph([(0, 1)])
+    found = nx.Graph()
+    for copy in range(4):
+        found.add_edges_from((copy << m - 2 | a, copy << m - 2 | b) for a, b in twisted(m - 2).edges())
+    for a in range(2**m):
+        bits = f"{a:0{m}b}"
+        found.add_edge(a, flip(bits, [m - 1]))
+        odd = bits[2:].count("1") % 2
+        found.add_edge(a, flip(bits, [m - 2] if odd else [m - 1, m - 2]))
+    return found
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6])
+def test_cubes_are_the_defined_graphs(m: int) -> None:
+    expected = {"mobius0": mobius(m, "0"), "mobius1": mobius(m, "1")}
+    expected["hyper"] = nx.Graph((a, a ^ 1 << i) for a in range(2**m) for i in range(m))
+    assert nx.is_isomorphic(expected["hyper"], nx.hypercube_graph(m))
+    if m % 2:
+        expected["twisted"] = twisted(m)
+    for name, graph in expected.items():
+        found = switch_graph(built(f"dcube:{m},1,cube={name}"))
+        assert {frozenset(e) for e in found.edges()} == {frozenset(e) for e in graph.edges()}, name
+
+
+@pytest.mark.parametrize("spec", ["hdcube:6,2", "mdcube:6,2", "mdcube:4,4", "dcube:6,2,cube=mobius0"])
+def test_servers_and_ports(spec: str) -> None:
+    network = built(spec)
+    family = network.family
+    assert isinstance(family, CubeOfSwitches)
+    m = family.n // family.k
+    assert (network.servers, network.switches, len(network.cables)) == (
+        2**m * family.n,
+        2**m,
+        3 * network.servers // 2,
+    )
+    for server in range(network.servers):
+        a, u = family.address(server), family.place(server)
+        assert server == family.server(a, u)
+        assert network.peer(server, 1).node == family.switch(a)
+        assert network.peer(server, 1).number == u + 1
+        assert family.dimension(server) == u % m
+        end = network.peer(server, 2)
+        assert (end.node, end.number) == (family.server(family.neighbour(a, u % m), u), 2)
+
+
+def test_named_structures_are_the_general_one() -> None:
+    for name, cube in (("hdcube", "hyper"), ("mdcube", "mobius1")):
+        assert np.array_equal(built(f"{name}:6,2").cables, built(f"dcube:6,2,cube={cube}").cables)
+
+
+@pytest.mark.parametrize("m", range(1, 7))
+def test_diameters(m: int) -> None:
+    """H: 2m; M: 2 ceil((m+1)/2) + 1 for m >= 3, 4 for m = 2, 2 for m = 1 (PAPERS 1)."""
+    found = {c: server_hops(built(f"{c}:{m},1"), range(2**m * m)).max() for c in ("hdcube", "mdcube")}
+    moebius = {1: 1, 2: 4}.get(m, 2 * ((m + 2) // 2) + 1)
+    assert found == {"hdcube": 2 * m if m > 1 else 1, "mdcube": moebius}
+
+
+@pytest.mark.parametrize("m", range(1, 10))
+def test_moebius_switch_diameter(m: int) -> None:
+    """ceil((m + 1) / 2) for the 1-moebius cube, which vertex 0 and others need not reach alone."""
+    assert nx.diameter(switch_graph(built(f"mdcube:{m},1"))) == (m + 2) // 2
+
+
+@pytest.mark.parametrize("m", [3, 5, 7])
+def test_twisted_switch_diameter(m: int) -> None:
+    assert nx.diameter(switch_graph(built(f"dcube:{m},1,cube=twisted"))) == (m + 1) // 2
+
+
+@pytest.mark.parametrize(("name", "mean"), [("hdcube", 8.065), ("mdcube", 6.770)])
+def test_average_path_at_2048_servers(name: str, mean: float) -> None:
+    network = built(f"{name}:8,1")
+    assert network.servers == 2048
+    hops = server_hops(network, range(network.servers))
+    assert hops.sum() / (2048 * 2047) == pytest.approx(mean, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("hdcube:4,3", "hdcube: k must divide n, and 3 does not divide 4"),
+        ("dcube:4,1,cube=twisted", "dcube: the twisted cube needs an odd n/k, not 4"),
+        ("dcube:4,1,cube=x", "dcube: cube must be one of hyper, mobius0, mobius1, twisted, not 'x'"),
+        ("mdcube:21,1", "mdcube: n/k must be at most 20 (2^(n/k) switches), not 21"),
+    ],
+)
+def test_refusals(spec: str, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(spec)
+    assert str(caught.value) == said
