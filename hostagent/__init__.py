@@ -1,1 +1,34 @@
-"""hostagent."""
+"""The agent in every relaying server: it forwards packets in user space by the scheme's rule.
+
+Each server's network namespace has a TUN device ``dcn0`` with the server's IPv4 address
+and the default route, and interface cards without addresses, ARP or IPv6.  The agent
+moves packets between them: from ``dcn0`` it gives packets the header that the scheme's
+source writes; from a card it relays (TTL less one) or delivers; where the scheme knows
+no way, or a TTL ends, it answers by ICMP as any router does.
+
+    packet.py    pure: slots, checksums, ICMP errors, flow hashes
+    core.py      pure: Agent, the decisions, remembered per leading bytes of a frame
+    mmsg.py      many packets per system call
+    netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
+    worker.py    the event loop of one process        zygote.py  the parent that forks them
+    options.py, channel.py   what the processes tell each other, and how
+    client.py    AgentPool: the lab's side
+
+Whole TCP super-packets and packets whose checksum is still to be computed cross an
+agent as they are: the kernel's virtio-net header travels with each packet in memory.
+
+The control socket carries one JSON object per line.  Orders:
+
+    {"op": "start", "agents": [{"node": 0, "netns": "/run/netns/h0", "ports": {"1": "h0-eth1"}}]}
+    {"op": "links", "down": [3, 17], "serial": 1}     all links that are down, by number
+    {"op": "stats", "serial": 2}
+    {"op": "spread", "value": "packet"}               or "flow"
+
+and events:
+
+    {"event": "ready", "node": 0} ... {"event": "ready"}          the last: all that were started
+    {"event": "links-applied", "count": 16, "serial": 1}          by so many agents
+    {"event": "stats", "agents": {"0": {"relayed": 5, ...}}, "serial": 2}
+    {"event": "carrier", "node": 3, "port": 2, "up": false}       at once, unasked
+    {"event": "failed", "node": 3, "error": "..."}                that agent runs no more
+"""

@@ -1,0 +1,49 @@
+"""``python -m hostagent``: the agents' parent, which a lab starts and orders about.
+
+    python -m hostagent --topology SPEC --scheme SPEC --control-fd N [--mode host|workers]
+
+N is an inherited stream socket that carries JSON lines (see :mod:`hostagent`); the
+process ends when the other end of it is closed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+
+from addressing.ipv4 import AddressError
+from addressing.scheme import LabelTooWide
+from hostagent.channel import Channel
+from hostagent.options import Options
+from hostagent.zygote import Zygote
+from topos.registry import SpecError
+
+
+def main() -> int:
+    """Serve; the exit code is 2 when the specifications name nothing that can run."""
+    arguments = _parser().parse_args()
+    control = Channel(socket.socket(fileno=arguments.control_fd))
+    chosen = (arguments.topology, arguments.scheme, arguments.mode, arguments.spread, arguments.seed)
+    try:
+        zygote = Zygote(Options(*chosen), control)
+    except (SpecError, LabelTooWide, AddressError) as error:
+        control.send({"event": "failed", "node": None, "error": str(error)})
+        return 2
+    zygote.serve()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m hostagent", description=__doc__.splitlines()[0])
+    parser.add_argument("--topology", required=True, metavar="SPEC")
+    parser.add_argument("--scheme", required=True, metavar="SPEC")
+    parser.add_argument("--control-fd", required=True, type=int, metavar="N")
+    parser.add_argument("--mode", choices=("host", "workers"), default="host")
+    parser.add_argument("--spread", choices=("flow", "packet"), default="flow")
+    parser.add_argument("--seed", type=int, default=1, help="of the draws among several next hops")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

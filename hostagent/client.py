@@ -1,0 +1,202 @@
+"""The lab's side of the agents: a blocking interface over their parent's control socket.
+
+pool = AgentPool("bcube:4,1", "brp")            # returns at once; imports run meanwhile
+pool.start([AgentPlace(0, "/run/netns/h0", {1: "h0-eth1", 2: "h0-eth2"}), ...])
+pool.wait_ready(10)
+pool.on_carrier = lambda node, port, up: ...    # called from the reader thread
+pool.links([3, 17]); pool.wait_links()
+pool.close()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from hostagent.channel import Channel, Message
+from hostagent.options import AgentPlace, Mode, Options, Spread
+
+__all__ = ["AgentError", "AgentPlace", "AgentPool"]
+
+CarrierCallback = Callable[[int, int, bool], None]
+_PATIENCE = 30.0
+_FAREWELL = 5.0
+
+
+class AgentError(RuntimeError):
+    """An agent or the agents' parent failed; one line that says which and why."""
+
+
+class AgentPool:
+    """All agents of a lab.  ``failures`` holds (server, error) pairs in the order of their events."""
+
+    def __init__(
+        self, topology: str, scheme: str, *, mode: Mode = "host", spread: Spread = "flow", seed: int = 1
+    ) -> None:
+        """Start the parent and return; what it finds wrong is raised by the calls that wait."""
+        options = Options(topology, scheme, mode, spread, seed)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(_command(options, theirs.fileno()), pass_fds=[theirs.fileno()])
+        self.failures: list[tuple[int | None, str]] = []
+        self._channel = Channel(ours)
+        self._changed = threading.Condition()
+        self._starts = self._serial = 0
+        self._ready = 0
+        self._answers: dict[int, Message] = {}
+        self._announced: dict[tuple[int, ...], int] = {}
+        self._ended = False
+        self._on_carrier: CarrierCallback | None = None
+        self._early: list[tuple[int, int, bool]] = []
+        self._reader = threading.Thread(target=self._read, daemon=True, name="agents")
+        self._reader.start()
+
+    def __enter__(self) -> AgentPool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def on_carrier(self) -> CarrierCallback | None:
+        """Called with (server, port, up) when a card gains or loses its carrier, from the reader
+        thread; changes that came before it was set are told when it is."""
+        return self._on_carrier
+
+    @on_carrier.setter
+    def on_carrier(self, callback: CarrierCallback | None) -> None:
+        with self._changed:
+            self._on_carrier = callback
+            early, self._early = (self._early, []) if callback else ([], self._early)
+        for change in early:
+            assert callback is not None
+            callback(*change)
+
+    def start(self, places: Iterable[AgentPlace]) -> None:
+        """Start agents; :meth:`wait_ready` waits for them."""
+        self._starts += 1
+        self._order({"op": "start", "agents": [place.to_json() for place in places]})
+
+    def wait_ready(self, timeout: float = _PATIENCE) -> None:
+        """Until all agents started so far are ready; AgentError if one failed or time (seconds) is up."""
+        self._wait(lambda: self._ready >= self._starts, timeout, "become ready")
+        if self.failures:
+            raise AgentError(self._first_failure())
+
+    def links(self, down: Iterable[int]) -> None:
+        """Tell all agents which links are down; :meth:`wait_links` waits until they follow it."""
+        state = sorted(down)
+        self._announced[tuple(state)] = self._ask({"op": "links", "down": state})
+
+    def wait_links(self, down: Iterable[int], timeout: float = _PATIENCE) -> int:
+        """Until the state last given to :meth:`links` as ``down`` is in force; by how many agents."""
+        return int(self._answer(self._announced.pop(tuple(sorted(down))), timeout)["count"])
+
+    def stats(self, timeout: float = _PATIENCE) -> dict[int, dict[str, int]]:
+        """Every agent's counters, by server."""
+        agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
+        return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
+
+    def spread(self, value: Spread) -> None:
+        """How agents choose among several next hops from now on."""
+        self._order({"op": "spread", "value": value})
+
+    def close(self) -> None:
+        """End all agents and wait for their parent's end."""
+        with contextlib.suppress(OSError):
+            self._channel.socket.shutdown(socket.SHUT_RDWR)
+        try:
+            self.process.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join()
+        self._channel.close()
+
+    # --- orders and answers ---------------------------------------------------
+
+    def _order(self, message: Message) -> None:
+        try:
+            self._channel.send(message)
+        except OSError as error:
+            raise AgentError(self._first_failure()) from error
+
+    def _ask(self, message: Message) -> int:
+        with self._changed:
+            self._serial += 1
+            serial = self._serial
+        self._order({**message, "serial": serial})
+        return serial
+
+    def _answer(self, serial: int, timeout: float) -> Message:
+        self._wait(lambda: serial in self._answers, timeout, "answer")
+        return self._answers.pop(serial)
+
+    def _wait(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
+        with self._changed:
+            if not self._changed.wait_for(lambda: condition() or self._ended, timeout):
+                raise AgentError(f"the agents did not {what} within {timeout:g} s")
+            if not condition():
+                raise AgentError(self._first_failure())
+
+    def _first_failure(self) -> str:
+        if not self.failures:
+            return "the agents' parent ended"
+        node, error = self.failures[0]
+        return error if node is None else f"the agent of h{node} failed: {error}"
+
+    # --- the reader thread ----------------------------------------------------
+
+    def _read(self) -> None:
+        while (messages := self._received()) is not None:
+            for message in messages:
+                self._note(message)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def _received(self) -> list[Message] | None:
+        try:
+            return self._channel.receive()
+        except OSError:
+            return None
+
+    def _note(self, message: Message) -> None:
+        if message["event"] == "carrier":
+            self._carrier(message["node"], message["port"], message["up"])
+            return
+        with self._changed:
+            if "serial" in message:
+                self._answers[message["serial"]] = message
+            elif message["event"] == "failed":
+                self.failures.append((message["node"], message["error"]))
+            elif "node" not in message:
+                self._ready += 1
+            self._changed.notify_all()
+
+    def _carrier(self, node: int, port: int, up: bool) -> None:
+        with self._changed:
+            callback = self._on_carrier
+            if callback is None:
+                self._early.append((node, port, up))
+                return
+        callback(node, port, up)
+
+
+def _command(options: Options, descriptor: int) -> list[str]:
+    words = {
+        "--topology": options.topology,
+        "--scheme": options.scheme,
+        "--control-fd": descriptor,
+        "--mode": options.mode,
+        "--spread": options.spread,
+        "--seed": options.seed,
+    }
+    return [sys.executable, "-m", "hostagent", *(str(part) for pair in words.items() for part in pair)]

@@ -1,0 +1,315 @@
+"""An agent's decisions, without any socket: the scheme's rule applied to packets in place.
+
+:class:`Agent` is told of frames from cards and packets from its host, each in a slot
+(see :mod:`hostagent.packet`), rewrites them there and says where they leave.  It draws
+what to do from ``Scheme.choices`` and remembers it per leading bytes of the frame, so
+that all further packets alike cost one dictionary look-up.  What it forgets when links
+or the scheme change is exactly that memory.
+
+ICMP errors and answers of control protocols, which are rare, are left in ``outbox``.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from addressing import mac
+from addressing.header import Action, Deliver, Drop, Field, Forward, Header
+from addressing.scheme import Scheme
+from hostagent import packet
+from hostagent.options import Spread
+from topos.graph import ALL_UP, LinkState
+
+#: What handles frames of an EtherType of its own: (frame, arrival port, now) to
+#: (port, frame) pairs to send; times are in seconds.
+Control = Callable[[bytes, int, float], Iterable[tuple[int, bytes]]]
+
+#: Where a packet leaves, when it is not one of the ports 1, 2, ...
+TO_HOST = 0
+CONSUMED = -1
+
+#: The destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
+NOBODY = b"\x02" + b"\xff" * 5
+#: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
+MEMORY = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One way for a packet: its port (or TO_HOST, or CONSUMED for ``reason``) and new MAC addresses."""
+
+    port: int
+    addresses: bytes = b""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done with all packets alike: the only exit, or several below rising bounds in [0, 1]."""
+
+    sole: Exit | None
+    exits: tuple[Exit, ...] = ()
+    bounds: tuple[float, ...] = ()
+
+
+@dataclass(slots=True)
+class Allowance:
+    """A token bucket for ICMP errors (RFC 1812, 4.3.2.8): ``rate`` a second, ``burst`` at once."""
+
+    rate: float = 1000.0
+    burst: float = 100.0
+    tokens: float = 100.0
+    since: float = 0.0
+
+    def take(self, now: float) -> bool:
+        """Whether one more is allowed at ``now`` (seconds on any steady clock)."""
+        self.tokens = min(self.burst, self.tokens + max(0.0, now - self.since) * self.rate)
+        self.since = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+def addresses_of(scheme: Scheme) -> dict[bytes, int]:
+    """The server that each IPv4 address (four bytes) belongs to."""
+    return {scheme.ipv4(node).to_bytes(4, "big"): node for node in range(scheme.fabric.servers)}
+
+
+@dataclass(slots=True)
+class Agent:
+    """The relay of one server: ``scheme`` is that of the intact fabric, ``nodes`` its servers by address."""
+
+    scheme: Scheme
+    node: int
+    nodes: Mapping[bytes, int]
+    draw: random.Random
+    spread: Spread = "flow"
+    control: Mapping[int, Control] = field(default_factory=dict)
+    allowance: Allowance = field(default_factory=Allowance)
+    #: (port, frame) pairs and (TO_HOST, packet) pairs that the agent itself has to say,
+    #: each with its virtio-net header; whoever drives the agent sends and empties them.
+    outbox: list[tuple[int, bytes]] = field(default_factory=list)
+    #: What became of packets; see :meth:`counts`.
+    relayed: int = 0
+    delivered: int = 0
+    originated: int = 0
+    other: Counter[str] = field(default_factory=Counter)
+
+    own: bytes = field(init=False)
+    _links: LinkState = field(init=False, default=ALL_UP)
+    _announced: LinkState = field(init=False, default=ALL_UP)
+    _lost: frozenset[int] = field(init=False, default=frozenset())
+    _now: Scheme = field(init=False)
+    _by_address: bool = field(init=False)
+    _tagged: bool = field(init=False)
+    _frames: tuple[dict[bytes, Plan], ...] = field(init=False)
+    _packets: dict[bytes, Plan] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.own = self.scheme.ipv4(self.node).to_bytes(4, "big")
+        self._frames = tuple({} for _ in range(self.scheme.fabric.port_count(self.node) + 1))
+        self._bind(self.scheme)
+
+    # --- packets --------------------------------------------------------------
+
+    def receive_frame(self, slot: memoryview, end: int, port: int, now: float) -> int:
+        """A frame from the card of ``port`` fills ``slot[:end]``.
+
+        Returns the port that ``slot[:end]`` now leaves by, TO_HOST when the host is
+        given ``slot[HOST_AT:end]``, or CONSUMED.
+        """
+        if end < packet.SHORTEST:
+            return self._short(slot, end, port, now)
+        to, by, kind, version, ttl, protocol, total, _, target = packet.FRAME.unpack_from(slot)
+        if kind != packet.IPV4:
+            return self._foreign(slot, end, port, now)
+        if not 0x45 <= version <= 0x4F:
+            return self._count("malformed")
+        if to[0] & 3 != 2:
+            return self._count("ignored: destination is no label")
+        key = target if self._by_address else to
+        if self._tagged:
+            key += by
+        plan = self._frames[port].get(key) or self._plan_frame(key, port)
+        way = plan.sole or self._pick(plan, slot, end)
+        if way.port > 0:
+            if ttl <= 1:
+                return self._refuse(packet.TIME_EXCEEDED, "TTL expired", slot, end, now)
+            slot[10:22] = way.addresses
+            packet.TTL.pack_into(slot, packet.TTL_AT, ttl - 1, protocol, packet.decremented(total))
+            self.relayed += 1
+            return way.port
+        if way.port == TO_HOST:
+            packet.to_host(slot)
+            self.delivered += 1
+            return TO_HOST
+        return self._refuse(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+
+    def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
+        """A packet from the host fills ``slot[HOST_AT:end]``; returns as :meth:`receive_frame` does."""
+        if end < packet.SHORTEST or not 0x45 <= slot[packet.IP_AT] <= 0x4F:
+            return self._count("ignored: not IPv4 from the host")
+        target = bytes(slot[packet.IP_AT + 16 : packet.IP_AT + 20])
+        plan = self._packets.get(target) or self._plan_packet(target)
+        way = plan.sole or self._pick(plan, slot, end)
+        if way.port > 0:
+            packet.to_card(slot)
+            packet.ETHERNET.pack_into(slot, packet.FRAME_AT, way.addresses, packet.IPV4)
+            self.originated += 1
+            return way.port
+        if way.port == TO_HOST:
+            self.delivered += 1
+            return TO_HOST
+        return self._refuse(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+
+    def counts(self) -> dict[str, int]:
+        """How many packets were relayed, delivered, originated; malformed, ignored and dropped by reason."""
+        return {
+            "relayed": self.relayed,
+            "delivered": self.delivered,
+            "originated": self.originated,
+            **self.other,
+        }
+
+    # --- what the agent knows -------------------------------------------------
+
+    def announce(self, links: LinkState) -> None:
+        """The lab says that ``links`` are down: labels and tables follow from now on."""
+        self._announced = links
+        self._bind(self.scheme.given(links) if links else self.scheme)
+
+    def carrier(self, port: int, up: bool) -> bool:
+        """The card of ``port`` has a carrier or not; True when that is news."""
+        link = self.scheme.fabric.link_at(self.node, port)
+        lost = self._lost - {link} if up else self._lost | {link}
+        if lost == self._lost:
+            return False
+        self._lost = lost
+        self._forget()
+        return True
+
+    def _bind(self, scheme: Scheme) -> None:
+        self._now = scheme
+        self._by_address = scheme.carrier is Field.IPV4_DST
+        self._tagged = scheme.tag_bits > 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._links = self._announced.fail(self._lost)
+        self._packets.clear()
+        for plans in self._frames:
+            plans.clear()
+
+    # --- decisions ------------------------------------------------------------
+
+    def _plan_frame(self, key: bytes, port: int) -> Plan:
+        """Decide on frames that arrive at ``port`` and begin with ``key``; remember it."""
+        scheme = self._now
+        if self._by_address:
+            label = int.from_bytes(key[:4], "big")
+        else:
+            label = mac.decode(int.from_bytes(key[:6], "big"), scheme.label_bits)
+        tag = mac.decode(int.from_bytes(key[-6:], "big"), scheme.tag_bits) if self._tagged else 0
+        plan = self._plan(((Header(label, tag, port), 1.0),))
+        return _remember(self._frames[port], key, plan)
+
+    def _plan_packet(self, target: bytes) -> Plan:
+        """Decide on packets of this host to the address ``target``; remember it."""
+        destination = self.nodes.get(target)
+        if destination is None:
+            plan = Plan(Exit(CONSUMED, reason="no server has this address"))
+        else:
+            headers = self._now.headers(self.node, destination, self._links)
+            plan = self._plan(headers) if headers else Plan(Exit(CONSUMED, reason="no way is known"))
+        return _remember(self._packets, target, plan)
+
+    def _plan(self, headers: tuple[tuple[Header, float], ...]) -> Plan:
+        """The exits of weighted headers by the scheme's rule."""
+        ways = [
+            (self._exit(header, action), weight * share)
+            for header, weight in headers
+            for action, share in self._now.choices(self.node, header, self._links)
+        ]
+        exits = tuple(way for way, _ in ways)
+        if len(exits) == 1:
+            return Plan(exits[0])
+        return Plan(None, exits, tuple(accumulate(weight for _, weight in ways))[:-1])
+
+    def _exit(self, header: Header, action: Action) -> Exit:
+        if isinstance(action, Deliver):
+            return Exit(TO_HOST)
+        if isinstance(action, Drop):
+            return Exit(CONSUMED, reason=action.reason)
+        return self._leave(action, header)
+
+    def _leave(self, action: Forward, header: Header) -> Exit:
+        scheme = self._now
+        after = action.apply(header, scheme.tag_bits)
+        to, by = NOBODY, mac.hardware(self.node, action.port).to_bytes(6, "big")
+        if not self._by_address:
+            to = mac.encode(after.label, scheme.label_bits).to_bytes(6, "big")
+        elif after.label != header.label:
+            return Exit(CONSUMED, reason="the rule rewrites an IPv4 address")
+        if self._tagged:
+            by = mac.encode(after.tag, scheme.tag_bits).to_bytes(6, "big")
+        return Exit(action.port, to + by)
+
+    def _pick(self, plan: Plan, slot: memoryview, end: int) -> Exit:
+        by_packet = self.spread == "packet"
+        point = self.draw.random() if by_packet else packet.flow_point(slot, end, self.node)
+        return plan.exits[bisect_right(plan.bounds, point)]
+
+    # --- what is rare ---------------------------------------------------------
+
+    def _count(self, what: str) -> int:
+        self.other[what] += 1
+        return CONSUMED
+
+    def _short(self, slot: memoryview, end: int, port: int, now: float) -> int:
+        """A frame too short for IPv4: malformed, unless it is of another kind."""
+        kind_at = packet.IP_AT - 2
+        if end < packet.IP_AT or slot[kind_at] << 8 | slot[kind_at + 1] == packet.IPV4:
+            return self._count("malformed")
+        return self._foreign(slot, end, port, now)
+
+    def _foreign(self, slot: memoryview, end: int, port: int, now: float) -> int:
+        """A frame of another EtherType: for its control protocol, or nobody's."""
+        kind = slot[packet.IP_AT - 2] << 8 | slot[packet.IP_AT - 1]
+        handle = self.control.get(kind)
+        if handle is None:
+            return self._count("ignored: not IPv4")
+        self.other["control"] += 1
+        offload = bytes(packet.VNET_SIZE)
+        for out, frame in handle(bytes(slot[packet.FRAME_AT : end]), port, now):
+            self.outbox.append((out, offload + frame))
+        return CONSUMED
+
+    def _refuse(self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float) -> int:
+        """Drop a packet for ``reason`` and tell its source by ICMP."""
+        self.other["dropped: " + reason] += 1
+        error = packet.icmp_error(code, self.own, bytes(slot[packet.IP_AT : end]))
+        if error is None:
+            return CONSUMED
+        if not self.allowance.take(now):
+            return self._count("ICMP errors withheld")
+        fresh = memoryview(bytearray(packet.IP_AT) + error)
+        if fresh[packet.IP_AT + 16 :][:4] == self.own:
+            self.outbox.append((TO_HOST, bytes(fresh[packet.HOST_AT :])))
+            return CONSUMED
+        port = self.receive_packet(fresh, len(fresh), now)
+        if port > 0:
+            self.outbox.append((port, bytes(fresh)))
+        return CONSUMED
+
+
+def _remember(plans: dict[bytes, Plan], key: bytes, plan: Plan) -> Plan:
+    if len(plans) >= MEMORY:
+        plans.clear()
+    plans[key] = plan
+    return plan

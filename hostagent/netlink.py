@@ -1,0 +1,158 @@
+"""rtnetlink, as much as an agent needs: set up its interfaces, hear of carriers lost and found."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_NEWLINK, _DELLINK, _GETLINK, _SETLINK = 16, 17, 18, 19
+_NEWADDR, _NEWROUTE = 20, 24
+_ERROR = 2
+_REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
+_GROUP_LINK = 0x1
+_IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
+_IFLA_NAME, _IFLA_MTU = 3, 4
+_IFA_ADDRESS, _IFA_LOCAL = 1, 2
+_RTA_OIF, _RTA_PREFSRC = 4, 7
+_MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST = 254, 4, 253, 1
+_BUFFER = 1 << 16
+
+_HEADER = struct.Struct("=IHHII")
+_LINK = struct.Struct("=BxHiII")
+_ADDRESS = struct.Struct("=BBBBI")
+_ROUTE = struct.Struct("=BBBBBBBBI")
+_ATTRIBUTE = struct.Struct("=HH")
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """An interface as the kernel describes it; ``up`` means that it is up and has a carrier."""
+
+    index: int
+    name: str
+    mtu: int
+    up: bool
+
+
+class Netlink:
+    """A routing socket of the network namespace in which it is made."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
+        self.socket.bind((0, 0))
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+    def interfaces(self) -> dict[str, Interface]:
+        """All interfaces of the namespace, by name."""
+        self._send(_GETLINK, _DUMP, _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
+        found: dict[str, Interface] = {}
+        while True:
+            for kind, body in _messages(self.socket.recv(_BUFFER)):
+                if kind != _NEWLINK:
+                    return found
+                interface = _interface(kind, body)
+                found[interface.name] = interface
+
+    def set_up(self, index: int, *, arp: bool, mtu: int | None = None) -> None:
+        """Bring an interface up, with or without ARP."""
+        flags = _IFF_UP | (0 if arp else _IFF_NOARP)
+        attributes = b"" if mtu is None else _attribute(_IFLA_MTU, struct.pack("=I", mtu))
+        body = _LINK.pack(socket.AF_UNSPEC, 0, index, flags, _IFF_UP | _IFF_NOARP)
+        self._ask(_SETLINK, 0, body + attributes)
+
+    def add_address(self, index: int, address: bytes) -> None:
+        """Give an interface an IPv4 address (four bytes) of its own, without a network."""
+        body = _ADDRESS.pack(socket.AF_INET, 32, 0, 0, index)
+        attributes = _attribute(_IFA_LOCAL, address) + _attribute(_IFA_ADDRESS, address)
+        self._ask(_NEWADDR, _CREATE | _REPLACE, body + attributes)
+
+    def add_default_route(self, index: int, source: bytes) -> None:
+        """Send all of IPv4 out of an interface, from the address ``source``."""
+        body = _ROUTE.pack(socket.AF_INET, 0, 0, 0, _MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST, 0)
+        attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_PREFSRC, source)
+        self._ask(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
+
+    def _send(self, kind: int, flags: int, body: bytes) -> None:
+        size = _HEADER.size + len(body)
+        self.socket.send(_HEADER.pack(size, kind, _REQUEST | flags, 0, 0) + body)
+
+    def _ask(self, kind: int, flags: int, body: bytes) -> None:
+        """Send a request and await its acknowledgement; raises OSError if it is refused."""
+        self._send(kind, flags | _ACK, body)
+        for answer, content in _messages(self.socket.recv(_BUFFER)):
+            (code,) = struct.unpack_from("=i", content)
+            if answer == _ERROR and code:
+                raise OSError(-code, f"rtnetlink: {os.strerror(-code)}")
+
+
+class CarrierWatch:
+    """Hears of interfaces of this namespace that gain or lose their carrier."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+        )
+        self.socket.bind((0, _GROUP_LINK))
+
+    def news(self) -> Iterator[Interface]:
+        """What was heard since the last call.
+
+        When the kernel had to drop news, all interfaces as they are now instead.
+        """
+        while True:
+            try:
+                data = self.socket.recv(_BUFFER)
+            except BlockingIOError:
+                return
+            except OSError:
+                request = _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
+                size = _HEADER.size + len(request)
+                self.socket.send(_HEADER.pack(size, _GETLINK, _REQUEST | _DUMP, 0, 0) + request)
+                continue
+            for kind, body in _messages(data):
+                if kind in (_NEWLINK, _DELLINK):
+                    yield _interface(kind, body)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+
+def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """(type, body) of each message of a datagram."""
+    while len(data) >= _HEADER.size:
+        size, kind, _, _, _ = _HEADER.unpack_from(data)
+        yield kind, data[_HEADER.size : size]
+        data = data[_padded(size) :]
+
+
+def _interface(kind: int, body: bytes) -> Interface:
+    _, _, index, flags, _ = _LINK.unpack_from(body)
+    attributes = dict(_attributes(body[_LINK.size :]))
+    name = attributes.get(_IFLA_NAME, b"").rstrip(b"\0").decode(errors="replace")
+    mtu = int.from_bytes(attributes.get(_IFLA_MTU, b""), sys.byteorder)
+    alive = _IFF_UP | _IFF_LOWER_UP
+    return Interface(index, name, mtu, kind == _NEWLINK and flags & alive == alive)
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    while len(data) >= _ATTRIBUTE.size:
+        size, kind = _ATTRIBUTE.unpack_from(data)
+        yield kind, data[_ATTRIBUTE.size : size]
+        data = data[max(_padded(size), _ATTRIBUTE.size) :]
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    size = _ATTRIBUTE.size + len(value)
+    return _ATTRIBUTE.pack(size, kind) + value + bytes(_padded(size) - size)
+
+
+def _padded(size: int) -> int:
+    return (size + 3) & ~3

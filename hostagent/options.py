@@ -1,0 +1,42 @@
+"""What the lab and the agents' parent tell each other when they start: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+#: How one of several next hops is chosen: by a hash of the flow, or anew for each packet.
+Spread = Literal["flow", "packet"]
+#: A process per agent, or one per core for all agents.
+Mode = Literal["host", "workers"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the parent is started with: specifications, and how agents run."""
+
+    topology: str
+    scheme: str
+    mode: Mode = "host"
+    spread: Spread = "flow"
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class AgentPlace:
+    """Where the agent of server ``node`` works: a namespace's file and each port's interface."""
+
+    node: int
+    netns: str
+    ports: Mapping[int, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object, whose keys are text."""
+        return {"node": self.node, "netns": self.netns, "ports": {str(p): n for p, n in self.ports.items()}}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> AgentPlace:
+        """From a JSON object."""
+        ports = {int(port): name for port, name in value["ports"].items()}
+        return cls(int(value["node"]), value["netns"], ports)

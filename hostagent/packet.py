@@ -1,0 +1,141 @@
+"""What agents read and write in packets: slots, IPv4 fields, checksums, ICMP errors, flow hashes.
+
+A *slot* is a writable buffer in which IPv4 always begins at the same place, whether
+the packet came from an interface card or from the host's own stack, so that neither
+direction ever moves the payload:
+
+    card   | virtio-net header | Ethernet ................. | IPv4 ...
+    host   | (unused)              | virtio-net header ...  | IPv4 ...
+           0                   10  14                       24
+
+The virtio-net header tells the kernel which checksum is still to be computed and how
+a packet of up to 64 KB is to be cut; its offsets count from the Ethernet header on
+cards and from the IPv4 header at the host.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+VNET_SIZE = 10
+ETHERNET_SIZE = 14
+#: Where the Ethernet header begins, where a host packet's virtio-net header does, and IPv4.
+FRAME_AT = VNET_SIZE
+HOST_AT = ETHERNET_SIZE
+IP_AT = VNET_SIZE + ETHERNET_SIZE
+#: The end of the shortest IPv4 packet in a slot, and of the longest.
+SHORTEST = IP_AT + 20
+LONGEST = IP_AT + 0xFFFF
+
+IPV4 = 0x0800
+ICMP_PROTOCOL = 1
+DEFAULT_TTL = 64
+HOST_UNREACHABLE = (3, 1)
+TIME_EXCEEDED = (11, 0)
+
+#: Protocols whose first four bytes are a source and a destination port: TCP, UDP, DCCP, SCTP, UDP-Lite.
+_PORTED = frozenset({6, 17, 33, 132, 136})
+_ICMP_ERRORS = frozenset({3, 4, 5, 11, 12})
+#: An ICMP error quotes as much as keeps it within 576 bytes (RFC 1812, 4.3.2.3).
+_QUOTED = 576 - 28
+_CONTROL_PRECEDENCE = 0xC0
+_DONT_FRAGMENT = 0x4000
+_OFFSET_OR_MORE, _OFFSET = 0x3FFF, 0x1FFF
+_NEEDS_CHECKSUM = 1
+_NO_OFFLOAD = bytes(VNET_SIZE)
+
+#: In a slot of a card: destination and source MAC, EtherType; of IPv4 the first byte,
+#: TTL, protocol, header checksum, source and destination.
+FRAME = struct.Struct(f">{FRAME_AT}x6s6sHB7xBBH4s4s")
+#: From the TTL on: TTL, protocol, header checksum.
+TTL = struct.Struct(">BBH")
+TTL_AT = IP_AT + 8
+ETHERNET = struct.Struct(">12sH")
+_OFFLOAD = struct.Struct("=BBHHHH")
+_HEADER = struct.Struct(">BBHHHBBH4s4s")
+_ICMP = struct.Struct(">BBHI")
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071); 0 over data that holds its own right checksum."""
+    if len(data) % 2:
+        data += b"\0"
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def decremented(header_checksum: int) -> int:
+    """An IPv4 header's checksum after its TTL has fallen by one (RFC 1624)."""
+    total = header_checksum + 0x0100
+    return total + (total >= 0xFFFF) & 0xFFFF
+
+
+def to_host(slot: memoryview) -> None:
+    """Move the virtio-net header from its place for cards to that for the host."""
+    slot[HOST_AT:IP_AT] = _shifted(slot[:VNET_SIZE], -ETHERNET_SIZE)
+
+
+def to_card(slot: memoryview) -> None:
+    """Move the virtio-net header from its place for the host to that for cards."""
+    slot[:VNET_SIZE] = _shifted(slot[HOST_AT:IP_AT], ETHERNET_SIZE)
+
+
+def _shifted(header: memoryview, by: int) -> bytes:
+    """The virtio-net header with its offsets counted from ``by`` bytes earlier."""
+    if header == _NO_OFFLOAD:
+        return _NO_OFFLOAD
+    flags, kind, length, size, start, offset = _OFFLOAD.unpack(header)
+    if kind:
+        length = length + by & 0xFFFF
+    if flags & _NEEDS_CHECKSUM:
+        start = start + by & 0xFFFF
+    return _OFFLOAD.pack(flags, kind, length, size, start, offset)
+
+
+def flow_point(slot: memoryview, end: int, salt: int) -> float:
+    """A number in [0, 1) that all packets of one flow share.
+
+    A flow is source, destination, protocol and ports; fragments, which have no ports
+    but in the first, go by the other three.  Different salts give independent numbers,
+    so that successive nodes do not all decide alike.
+    """
+    protocol = slot[IP_AT + 9]
+    key = bytes(slot[IP_AT + 12 : IP_AT + 20]) + bytes((protocol,))
+    fragment = (slot[IP_AT + 6] << 8 | slot[IP_AT + 7]) & _OFFSET_OR_MORE
+    ports_at = IP_AT + (slot[IP_AT] & 0x0F) * 4
+    if protocol in _PORTED and not fragment and ports_at + 4 <= end:
+        key += slot[ports_at : ports_at + 4]
+    mixed = ((zlib.crc32(key) + (salt + 1) * 0x9E3779B1) * 0xD6E8FEB86659FD93) & 0xFFFFFFFFFFFFFFFF
+    mixed = ((mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93) & 0xFFFFFFFFFFFFFFFF
+    return (mixed >> 32) / 0x100000000
+
+
+def icmp_error(code: tuple[int, int], own: bytes, packet: bytes) -> bytes | None:
+    """The ICMP error of (type, code) from address ``own`` about ``packet``.
+
+    None where RFC 1122 (3.2.2) forbids an answer: to ICMP errors, to fragments but the
+    first, and to or about addresses that are no single host's.
+    """
+    protocol, source, target = packet[9], packet[12:16], packet[16:20]
+    header_size = (packet[0] & 0x0F) * 4
+    if len(packet) < header_size or (packet[6] << 8 | packet[7]) & _OFFSET:
+        return None
+    if protocol == ICMP_PROTOCOL and (packet[header_size : header_size + 1] or b"\3")[0] in _ICMP_ERRORS:
+        return None
+    if source == bytes(4) or _for_many(source) or _for_many(target):
+        return None
+    quoted = packet[:_QUOTED]
+    body = _ICMP.pack(*code, 0, 0) + quoted
+    body = _ICMP.pack(*code, checksum(body), 0) + quoted
+    size = _HEADER.size + len(body)
+    fields = (0x45, _CONTROL_PRECEDENCE, size, 0, _DONT_FRAGMENT, DEFAULT_TTL, ICMP_PROTOCOL)
+    header = checksum(_HEADER.pack(*fields, 0, own, source))
+    return _HEADER.pack(*fields, header, own, source) + body
+
+
+def _for_many(address: bytes) -> bool:
+    """True for multicast and the limited broadcast."""
+    return 224 <= address[0] < 240 or address == b"\xff\xff\xff\xff"

@@ -1,0 +1,208 @@
+"""One process that runs agents: an event loop over the devices of one host, or of many.
+
+It knows its parent by a :class:`Channel` and is ended by the end of that.  An error in
+one agent is reported and ends that agent only.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+from hostagent import packet
+from hostagent.channel import Channel, Message
+from hostagent.core import TO_HOST, Agent
+from hostagent.linux import Card, Devices
+from hostagent.mmsg import BATCH, Slots
+from topos.graph import LinkState
+
+Report = Callable[[Message], None]
+
+
+class Station:
+    """An agent with its devices: reads a batch, has the agent decide, sends it on."""
+
+    def __init__(self, agent: Agent, devices: Devices, slots: Slots, report: Report) -> None:
+        self.agent = agent
+        self.devices = devices
+        self.sent: Counter[str] = Counter()
+        self._slots = slots
+        self._report = report
+        self._cards = {card.port: card.socket.fileno() for card in devices.cards}
+        self._ports = {card.index: card.port for card in devices.cards}
+        self._host_buffers = [[view[packet.HOST_AT :]] for view in slots.views]
+
+    def handlers(self) -> dict[int, Callable[[], None]]:
+        """What to call when a descriptor becomes readable."""
+        cards = {card.socket.fileno(): partial(self._from_card, card) for card in self.devices.cards}
+        return {
+            **cards,
+            self.devices.tun: self._from_host,
+            self.devices.carriers.socket.fileno(): self._from_kernel,
+        }
+
+    def start(self) -> None:
+        """Tell of cards that have no carrier to begin with."""
+        for card in self.devices.cards:
+            self._carrier(card.port, card.port in self.devices.up)
+
+    def counts(self) -> dict[str, int]:
+        """The agent's counters and those of the devices."""
+        return self.agent.counts() | self.sent
+
+    def _from_card(self, card: Card) -> None:
+        slots, port, receive, now = self._slots, card.port, self.agent.receive_frame, time.monotonic()
+        try:
+            lengths = slots.receive(card.socket.fileno())
+        except OSError:  # the card went down; the carrier watch says so as well
+            self.sent["receive errors"] += 1
+            return
+        leaving: dict[int, list[int]] = {}
+        for view, address, end in zip(slots.views, slots.addresses, lengths, strict=False):
+            out = receive(view, end, port, now)
+            if out > 0:
+                if out in leaving:
+                    leaving[out] += (address, end)
+                else:
+                    leaving[out] = [address, end]
+            elif out == TO_HOST:
+                self._to_host(view[packet.HOST_AT : end])
+        self._send(leaving)
+
+    def _from_host(self) -> None:
+        slots, tun, receive, now = self._slots, self.devices.tun, self.agent.receive_packet, time.monotonic()
+        leaving: dict[int, list[int]] = {}
+        for index in range(BATCH):
+            try:
+                end = os.readv(tun, self._host_buffers[index]) + packet.HOST_AT
+            except BlockingIOError:
+                break
+            out = receive(slots.views[index], end, now)
+            if out > 0:
+                leaving.setdefault(out, []).extend((slots.addresses[index], end))
+            elif out == TO_HOST:
+                self._to_host(slots.views[index][packet.HOST_AT : end])
+        self._send(leaving)
+
+    def _from_kernel(self) -> None:
+        for interface in self.devices.carriers.news():
+            port = self._ports.get(interface.index)
+            if port is not None:
+                self._carrier(port, interface.up)
+
+    def _carrier(self, port: int, up: bool) -> None:
+        if self.agent.carrier(port, up):
+            self._report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
+
+    def _send(self, leaving: dict[int, list[int]]) -> None:
+        for port, extents in leaving.items():
+            sent = self._slots.send(self._cards[port], extents)
+            self.sent["sent"] += sent
+            if sent * 2 < len(extents):
+                self.sent["send errors"] += len(extents) // 2 - sent
+        if self.agent.outbox:
+            self._send_own()
+
+    def _send_own(self) -> None:
+        """What the agent itself has to say: rare, so one at a time."""
+        for port, data in self.agent.outbox:
+            if port == TO_HOST:
+                self._to_host(data)
+                continue
+            try:
+                os.write(self._cards[port], data)
+                self.sent["sent"] += 1
+            except OSError:
+                self.sent["send errors"] += 1
+        self.agent.outbox.clear()
+
+    def _to_host(self, data: memoryview | bytes) -> None:
+        try:
+            os.write(self.devices.tun, data)
+        except OSError:  # the stack refuses it: bad offsets in a forged header, or the device is down
+            self.sent["host errors"] += 1
+
+
+class Worker:
+    """The event loop over the parent's channel and any number of stations."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._epoll = select.epoll()
+        self._epoll.register(channel.socket, select.EPOLLIN)
+        self._handlers: dict[int, Callable[[], None]] = {channel.socket.fileno(): self._from_parent}
+        self._owners: dict[int, Station] = {}
+        self._stations: dict[int, Station] = {}
+        self._open = True
+
+    def add(self, station: Station) -> None:
+        """Serve a station from now on, and say that it is ready."""
+        self._stations[station.agent.node] = station
+        station.start()
+        for descriptor, handler in station.handlers().items():
+            self._handlers[descriptor], self._owners[descriptor] = handler, station
+            self._epoll.register(descriptor, select.EPOLLIN)
+        self._channel.send({"event": "ready", "node": station.agent.node})
+
+    def run(self) -> None:
+        """Until the parent is gone."""
+        while self._open:
+            for descriptor, _ in self._epoll.poll():
+                handler = self._handlers.get(descriptor)
+                if handler is None:  # its agent has just failed
+                    continue
+                try:
+                    handler()
+                except Exception as error:
+                    self._fail(self._owners.get(descriptor), error)
+
+    def _fail(self, station: Station | None, error: Exception) -> None:
+        """Report an error; a station that raised it is served no more."""
+        if station is None:
+            raise error
+        node = station.agent.node
+        for descriptor in station.handlers():
+            self._epoll.unregister(descriptor)
+            del self._handlers[descriptor], self._owners[descriptor]
+        del self._stations[node]
+        station.devices.close()
+        self._channel.send(failure(node, error))
+
+    def _from_parent(self) -> None:
+        messages = self._channel.receive()
+        if messages is None:
+            self._open = False
+            return
+        for message in messages:
+            self._obey(message)
+
+    def _obey(self, message: Message) -> None:
+        agents = [station.agent for station in self._stations.values()]
+        match message["op"]:
+            case "links":
+                state = LinkState(frozenset(message["down"]))
+                for agent in agents:
+                    agent.announce(state)
+                self._answer(message, {"event": "links-applied", "count": len(agents)})
+            case "spread":
+                for agent in agents:
+                    agent.spread = message["value"]
+            case "stats":
+                counts = {str(node): station.counts() for node, station in self._stations.items()}
+                self._answer(message, {"event": "stats", "agents": counts})
+
+    def _answer(self, question: Message, answer: Message) -> None:
+        self._channel.send({**answer, "serial": question["serial"]})
+
+
+def failure(node: int, error: BaseException) -> Message:
+    """The event that tells of an agent's end."""
+    text = "".join(traceback.format_exception_only(error)).strip()
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    place = f" ({os.path.basename(where[0].filename)}:{where[0].lineno})" if where else ""
+    return {"event": "failed", "node": node, "error": text + place}
