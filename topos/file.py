@@ -156,7 +156,7 @@ def _cables(names: list[str], raw: _Raw) -> IntArray:
                 raise FileError(f"link {a} - {b}: there is no node {name}")
         if a == b:
             raise FileError(f"node {a} is linked to itself")
-    given = [a_port is not None and b_port is not None for _, a_port, _, b_port in raw.links]
+    given = [a_port is not None or b_port is not None for _, a_port, _, b_port in raw.links]
     if any(given):
         return _given_ports(index, raw)
     pairs = [(index[a], index[b]) for a, _, b, _ in raw.links]

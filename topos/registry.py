@@ -105,7 +105,8 @@ def _assign(name: str, fields: tuple[dataclasses.Field[Any], ...], parts: list[s
     positional = [f.name for f in fields if not f.kw_only]
     shown = _form(name, fields) if names else f"{name} (it takes no parameters)"
     values: dict[str, str] = {}
-    for position, part in enumerate(parts):
+    position = 0
+    for part in parts:
         key, equals, value = part.partition("=")
         if not equals or key not in names:
             if equals and key.isidentifier():
@@ -113,6 +114,7 @@ def _assign(name: str, fields: tuple[dataclasses.Field[Any], ...], parts: list[s
             if position >= len(positional):
                 raise SpecError(f"too many parameters: write {shown}")
             key, value = positional[position], part
+            position += 1
         if key in values:
             raise SpecError(f"{name}: {key} is given twice")
         values[key] = value

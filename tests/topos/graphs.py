@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from topos.family import Family, ParameterError
 from topos.graph import Fabric
-from topos.registry import fabric, known, parameters
+from topos.registry import SpecError, fabric, known, parameters, parse
 
 #: Nodes of the instances that properties are drawn from.
 SMALL = 120
@@ -61,6 +61,15 @@ def _value(draw: random.Random, family: type[Family], field: Field[Any], hint: o
 def built(spec: str) -> Fabric:
     """The fabric of a specification, built once."""
     return fabric(spec)
+
+
+def refusal(spec: str) -> str | None:
+    """What parsing a specification says against it; None when it names a network."""
+    try:
+        parse(spec)
+    except SpecError as error:
+        return str(error)
+    return None
 
 
 def links(network: Fabric) -> set[tuple[int, int]]:

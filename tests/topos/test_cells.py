@@ -130,7 +130,7 @@ def test_partial_structures_are_what_the_parts_span(spec: str) -> None:
     assert links(network) == {tuple(sorted(e)) for e in expected.edges()}
 
 
-@pytest.mark.parametrize("spec", ["dcell:3,2", "dcell:3,2,parts=5", "hcn:3,2", "ficonn:4,2", "dcell:2,3"])
+@pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=5", "hcn:3,2", "ficonn:4,2", "hcn:2,4"])
 def test_gateways_and_digits(spec: str) -> None:
     network = built(spec)
     family = network.family

@@ -38,7 +38,7 @@ class SmallWorld(VertexGraph):
     source: ClassVar[str] = "Kieu et al., HR-SW, sections III and IV"
 
     sizes: tuple[int, ...] = param("switches along each side", low=2)
-    clusters: tuple[int, ...] = param("clusters along each side", low=1, default=(1, 1))
+    clusters: tuple[int, ...] = param("clusters along each side; one when not given", low=1, default=())
     hosts: int = param("hosts per switch", low=1, default=1)
     links: int = param("random links that each switch draws", low=0, default=1)
     q: float = param("exponent of the distance in the draw", low=0, default=1.6)
@@ -47,11 +47,11 @@ class SmallWorld(VertexGraph):
     repeats: bool = param("draw again when a link exists", default=False)
 
     def check(self) -> None:
-        if len(self.sizes) != len(self.clusters):
+        if len(self.sizes) != len(self.cluster_grid):
             raise ParameterError(
                 f"smallworld: clusters must have as many sides as the grid ({len(self.sizes)})"
             )
-        for size, parts in zip(self.sizes, self.clusters, strict=True):
+        for size, parts in zip(self.sizes, self.cluster_grid, strict=True):
             if size % parts:
                 raise ParameterError(f"smallworld: {parts} clusters do not divide a side of {size} switches")
 
@@ -64,14 +64,19 @@ class SmallWorld(VertexGraph):
         return math.prod(self.sizes)
 
     @property
+    def cluster_grid(self) -> tuple[int, ...]:
+        """Clusters along each side."""
+        return self.clusters or (1,) * len(self.sizes)
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """Switches along each side of a cluster."""
-        return tuple(size // parts for size, parts in zip(self.sizes, self.clusters, strict=True))
+        return tuple(size // parts for size, parts in zip(self.sizes, self.cluster_grid, strict=True))
 
     def cluster(self, switch: int) -> int:
         """The cluster of a switch (counted from 0 among the switches)."""
         block = [int(c) // b for c, b in zip(np.unravel_index(switch, self.sizes), self.blocks, strict=True)]
-        return int(np.ravel_multi_index(block, self.clusters))
+        return int(np.ravel_multi_index(block, self.cluster_grid))
 
     def place(self, switch: int) -> int:
         """The number of a switch within its cluster."""
@@ -80,7 +85,7 @@ class SmallWorld(VertexGraph):
 
     def switch_at(self, cluster: int, place: int) -> int:
         """The switch (counted from 0 among the switches) with that place in that cluster."""
-        corner = np.unravel_index(cluster, self.clusters)
+        corner = np.unravel_index(cluster, self.cluster_grid)
         inside = np.unravel_index(place, self.blocks)
         where = [int(c) * b + int(i) for c, b, i in zip(corner, self.blocks, inside, strict=True)]
         return int(np.ravel_multi_index(where, self.sizes))
@@ -109,7 +114,7 @@ class SmallWorld(VertexGraph):
         cluster, _, place = text.partition(".")
         if not (cluster.isdecimal() and place.isdecimal()):
             return None
-        if int(cluster) >= math.prod(self.clusters) or int(place) >= math.prod(self.blocks):
+        if int(cluster) >= math.prod(self.cluster_grid) or int(place) >= math.prod(self.blocks):
             return None
         return self.switch_at(int(cluster), int(place))
 

@@ -1,0 +1,177 @@
+"""Graphs from files: what networkx writes is read, what is wrong is said in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from tests.topos.graphs import built, graph, links, refusal
+from topos.graph import Fabric
+from topos.registry import SpecError, fabric, parse
+
+
+def two_tier() -> nx.Graph:
+    found = nx.Graph()
+    found.add_nodes_from(["leaf1", "leaf2"], kind="switch")
+    found.add_nodes_from(["a", "b", "c"], kind="server")
+    found.add_edges_from([("leaf1", "leaf2"), ("leaf1", "a"), ("leaf1", "b"), ("leaf2", "c")])
+    return found
+
+
+def write(path: Path, network: nx.Graph) -> str:
+    if path.suffix == ".graphml":
+        nx.write_graphml(network, path)
+    elif path.suffix == ".edgelist":
+        nx.write_edgelist(network, path, data=False)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(nx.node_link_data(network, edges="edges")))
+    else:
+        with path.open("w") as stream:
+            YAML(typ="safe").dump(nx.node_link_data(network, edges="links"), stream)
+    return str(path)
+
+
+def named(network: Fabric) -> set[frozenset[str]]:
+    return {frozenset((network.family.label(a), network.family.label(b))) for a, b in links(network)}
+
+
+@pytest.mark.parametrize("suffix", [".graphml", ".json", ".yaml", ".yml"])
+def test_kinds_are_read_in_every_form(suffix: str, tmp_path: Path) -> None:
+    network = fabric(f"file:{write(tmp_path / f'net{suffix}', two_tier())}")
+    assert (network.servers, network.switches) == (3, 2)
+    assert [n.label for n in network.nodes()] == ["a", "b", "c", "leaf1", "leaf2"]
+    assert network.index("leaf2") == network.index("s1") == 4
+    assert named(network) == {frozenset(e) for e in two_tier().edges()}
+    assert not network.relaying
+
+
+@pytest.mark.parametrize("suffix", [".graphml", ".edgelist", ".json", ".yaml"])
+def test_without_kinds_it_is_a_plain_graph(suffix: str, tmp_path: Path) -> None:
+    petersen = nx.relabel_nodes(nx.petersen_graph(), str)
+    spec = f"file:{write(tmp_path / f'petersen{suffix}', petersen)}"
+    bare, loaded = fabric(spec), fabric(f"{spec},hosts=2")
+    assert (bare.servers, bare.switches, loaded.servers, loaded.switches) == (10, 0, 20, 10)
+    assert named(bare) == {frozenset(e) for e in petersen.edges()}
+    assert nx.is_isomorphic(nx.Graph(graph(bare)), petersen)
+    assert loaded.index("7.1") == 2 * bare.index("7") + 1
+
+
+def test_directed_graphs_and_doubled_edges_are_undirected(tmp_path: Path) -> None:
+    both = nx.DiGraph([("x", "y"), ("y", "x"), ("y", "z")])
+    assert len(fabric(f"file:{write(tmp_path / 'directed.graphml', both)}").cables) == 2
+    assert len(fabric(f"file:{write(tmp_path / 'doubled.edgelist', both)}").cables) == 2
+
+
+def as_printed(network: Fabric) -> dict[str, Any]:
+    """What `dcnlab topology SPEC --json` prints."""
+    return {
+        "nodes": [{"name": n.name, "kind": n.kind, "label": n.label} for n in network.nodes()],
+        "links": [
+            {"a": network.name(a), "a_port": p, "b": network.name(b), "b_port": q}
+            for a, p, b, q in network.cables.tolist()
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    "spec", ["bcube:3,1", "clot:4x4", "ficonn:4,1", "hypercube:3,hosts=2", "file:leafspine.yaml"]
+)
+def test_printed_topologies_are_read_back_port_by_port(spec: str, tmp_path: Path) -> None:
+    network, path = built(spec), tmp_path / "printed.json"
+    path.write_text(json.dumps(as_printed(network)))
+    again = fabric(f"file:{path}")
+    assert (again.servers, again.switches) == (network.servers, network.switches)
+    assert np.array_equal(again.cables, network.cables)
+    assert all(again.index(network.name(v)) == v for v in range(network.size))
+
+
+def test_the_sample_is_found_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parse("file:leafspine.yaml").counts() == (6, 5)
+
+
+NODES = [{"name": "a", "kind": "server"}, {"name": "s", "kind": "switch"}]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([], "must be a mapping with nodes and links"),
+        ({}, "nodes is missing in {}"),
+        ({"nodes": []}, 'links or edges is missing in {"nodes": []}'),
+        ({"nodes": 3, "links": []}, "nodes must be a list of mappings"),
+        ({"nodes": [{"kind": "server"}], "links": []}, 'name or id is missing in {"kind": "server"}'),
+        ({"nodes": [NODES[0], NODES[0]], "links": []}, "node a is listed twice"),
+        ({"nodes": [NODES[0], {"name": "b"}], "links": []}, "node b: kind must be server or switch, not None"),
+        (
+            {"nodes": [{"name": "a", "kind": "router"}], "links": []},
+            "node a: kind must be server or switch, not 'router'",
+        ),
+        ({"nodes": NODES[1:], "links": []}, "there is no server in it"),
+        ({"nodes": [], "links": []}, "there is no server in it"),
+        ({"nodes": NODES, "links": [{"a": "a", "b": "x"}]}, "link a - x: there is no node x"),
+        ({"nodes": NODES, "links": [{"a": "a", "b": "a"}]}, "node a is linked to itself"),
+        ({"nodes": NODES, "links": [{"a": "a"}]}, 'b or target is missing in {"a": "a"}'),
+        (
+            {"nodes": NODES, "links": [{"a": "a", "a_port": 1, "b": "s", "b_port": 0}]},
+            "link a - s: port of s must be 1 to 65280, not 0",
+        ),
+        (
+            {"nodes": NODES, "links": [{"a": "a", "a_port": 1, "b": "s"}]},
+            "link a - s: port of s must be 1 to 65280, not None",
+        ),
+        (
+            {"nodes": NODES, "links": [{"a": "a", "a_port": 1, "b": "s", "b_port": p} for p in (1, 2)]},
+            "port 1 of a is used twice",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(data: object, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(SpecError) as caught:
+        parse(f"file:{path}")
+    assert str(caught.value) == f"file: {path}: {said}"
+
+
+def test_unusable_paths(tmp_path: Path) -> None:
+    for name, said in (
+        ("none.json", "No such file or directory"),
+        ("net.xyz", "unknown kind of file: known are .graphml, .edgelist, .txt, .json, .yaml, .yml"),
+        ("net", "unknown kind of file: known are .graphml, .edgelist, .txt, .json, .yaml, .yml"),
+    ):
+        with pytest.raises(SpecError) as caught:
+            parse(f"file:{tmp_path / name}")
+        assert str(caught.value) == f"file: {tmp_path / name}: {said}"
+    (tmp_path / "dir.json").mkdir()
+    with pytest.raises(SpecError, match="Is a directory"):
+        parse(f"file:{tmp_path / 'dir.json'}")
+    path = write(tmp_path / "net.json", two_tier())
+    with pytest.raises(SpecError, match="says which nodes are servers: hosts cannot be given"):
+        parse(f"file:{path},hosts=1")
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "edgelist", "json", "yaml"])
+@given(
+    content=st.binary(max_size=60) | st.text(alphabet="{}[]:,-<>/abc 1\n\"'&*!#", max_size=60).map(str.encode)
+)
+@settings(max_examples=60, deadline=None)
+def test_no_content_raises_anything_else(
+    suffix: str, content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"fuzz.{suffix}"
+    path.write_bytes(content)
+    said = refusal(f"file:{path}")
+    if said is None:
+        assert fabric(f"file:{path}").slots.start[0] == 0
+    else:
+        assert "\n" not in said
+        assert str(path) in said

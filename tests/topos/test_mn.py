@@ -1,0 +1,94 @@
+"""Stock Mininet: every family as a Topo, loaded as `mn --custom` loads it, and run by the real mn."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mininet.topo import Topo
+from mininet.util import buildTopo
+
+from tests.topos.graphs import built
+from topos.registry import SpecError, known
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "topos" / "mn.py"
+
+
+@pytest.fixture(scope="module")
+def topos() -> dict[str, Any]:
+    """The file's dictionary, by the very statement that mn's --custom uses."""
+    found: dict[str, Any] = {}
+    before = list(sys.path)
+    exec(compile(FILE.read_text(), str(FILE), "exec"), found, found)
+    sys.path[:] = before
+    return found["topos"]
+
+
+@pytest.mark.parametrize("name", sorted(known()))
+def test_every_family_is_a_topo_with_the_fabrics_ports(topos: dict[str, Any], name: str) -> None:
+    network = built(known()[name].example)
+    topo = buildTopo(topos, known()[name].example.replace(":", ",", 1))
+    assert isinstance(topo, Topo)
+    assert topo.hosts() == [network.name(v) for v in range(network.servers)]
+    assert topo.switches() == [network.name(v) for v in range(network.servers, network.size)]
+    assert [int(topo.nodeInfo(s)["dpid"], 16) for s in topo.switches()] == list(range(1, network.switches + 1))
+    assert len(topo.links()) == len(network.cables)
+    for a, a_port, b, b_port in network.cables.tolist():
+        assert topo.port(network.name(a), network.name(b)) == (a_port, b_port)
+
+
+def test_arguments_are_those_of_the_specification(topos: dict[str, Any]) -> None:
+    topo = buildTopo(topos, "smallworld,4x4,hosts=2,q=2.5,seed=7")
+    assert len(topo.links()) == len(built("smallworld:4x4,hosts=2,q=2.5,seed=7").cables)
+    with pytest.raises(SpecError, match="bcube: n must be at least 2, not 1"):
+        buildTopo(topos, "bcube,1,1")
+
+
+def test_factories_have_the_names_that_mn_prints(topos: dict[str, Any]) -> None:
+    assert topos["bcube"].__name__ == "BCubeTopo"
+    assert set(topos) == set(known())
+
+
+PRIVATE = """
+set -e
+mount -t tmpfs tmpfs /run
+mkdir -p /run/openvswitch
+ovsdb-tool create /run/openvswitch/conf.db /usr/share/openvswitch/vswitch.ovsschema
+ovsdb-server /run/openvswitch/conf.db --remote=punix:/run/openvswitch/db.sock --detach --pidfile
+ovs-vsctl --no-wait init
+ovs-vswitchd --detach --pidfile
+ip link set lo up
+"$@"
+ip -brief link
+ovs-vsctl list-br
+"""
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("mn", [str(Path(sys.executable).parent / "mn"), "/usr/bin/mn"], ids=["venv", "debian"])
+def test_stock_mininet_starts_and_stops_a_bcube(mn: str) -> None:
+    """In namespaces of its own, so that mn's clean-up can reach nothing else; ended by the kernel."""
+    if not Path(mn).exists() and not os.environ.get("DCNLAB_REQUIRE_LABS"):
+        pytest.skip(f"{mn} is not installed")
+    command = (
+        f"{mn} --custom topos/mn.py --topo bcube,4,1 --switch ovs,datapath=user --controller none --test none"
+    )
+    unshare = ["unshare", "-mnpf", "--mount-proc", "--kill-child"]
+    if os.geteuid():
+        unshare.insert(1, "-Ur")
+    done = subprocess.run(
+        [*unshare, "bash", "-c", PRIVATE, "bash", *command.split()],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "*** Done" in done.stderr
+    added = re.findall(r"\(h\d+, s\d+\)", done.stderr)
+    assert len(added) == len(built("bcube:4,1").cables)
+    left = [line.split()[0] for line in done.stdout.splitlines()]
+    assert left == ["lo"], "interfaces or bridges were left behind"

@@ -1,0 +1,125 @@
+"""Jellyfish, random regular graphs, Xpander lifts: regular, connected, reproducible by seed."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.topos.graphs import built, links
+from topos.families.jellyfish import Jellyfish
+from topos.families.xpander import Xpander
+from topos.graph import Fabric
+from topos.randomgraph import random_lift, random_regular
+from topos.registry import SpecError, fabric, parse
+
+SEEDS = st.integers(0, 2**32)
+
+
+def switch_graph(network: Fabric) -> nx.Graph:
+    found = nx.Graph()
+    found.add_nodes_from(range(network.switches))
+    found.add_edges_from(
+        (a - network.servers, b - network.servers) for a, b in links(network) if a >= network.servers
+    )
+    return found
+
+
+@given(n=st.integers(3, 60), d=st.integers(2, 12), seed=SEEDS)
+@settings(max_examples=150, deadline=None)
+def test_random_regular_graphs(n: int, d: int, seed: int) -> None:
+    assume(d < n and n * d % 2 == 0)
+    pairs = random_regular(np.random.default_rng(seed), n, d)
+    found = nx.Graph(pairs.tolist())
+    assert set(dict(found.degree()).values()) == {d}
+    assert len(found) == n
+    assert found.number_of_edges() == len(pairs) == n * d // 2
+    assert nx.number_of_selfloops(found) == 0
+    assert nx.is_connected(found)
+    assert pairs.tolist() == sorted(map(sorted, pairs.tolist()))
+
+
+@given(p=st.integers(2, 7), q=st.integers(1, 9), seed=SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_lifts_cover_the_complete_graph(p: int, q: int, seed: int) -> None:
+    """Each vertex has exactly one neighbour in every other group, so that the copies' numbers project
+    onto K_(p+1)."""
+    found = nx.Graph(random_lift(np.random.default_rng(seed), p, q).tolist())
+    assert len(found) == (p + 1) * q
+    assert nx.is_connected(found)
+    for vertex in found:
+        groups = sorted(other // q for other in found[vertex])
+        assert groups == [g for g in range(p + 1) if g != vertex // q]
+
+
+def test_small_graphs_are_drawn_evenly() -> None:
+    """Each of the 12 cycles through 5 vertices about equally often."""
+    drawn = Counter(
+        tuple(map(tuple, random_regular(np.random.default_rng(seed), 5, 2).tolist())) for seed in range(3000)
+    )
+    assert len(drawn) == 12
+    assert max(drawn.values()) < 1.5 * min(drawn.values())
+
+
+@given(p=st.integers(3, 9), q=st.integers(3, 30), r=st.integers(2, 8), seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_jellyfish(p: int, q: int, r: int, seed: int) -> None:
+    assume(r < p and r < q and q * r % 2 == 0)
+    network = fabric(f"jellyfish:{p},{q},{r},seed={seed}")
+    assert isinstance(network.family, Jellyfish)
+    assert (network.servers, network.switches) == (q * (p - r), q)
+    assert all(network.port_count(switch) == p for switch in range(network.servers, network.size))
+    for switch in range(network.servers, network.size):
+        below = list(network.neighbours(switch))[: p - r]
+        first = (switch - network.servers) * (p - r)
+        assert below == list(range(first, first + p - r))
+        assert list(network.neighbours(switch))[p - r :] == sorted(list(network.neighbours(switch))[p - r :])
+
+
+@given(p=st.integers(2, 6), q=st.integers(1, 6), seed=SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_xpander_counts(p: int, q: int, seed: int) -> None:
+    """q (p + 1) (ceil(p/2) + 1) nodes (WMGR, Table I)."""
+    network = fabric(f"xpander:{p},{q},seed={seed}")
+    assert isinstance(network.family, Xpander)
+    assert network.size == q * (p + 1) * (-(-p // 2) + 1)
+    assert network.switches == q * (p + 1)
+    quotient = {tuple(sorted((a // q, b // q))) for a, b in switch_graph(network).edges()}
+    assert quotient == set(itertools.combinations(range(p + 1), 2))
+
+
+@pytest.mark.parametrize("spec", ["jellyfish:6,20,4", "xpander:4,6", "random:20,3", "smallworld:6x6"])
+def test_seeds_decide(spec: str) -> None:
+    assert np.array_equal(fabric(spec).cables, fabric(f"{spec},seed=1").cables)
+    assert not np.array_equal(fabric(spec).cables, fabric(f"{spec},seed=2").cables)
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_random_regular_graphs_expand(seed: int) -> None:
+    """The second eigenvalue of a random d-regular graph is near 2 sqrt(d - 1) (Friedman)."""
+    found = nx.to_numpy_array(switch_graph(built(f"jellyfish:8,200,6,seed={seed}")))
+    values = np.sort(np.abs(np.linalg.eigvalsh(found)))
+    assert values[-1] == pytest.approx(6)
+    assert values[-2] < 1.15 * 2 * 5**0.5
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("jellyfish:4,8,4", "jellyfish: r must be less than p = 4: no host port is left"),
+        ("jellyfish:9,8,8", "jellyfish: r must be less than the number of vertices, 8, not 8"),
+        ("jellyfish:4,9,3", "jellyfish: 9 vertices of odd degree 3 cannot be joined: make one of them even"),
+        ("random:4,1", "random: d must be at least 2, or 4 vertices fall apart"),
+        ("jellyfish:4,8", "jellyfish needs r: write jellyfish:p,q,r,seed=..."),
+        ("xpander:1,3", "xpander: p must be at least 2, not 1"),
+    ],
+)
+def test_refusals(spec: str, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(spec)
+    assert str(caught.value) == said
