@@ -69,6 +69,8 @@ class _Round:
     waiting: set[int] = field(default_factory=set)
     flow_mods: int = 0
     switches: int = 0
+    #: Whether hosts have been told of labels that changed.
+    told: bool = False
 
     def event(self, now: float) -> Event:
         """What the lab hears when all switches have replied."""
@@ -241,11 +243,23 @@ class Core:
             yield from self.start(now)
 
     def _finished(self, now: float) -> Iterator[Effect]:
-        """Announce the rounds whose switches have all replied."""
+        """Rounds whose switches have all replied: tell the hosts, wait until that is out as well,
+        and announce."""
         for current in [item for item in self._rounds if not item.waiting]:
-            self._rounds.remove(current)
-            yield from self._announcements(current.before)
-            yield current.event(now)
+            if not current.told:
+                current.told = True
+                yield from self._tell_hosts(current)
+            if not current.waiting:
+                self._rounds.remove(current)
+                yield current.event(now)
+
+    def _tell_hosts(self, current: _Round) -> Iterator[Effect]:
+        told = tuple(self._announcements(current.before))
+        yield from told
+        for switch in sorted({out.switch for out in told}):
+            ticket = self._ticket(switch)
+            current.waiting.add(ticket)
+            yield Send(switch, (), ticket)
 
     # --- hosts ask ------------------------------------------------------------
 
@@ -265,7 +279,7 @@ class Core:
         mac_ = address(self.scheme, target)
         yield PacketOut(switch, port, arp.reply(mac_, request.target_ip, request.sender_mac, request.sender_ip))
 
-    def _announcements(self, before: Scheme) -> Iterator[Effect]:
+    def _announcements(self, before: Scheme) -> Iterator[PacketOut]:
         """Tell the hosts that asked for a server whose label is another one now."""
         for host, target in sorted(self._asked) if self.scheme is not before else ():
             mac_, end = address(self.scheme, target), next(self.fabric.ports(host), None)
@@ -277,7 +291,8 @@ class Core:
         """Counters, for whoever asks."""
         names = ("flow_mods", "packet_ins", "arp_replies", "unanswered", "ignored")
         counts = {name: self._counts[name] for name in names}
-        yield Event({"event": "stats", "switches": len(self._installed), **counts})
+        sizes = {"switches": len(self._installed), "prepared": len(self._fresh)}
+        yield Event({"event": "stats", **sizes, **counts})
 
 
 def address(scheme: Scheme, server: int) -> int:

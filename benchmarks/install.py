@@ -1,0 +1,150 @@
+"""How fast tables get into switches: the controller on both libraries beside ``ovs-ofctl``.
+
+The full tables of 64 switches (a small world of 8x8 with 3 hosts each: 192 entries and one
+for ARP in each switch) go into one private ovs-vswitchd; bridges have no ports, since none
+is needed for that.
+Each way is timed from its first command to the last acknowledgement, everything that is
+installed is then compared with the prediction, and the switches are emptied.
+
+    ovs-ofctl add-flows       one process per switch from a ready file, one after the other
+    the same, at once         all 64 processes side by side
+    the same, --bundle        one transaction per switch, one after the other
+    controller, switches join it runs and has compiled its tables while the lab was built (as in a
+                              launch); from the moment that the switches learn its address
+    controller, from nothing  from the start of its process: interpreter, imports, compilation
+"""
+
+from __future__ import annotations
+
+import socket
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+
+from addressing import registry as schemes
+from controller import dump, plan
+from controller.client import ControllerProcess
+from controller.rules import FlowTable
+from tests.ovs import PrivateOvs, poll, private_ovs
+from topos import registry as topologies
+
+TOPOLOGY, SCHEME = "smallworld:8x8,hosts=3", "shortest"
+ROUNDS = 3
+Way = Callable[[PrivateOvs, dict[str, FlowTable]], float]
+
+
+def add_flows(*options: str) -> Way:
+    """One ``ovs-ofctl add-flows`` per switch, one after the other."""
+
+    def run(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
+        begun = time.perf_counter()
+        for bridge in tables:
+            ovs.ofctl(*options, "add-flows", bridge, f"{bridge}.txt")
+        seconds = time.perf_counter() - begun
+        _check(ovs, tables)
+        return seconds
+
+    return run
+
+
+def add_flows_at_once(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
+    """All ``ovs-ofctl add-flows`` side by side."""
+    begun = time.perf_counter()
+    running = [
+        subprocess.Popen(
+            ["ovs-ofctl", "-O", "OpenFlow13", "add-flows", bridge, f"{bridge}.txt"],
+            cwd=ovs.directory,
+            env=ovs.environment,
+        )
+        for bridge in tables
+    ]
+    assert not any(process.wait() for process in running)
+    seconds = time.perf_counter() - begun
+    _check(ovs, tables)
+    return seconds
+
+
+def controller(backend: str, prepared: bool) -> Way:
+    """The Ryu application, as a process; ``prepared`` before the switches know it."""
+
+    def run(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
+        with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
+            target = f"tcp:127.0.0.1:{listener.getsockname()[1]}"
+            begun = time.perf_counter()
+            with ControllerProcess.spawn(TOPOLOGY, SCHEME, [listener], backend=backend) as running:
+                if prepared:
+                    running.wait_for(lambda event: event["event"] == "listening", 60)
+                    poll(lambda: running.stats()["prepared"] == len(tables), 60)
+                    begun = time.perf_counter()
+                ovs.vsctl("--no-wait", *_each(tables, "set-controller", target))
+                running.wait_ready(60)
+                seconds = time.perf_counter() - begun
+                _check(ovs, tables)
+                ovs.vsctl(*_each(tables, "del-controller"))
+            return seconds
+
+    return run
+
+
+WAYS: dict[str, Way] = {
+    "ovs-ofctl add-flows": add_flows(),
+    "ovs-ofctl add-flows, all at once": add_flows_at_once,
+    "ovs-ofctl --bundle add-flows": add_flows("--bundle"),
+    "os-ken, switches join": controller("os-ken", prepared=True),
+    "Ryu, switches join": controller("ryu", prepared=True),
+    "os-ken, from nothing": controller("os-ken", prepared=False),
+    "Ryu, from nothing": controller("ryu", prepared=False),
+}
+
+
+def main() -> None:
+    """Print seconds, entries per second and the ratio to ``ovs-ofctl add-flows``, medians of three."""
+    tables = _tables()
+    entries = sum(len(table.rules) for table in tables.values())
+    print(f"{entries} rules over {len(tables)} switches ({SCHEME} on {TOPOLOGY}), median of {ROUNDS}")
+    print(f"{'':36}{'seconds':>9}{'rules/s':>10}{'time / add-flows':>18}")
+    with private_ovs() as ovs:
+        _make_bridges(ovs, tables)
+        reference = None
+        for name, way in WAYS.items():
+            seconds = statistics.median(_once(ovs, tables, way) for _ in range(ROUNDS))
+            reference = reference or seconds
+            print(f"{name:36}{seconds:9.3f}{entries / seconds:10,.0f}{seconds / reference:18.2f}", flush=True)
+
+
+def _tables() -> dict[str, FlowTable]:
+    fabric = topologies.fabric(TOPOLOGY)
+    scheme = schemes.bind(SCHEME, fabric)
+    return {fabric.name(v): plan.wanted(scheme, v) for v in range(fabric.servers, fabric.size)}
+
+
+def _make_bridges(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> None:
+    words: list[str] = []
+    for number, (bridge, table) in enumerate(tables.items(), start=1):
+        words += ["--", "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=dummy"]
+        words += ["fail_mode=secure", "protocols=OpenFlow13", f"other-config:datapath-id={number:016x}"]
+        (ovs.directory / f"{bridge}.txt").write_text("\n".join(table.lines()) + "\n")
+    ovs.vsctl(*words)
+
+
+def _each(tables: dict[str, FlowTable], *command: str) -> list[str]:
+    """One ``ovs-vsctl`` command for every bridge, in one transaction."""
+    return [word for bridge in tables for word in ("--", command[0], bridge, *command[1:])]
+
+
+def _once(ovs: PrivateOvs, tables: dict[str, FlowTable], way: Way) -> float:
+    """One run; the switches are empty before and after."""
+    seconds = way(ovs, tables)
+    for bridge in tables:
+        ovs.ofctl("del-flows", bridge)
+    return seconds
+
+
+def _check(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> None:
+    for bridge, table in tables.items():
+        assert not dump.compare(table, ovs.ofctl("dump-flows", bridge)), bridge
+
+
+if __name__ == "__main__":
+    main()
