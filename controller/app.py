@@ -171,6 +171,7 @@ class TableApp(Application):  # type: ignore[misc]
         data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
         for start in range(0, len(data), _CHUNK):
             path.send(data[start : start + _CHUNK])
+        hub.sleep(0)  # Let it out before the next switch's table is computed.
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         try:

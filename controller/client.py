@@ -128,7 +128,7 @@ class ControllerProcess:
         It answers with a ``converged`` event whose ``request`` is the number returned here.
         """
         request = next(self._requests)
-        self._send({"op": "links", "down": sorted(down), "request": request})
+        self.send({"op": "links", "down": sorted(down), "request": request})
         return request
 
     def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
@@ -141,7 +141,7 @@ class ControllerProcess:
     def stats(self, timeout: float = 5.0) -> Message:
         """Its counters: connected switches, flow messages, packet-ins, ARP replies."""
         before = len(self.events)
-        self._send({"op": "stats"})
+        self.send({"op": "stats"})
         return self.wait_for(lambda message: message["event"] == "stats", timeout, before, "counters")
 
     def close(self, timeout: float = 5.0) -> None:
@@ -156,7 +156,8 @@ class ControllerProcess:
         self._reader.join()
         self._control.close()
 
-    def _send(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
+        """Write one request; ControllerError when there is nobody to read it."""
         try:
             channel.send(self._control, message)
         except OSError as error:

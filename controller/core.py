@@ -176,7 +176,11 @@ class Core:
 
     def links(self, down: Iterable[int], now: float, request: int | None = None) -> Iterator[Effect]:
         """The lab's view of all links; always answered by an event, which repeats ``request``."""
-        self._reported = frozenset(down)
+        reported = frozenset(down)
+        if unknown := reported.difference(range(len(self.fabric.cables))):
+            yield Event({"event": "error", "text": f"{self.fabric.spec} has no link {min(unknown)}"})
+            return
+        self._reported = reported
         self.stale_since = None
         yield from self._converge(now, now, request)
 

@@ -6,8 +6,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.ovs import PrivateOvs, missing_programs, private_ovs
+
+# Machines that run tests are busy; how long an example takes says nothing about it.
+settings.register_profile("dcnlab", deadline=None)
+settings.load_profile("dcnlab")
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,7 @@ steps = st.lists(
 
 @pytest.mark.parametrize("scheme", ["brp", "wmgr", "ecmp"])
 @given(steps)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tables_follow_whatever_happens(scheme: str, happenings: list[tuple[str, Any, Any]]) -> None:
     world = World(bind("bcube:4,1", scheme))
     fabric, core = world.scheme.fabric, world.core

@@ -59,7 +59,7 @@ def bridge(ovs: PrivateOvs) -> str:
 
 @pytest.mark.ovs
 @given(tables(), tables())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_open_vswitch_prints_what_was_sent(
     ovs: PrivateOvs, bridge: str, first: FlowTable, second: FlowTable
 ) -> None:
@@ -73,7 +73,7 @@ def test_open_vswitch_prints_what_was_sent(
 
 @pytest.mark.ovs
 @given(tables())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_ovs_ofctl_takes_the_text(ovs: PrivateOvs, bridge: str, table: FlowTable) -> None:
     flows, groups = parts(table)
     ovs.send(bridge, lower.reset())

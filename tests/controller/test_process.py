@@ -144,13 +144,46 @@ def test_a_request_that_cannot_be_met_is_one_line(listener: socket.socket) -> No
     assert controller.process.returncode == 2
 
 
-def test_strange_requests_and_switches_are_reported(listener: socket.socket) -> None:
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [({"op": "dance"}, "unknown request"), ({"op": "links", "down": [16]}, "bcube:2,1 has no link 16")],
+)
+def test_strange_requests_are_reported(
+    request_: dict[str, object], answer: str, listener: socket.socket
+) -> None:
     with ControllerProcess.spawn("bcube:2,1", "brp", [listener]) as controller:
-        controller.wait_for(lambda event: event["event"] == "listening", 30)
-        controller._send({"op": "dance"})
-        with pytest.raises(ControllerError, match="unknown request"):
-            controller.wait_ready(10)
+        controller.send(request_)
+        with pytest.raises(ControllerError, match=answer):
+            controller.wait_ready(30)
         assert controller.process.poll() is None
+
+
+@pytest.mark.ovs
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_strangers_are_reported_and_harm_nothing(
+    backend: str, ovs: PrivateOvs, listener: socket.socket
+) -> None:
+    """Bytes that are no OpenFlow, and a switch that is none of the fabric's."""
+    fabric = topologies.fabric("bcube:2,1")
+    with (
+        open(ovs.directory / "log", "wb") as log,
+        ControllerProcess.spawn("bcube:2,1", "brp", [listener], backend=backend, log=log) as controller,
+        socket.create_connection(listener.getsockname()) as stranger,
+    ):
+        stranger.sendall(b"\x04\x06" + b"GET / HTTP/1.1\r\n" * 20)
+        ovs.vsctl("add-br", "other", "--", "set", "bridge", "other", "datapath_type=dummy")
+        ovs.vsctl("set", "bridge", "other", "protocols=OpenFlow13", "other-config:datapath-id=0000000000000063")
+        ovs.vsctl("set-controller", "other", target(listener))
+        try:
+            with pytest.raises(ControllerError, match="datapath 0x63 is no switch of bcube:2,1"):
+                controller.wait_ready(30)
+            ovs.vsctl("del-br", "other")
+            ovs.add_fabric(fabric, target(listener))
+            poll(lambda: any(event["event"] == "ready" for event in controller.events), 30)
+            check(ovs, fabric, "brp")
+        finally:
+            ovs.vsctl("--if-exists", "del-br", "other")
+            ovs.remove_fabric(fabric)
 
 
 def test_it_ends_with_the_lab(listener: socket.socket) -> None:
