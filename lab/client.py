@@ -95,6 +95,7 @@ class Lab:
             [sys.executable, "-m", "lab.world", json.dumps(request)],
             stdin=quiet,
             stdout=quiet,
+            stderr=subprocess.DEVNULL if detach else None,
             pass_fds=(status_write,) if detach else (status_write, lifeline_read),
             start_new_session=not prompt,
         )

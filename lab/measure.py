@@ -27,7 +27,8 @@ from lab.errors import LabError
 
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 _HEADER = struct.Struct("!BBHHH")
-_WINDOW = 32
+#: Requests under way at once: few, so that round trips are the network's and not a queue's.
+_WINDOW = 4
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from lab.errors import LabError
 PORTS_PER_SHARD = 64
 MOST_SHARDS = 32
 CONTROLLER = ("127.0.0.1", 6653)
+#: How long cached decisions may go without being looked through (Open vSwitch's own: 500).
+_REVALIDATE_MS = 100
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 _ROOT = Path("/run/openvswitch")
 
@@ -78,6 +80,8 @@ class Shard:
 
 def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
     """Spread bridges over shards so that each carries about PORTS_PER_SHARD ports."""
+    if not bridges:
+        return ()
     ports = sum(len(bridge.ports) for bridge in bridges)
     count = max(1, min(MOST_SHARDS, len(bridges), round(ports / PORTS_PER_SHARD)))
     size = -(-len(bridges) // count)
@@ -120,11 +124,9 @@ def start_daemons(shards: Sequence[Shard]) -> None:
     )  # fmt: skip
     # TCP over the userspace datapath needs its segmentation offload, set before vswitchd
     # starts: with it, partial checksums of super-packets stay right.
-    settings = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
-    _parallel(
-        (shard, shard.command("ovs-vsctl", *settings, "other_config:userspace-tso-enable=true"))
-        for shard in shards
-    )
+    settings = ["other_config:userspace-tso-enable=true", f"other_config:max-revalidator={_REVALIDATE_MS}"]
+    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", ".", *settings]
+    _parallel((shard, shard.command("ovs-vsctl", *words)) for shard in shards)
     _parallel(
         (
             shard,
@@ -144,6 +146,12 @@ def make_bridges(shards: Sequence[Shard], datapath: str, timeout: int = 120) -> 
         (shard, shard.command("ovs-vsctl", f"--timeout={timeout}", *_transaction(shard, datapath)))
         for shard in shards
     )
+
+
+def settle(shards: Sequence[Shard]) -> None:
+    """Wait until forwarding follows the tables: Open vSwitch acknowledges a change of them some
+    milliseconds before its cached decisions are looked through."""
+    _parallel((shard, shard.command("ovs-appctl", "revalidator/wait")) for shard in shards)
 
 
 def _transaction(shard: Shard, datapath: str) -> list[str]:

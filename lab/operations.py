@@ -150,10 +150,11 @@ class _Operations:
         return measure.iperf(prefix[0], prefix[1], server.address, seconds, options)
 
     def op_traceroute(self, call: Call) -> Any:
-        """The servers that the real traceroute shows between two."""
+        """The servers that the real traceroute shows between two; its probes are echo requests,
+        which are all one flow, and whose answers no kernel limits."""
         session = self._session
         source, target = (session.endpoint(session.server(call.request[key])) for key in ("a", "b"))
-        words = ["traceroute", "-n", "-q", "1", "-w", "2", "-m", "64", *call.request.get("options", [])]
+        words = ["traceroute", "-I", "-n", "-q", "1", "-w", "2", "-m", "64", *call.request.get("options", [])]
         done = subprocess.run(
             self._inside(source.name, [*words, target.address]), capture_output=True, text=True, check=False
         )

@@ -18,7 +18,7 @@ from typing import Any
 
 from addressing import ipv4
 from addressing.scheme import Scheme
-from lab import launch, netns
+from lab import launch, netns, openvswitch
 from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
@@ -95,12 +95,14 @@ class Session:
                 name = launch.interface(self.fabric, end.node, end.number)
                 netns.set_up_in(self.running.namespace(end.node), name, up)
         self.health.wait_for(frozenset(links), up)
+        converged = time.monotonic()
+        openvswitch.settle(self.running.shards)
         noticed = [c.at for c in self.health.changes if c.at >= begun and c.link in links and c.up == up]
         return {
             "links": list(links),
             "up": up,
             "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
-            "converged_ms": round((time.monotonic() - begun) * 1000, 2),
+            "converged_ms": round((converged - begun) * 1000, 2),
         }
 
     def set_link(self, a: str, b: str, up: bool) -> None:

@@ -81,9 +81,7 @@ def up(
     finally:
         lab.stop()
     result = {"launch_s": lab.launch_s, "stop_s": lab.stop_s, **result}
-    as_json(result) if json else table(
-        ("figure", "value"), [(key, value) for key, value in result.items() if value]
-    )
+    as_json(result) if json else _show_figures(result)
     raise typer.Exit(0 if held else 1)
 
 
