@@ -66,7 +66,7 @@ def check_range(owner: str, fields: tuple[dataclasses.Field[Any], ...], values: 
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, str) or part is None:
                 continue
-            if low is not None and part < low:
+            if low is not None and not part >= low:  # not a number is refused as well
                 raise ParameterError(f"{owner}: {item.name} must be at least {low}, not {part}")
             if high is not None and part > high:
                 raise ParameterError(f"{owner}: {item.name} must be at most {high}, not {part}")

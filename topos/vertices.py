@@ -70,7 +70,10 @@ class VertexGraph(Family):
         return str(vertex)
 
     def vertex_at(self, text: str) -> int | None:
-        """The vertex with that label; None if there is none. Searches unless a family knows better."""
+        """The vertex with that label; None if there is none. Searches unless labels are numbers or
+        a family knows better."""
+        if text.isdecimal() and int(text) < self.vertices and self.vertex_label(int(text)) == text:
+            return int(text)
         if self.vertices > 100_000:
             return None
         return next((v for v in range(self.vertices) if self.vertex_label(v) == text), None)

@@ -45,7 +45,7 @@ def test_diameter_and_degree(n: int, k: int) -> None:
 
 
 def test_partial_counts_of_the_dcube_comparison() -> None:
-    """2048 servers take 1280 switches (DCube, section 6)."""
+    """2048 servers take 1280 switches (DCube, comparison)."""
     assert parse("bcube:8,3,parts=4").counts() == (2048, 1280)
     with pytest.raises(SpecError, match="parts must be at most n = 4, not 5"):
         parse("bcube:4,1,parts=5")

@@ -91,7 +91,7 @@ def test_hcn_is_the_papers(n: int, k: int) -> None:
         ("dcell:6,3", 3_263_442, 543_907),  # DCell, section 3.2
         ("ficonn:16,2", 5_328, 333),  # FiConn, section III
         ("ficonn:48,2", 361_200, 7_525),
-        ("dcell:8,2,parts=28", 2016, 252),  # DCube, section 6
+        ("dcell:8,2,parts=28", 2016, 252),  # DCube, comparison
         ("hcn:8,3,parts=4", 2048, 256),
     ],
 )

@@ -23,7 +23,7 @@ def drawn(data: st.DataObject, name: str) -> str:
 @EVERY
 def test_small_instances_are_found(name: str) -> None:
     """The draws below are worth something only if there are enough networks to draw from."""
-    assert len(instances(name)) >= (1 if name == "file" else 3), instances(name)
+    assert len(instances(name)) >= 3, instances(name)
 
 
 @EVERY
@@ -108,7 +108,7 @@ def test_examples_are_canonical_and_relay_as_declared(name: str) -> None:
     assert usage(family, name).startswith(name)
 
 
-@pytest.mark.parametrize("name", sorted({n for n, f in known().items() if f.centric == "symmetric"} - {"file"}))
+@pytest.mark.parametrize("name", sorted(n for n, f in known().items() if f.centric == "symmetric"))
 @given(data=st.data(), hosts=st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
 def test_symmetric_graphs_run_either_way(name: str, data: st.DataObject, hosts: int) -> None:

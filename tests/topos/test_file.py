@@ -93,9 +93,10 @@ def test_printed_topologies_are_read_back_port_by_port(spec: str, tmp_path: Path
     assert all(again.index(network.name(v)) == v for v in range(network.size))
 
 
-def test_the_sample_is_found_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_samples_are_found_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert parse("file:leafspine.yaml").counts() == (6, 5)
+    assert nx.is_isomorphic(nx.Graph(graph(fabric("file:petersen.edgelist"))), nx.petersen_graph())
 
 
 NODES = [{"name": "a", "kind": "server"}, {"name": "s", "kind": "switch"}]

@@ -27,7 +27,7 @@ class BCube(Family):
     name: ClassVar[str] = "bcube"
     example: ClassVar[str] = "bcube:4,1"
     centric: ClassVar[Centric] = "server"
-    source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3; partial: section 5"
+    source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3; partial: section 5.1"
 
     n: int = param("ports per switch", low=2)
     k: int = param("levels of switches, less one", low=0, high=16)

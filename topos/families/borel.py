@@ -26,7 +26,7 @@ class Borel(CayleyGraph):
 
     name: ClassVar[str] = "borel"
     example: ClassVar[str] = "borel:7,2,1,2"
-    source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, sections 2 and 3"
+    source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, definition and GCR representation"
 
     p: int = param("prime modulus", low=3, high=4000)
     a: int = param("base of the diagonal; its order modulo p is k", low=2)

@@ -22,7 +22,7 @@ class DCell(CellFamily):
 
     name: ClassVar[str] = "dcell"
     example: ClassVar[str] = "dcell:3,1"
-    source: ClassVar[str] = "Guo et al., DCell, SIGCOMM 2008, section 3; partial: DCube, section 6"
+    source: ClassVar[str] = "Guo et al., DCell, SIGCOMM 2008, section 3; partial: DCube, comparison"
 
     k: int = param("levels of cells above a switch", low=0, high=4)
 

@@ -61,7 +61,7 @@ class CubeOfSwitches(Family):
     """
 
     centric: ClassVar[Centric] = "server"
-    source: ClassVar[str] = "Guo et al., DCube, section 3"
+    source: ClassVar[str] = "Guo et al., DCube, definitions of H-DCube and M-DCube"
 
     n: int = param("ports per switch", low=1)
     k: int = param("sub-networks; divides n", low=1)

@@ -23,7 +23,7 @@ class FiConn(CellFamily):
 
     name: ClassVar[str] = "ficonn"
     example: ClassVar[str] = "ficonn:4,1"
-    source: ClassVar[str] = "Li et al., FiConn, INFOCOM 2009, section III"
+    source: ClassVar[str] = "Li et al., FiConn, INFOCOM 2009, Algorithm 1"
 
     k: int = param("levels of cells above a switch", low=0, high=4)
 

@@ -23,7 +23,7 @@ class File(SymmetricGraph):
     """
 
     name: ClassVar[str] = "file"
-    example: ClassVar[str] = "file:leafspine.yaml"
+    example: ClassVar[str] = "file:petersen.edgelist"
     source: ClassVar[str] = "the file itself"
 
     path: str = param("file, relative to the working directory or one of the samples")

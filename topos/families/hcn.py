@@ -20,7 +20,7 @@ class Hcn(CellFamily):
 
     name: ClassVar[str] = "hcn"
     example: ClassVar[str] = "hcn:3,1"
-    source: ClassVar[str] = "Guo et al., HCN and BCN, IEEE Trans. Computers 2013, section 3.1"
+    source: ClassVar[str] = "Guo et al., HCN and BCN, IEEE Trans. Computers 62(7), 2013, definition of HCN"
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

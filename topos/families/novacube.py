@@ -19,7 +19,7 @@ class NovaCube(Torus):
 
     name: ClassVar[str] = "novacube"
     example: ClassVar[str] = "novacube:4x4"
-    source: ClassVar[str] = "Wang et al., NovaCube, 2014; Wang et al., CLOT, section 5"
+    source: ClassVar[str] = "Wang et al., NovaCube, GLOBECOM 2014; Wang et al., CLOT, evaluation"
 
     def check(self) -> None:
         self.refuse_odd()
