@@ -16,7 +16,7 @@ import psutil
 
 from lab import netns, openvswitch
 from lab.errors import LabError
-from lab.world import CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWUSER, unshare
+from lab.world import CLONE_NEWNET, CLONE_NEWNS, become_root, unshare
 
 _PATHS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 
@@ -90,7 +90,12 @@ def _tun() -> Finding:
 def _namespaces() -> Finding:
     if os.geteuid() == 0:
         return Finding("namespaces", "ok", "root: no user namespace needed")
-    if _in_child(lambda: unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS)):
+
+    def attempt() -> None:
+        become_root()
+        unshare(CLONE_NEWNET | CLONE_NEWNS)
+
+    if _in_child(attempt):
         return Finding("namespaces", "ok", "user namespaces are open to you")
     restricted = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
     remedy = "sysctl -w kernel.unprivileged_userns_clone=1"
@@ -158,7 +163,7 @@ def has_qdisc(*words: str) -> bool:
 
     def attempt() -> None:
         if os.geteuid() != 0:
-            unshare(CLONE_NEWUSER)
+            become_root()
         unshare(CLONE_NEWNET)
         netns.set_up("lo", True)
         command = ["tc", "qdisc", "add", "dev", "lo", "root", *words]

@@ -216,14 +216,14 @@ def iperf(
     if done.returncode or "error" in result:
         raise LabError(f"iperf3: {result.get('error') or done.stderr.strip()}")
     end = result["end"]
-    if "sum_received" in end:
+    if "lost_percent" not in end["sum_received"]:
         return {
             "mbps": round(end["sum_received"]["bits_per_second"] / 1e6, 1),
             "retransmits": end["sum_sent"].get("retransmits"),
         }
     return {
-        "mbps": round(end["sum"]["bits_per_second"] / 1e6, 1),
-        "lost_percent": round(end["sum"]["lost_percent"], 3),
+        "mbps": round(end["sum_received"]["bits_per_second"] / 1e6, 1),
+        "lost_percent": round(end["sum_received"]["lost_percent"], 3),
     }
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from mininet.cli import CLI
-from mininet.log import output, setLogLevel
+from mininet.log import lg, output, setLogLevel
 
 from lab import operations
 from lab.control import Call
@@ -122,5 +122,6 @@ class Prompt(CLI):  # type: ignore[misc]
 def run(session: Session) -> None:
     """Prompt until the user leaves; a pipe on standard input is read to its end."""
     setLogLevel("info" if sys.stdin.isatty() else "output")
+    lg.handlers[0].setStream(sys.stdout)
     os.environ.setdefault("HOME", "/root")
     Prompt(session)

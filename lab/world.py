@@ -88,7 +88,7 @@ def _guard(request: dict[str, object], listener: socket.socket) -> int:
     path = Path(str(request["socket"]))
     try:
         if os.geteuid() != 0:
-            _become_root_of_own()
+            become_root()
         unshare(CLONE_NEWPID)
     except OSError as error:
         path.unlink(missing_ok=True)
@@ -105,7 +105,7 @@ def _guard(request: dict[str, object], listener: socket.socket) -> int:
     return code
 
 
-def _become_root_of_own() -> None:
+def become_root() -> None:
     """A user namespace in which this user is root."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(CLONE_NEWUSER)

@@ -1,0 +1,55 @@
+"""An ordinary user runs a lab: nothing but user namespaces and an open /dev/net/tun."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+NOBODY = 65534
+
+
+def closed_ancestor(path: Path) -> Path | None:
+    """The topmost folder above ``path`` that others may not pass."""
+    return next((p for p in reversed(path.parents) if not p.stat().st_mode & 0o001), None)
+
+
+def script(folder: Path) -> str:
+    """In a mount namespace of its own: an open tun device, and Python where others can reach it."""
+    lines = [
+        f"mknod {folder}/tun c 10 200 && chmod 666 {folder}/tun && mount --bind {folder}/tun /dev/net/tun",
+        f"install -d -o {NOBODY} -g {NOBODY} -m 700 {folder}/run",
+    ]
+    base = Path(sys.base_prefix)
+    closed = closed_ancestor(base)
+    if closed is not None:
+        inner = folder / "open" / base.relative_to(closed)
+        lines.append(f"mkdir -p {inner} && mount --bind {base} {inner} && mount --rbind {folder}/open {closed}")
+    user = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
+    lines.append(f'exec env XDG_RUNTIME_DIR={folder}/run HOME={folder}/run {user} "$@"')
+    return "\n".join(["set -e", *lines])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
+@pytest.mark.parametrize(
+    ("topology", "scheme"), [("bcube:2,1", "brp"), ("smallworld:4x4,clusters=2x2", "hrsw"), ("clot:4x4", "pow")]
+)
+def test_all_pairs_ping(tmp_path: Path, topology: str, scheme: str) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    words = [sys.executable, "-m", "lab.cli", "up", topology, "--scheme", scheme, "--test", "pingall", "--json"]
+    done = subprocess.run(
+        ["unshare", "-m", "bash", "-c", script(tmp_path), "bash", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["received"] == found["sent"] > 0
