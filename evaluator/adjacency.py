@@ -74,22 +74,32 @@ def adjacency(fabric: Fabric, links: LinkState = ALL_UP, hops: Hops = "links") -
     return Adjacency(before[slots.start], slots.peer[live])
 
 
-def _hubs(fabric: Fabric, links: LinkState) -> Adjacency:
+def hub_of(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.int64]:
+    """Per node the one that stands for it in a graph of server hops: itself, or a switch's hub."""
+    a, b = _live_ends(fabric, links)
+    between = (a >= fabric.servers) & (b >= fabric.servers)
+    joined = coo_array((np.ones(between.sum()), (a[between], b[between])), shape=(fabric.size, fabric.size))
+    _, group = connected_components(joined, directed=False)
+    node = np.arange(fabric.size)
+    return np.where(node < fabric.servers, node, fabric.size + group)
+
+
+def _live_ends(fabric: Fabric, links: LinkState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     keep = np.ones(len(fabric.cables), dtype=np.bool_)
     keep[list(links.down)] = False
-    a, b = fabric.cables[keep, 0].astype(np.int64), fabric.cables[keep, 2].astype(np.int64)
-    servers, size = fabric.servers, fabric.size
-    between = (a >= servers) & (b >= servers)
-    joined = coo_array((np.ones(between.sum()), (a[between], b[between])), shape=(size, size))
-    _, group = connected_components(joined, directed=False)
-    hub = np.where(np.arange(size) < servers, np.arange(size), size + group)
-    direct = (a < servers) & (b < servers)
-    cable_hub = 2 * size + np.arange(direct.sum())
+    ends = fabric.cables[keep].astype(np.int64)
+    return ends[:, 0], ends[:, 2]
+
+
+def _hubs(fabric: Fabric, links: LinkState) -> Adjacency:
+    a, b = _live_ends(fabric, links)
+    hub, servers = hub_of(fabric, links), fabric.servers
+    direct, between = (a < servers) & (b < servers), (a >= servers) & (b >= servers)
     mixed = np.logical_not(between | direct)
-    ends = np.concatenate(
-        [np.stack([hub[a], hub[b]])[:, mixed], [a[direct], cable_hub], [b[direct], cable_hub]], 1
-    )
-    return _from_edges(2 * size + len(cable_hub), ends[0], ends[1])
+    cable = 2 * fabric.size + np.arange(direct.sum())
+    tail = np.concatenate([hub[a[mixed]], a[direct], b[direct]])
+    head = np.concatenate([hub[b[mixed]], cable, cable])
+    return _from_edges(2 * fabric.size + len(cable), tail, head)
 
 
 def _from_edges(size: int, a: NDArray[np.int64], b: NDArray[np.int64]) -> Adjacency:

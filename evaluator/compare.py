@@ -91,9 +91,7 @@ def requests(
 def _reseeded(text: str, seed: int) -> str:
     family = parse(text)
     random = any(item.name == "seed" for item in dataclasses.fields(family))
-    if not random or "seed=" in text:
-        return family.spec
-    return dataclasses.replace(family, seed=seed).spec
+    return parse(f"{text},seed={seed}").spec if random and "seed=" not in text else family.spec
 
 
 def answer(request: Request) -> Row:
@@ -133,9 +131,9 @@ def _rates(request: Request) -> Row:
 
 
 def flatten(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested dictionaries as ``outer.inner`` keys; lists stay as they are."""
+    """Nested dictionaries as ``outer.inner`` keys; lists and histograms stay as they are."""
     for key, item in value.items():
-        if isinstance(item, dict):
+        if isinstance(item, dict) and not key.endswith("histogram"):
             yield from flatten(item, f"{prefix}{key}.")
         else:
             yield prefix + key, item
@@ -218,7 +216,7 @@ def write_json(rows: Sequence[Row], path: Path) -> None:
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
-    """One line per row; lists as JSON."""
+    """One line per row; lists and histograms as JSON."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns(rows))
         writer.writeheader()
@@ -235,8 +233,13 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     except ImportError:
         raise SpecError("parquet needs pyarrow: pip install pyarrow, or write .csv or .json") from None
     names = columns(rows)
-    table = pyarrow.table({name: [row.get(name) for row in rows] for name in names})
+    table = pyarrow.table({name: [_scalar(row.get(name)) for row in rows] for name in names})
     pyarrow.parquet.write_table(table, path)
+
+
+def _scalar(value: Any) -> Any:
+    """A value for one cell: lists and dictionaries as JSON."""
+    return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 def columns(rows: Sequence[Row]) -> list[str]:

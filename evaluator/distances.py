@@ -11,6 +11,7 @@ one element.  (The idea is Then et al.'s MS-BFS, VLDB 2014; the code is our own.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +30,7 @@ BITS, WORDS = 64, 8
 FAR = np.iinfo(np.uint16).max
 
 Counts = NDArray[np.int64]
+Nodes = IntArray | Sequence[int]
 Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 
@@ -88,7 +90,7 @@ class Distances:
 
 
 def distances(
-    graph: Adjacency, sources: IntArray | None = None, targets: IntArray | None = None, *, exact: bool = True
+    graph: Adjacency, sources: Nodes | None = None, targets: Nodes | None = None, *, exact: bool = True
 ) -> Distances:
     """The histogram of distances from ``sources`` to ``targets`` (all nodes where not given).
 

@@ -9,7 +9,8 @@ that says in one array operation or kernel what ``choices`` says header by heade
 ``slots[i, v]`` is the slot (see :class:`topos.graph.Slots`) that v sends packets for
 ``destinations[i]`` out of, ``NONE`` where it drops them.  What stands at the destination
 itself, and at plain hosts, does not matter; nor does it matter whether a slot whose link
-is down is named, where the alternative is a drop.  Tests hold every module against the
+is down is named, where the alternative is a drop.  For a RuleScheme it is the rule
+alone that is stated; detours round known failures are added here.  Tests hold every module against the
 generic evaluation of the scheme itself.
 """
 
@@ -20,7 +21,9 @@ import importlib.util
 from collections.abc import Callable
 from typing import cast
 
+from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
+from evaluator.mend import mended
 from topos.graph import IntArray, LinkState
 
 Rule = Callable[[IntArray], IntArray]
@@ -32,4 +35,10 @@ def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
     if importlib.util.find_spec(module) is None:
         return None
     bind = cast(Callable[[Scheme, LinkState], Rule | None], importlib.import_module(module).rule)
-    return bind(scheme, links)
+    rule = bind(scheme, links)
+    if rule is None or not isinstance(scheme, RuleScheme):
+        return rule
+    if links.down - scheme.known.down or type(scheme).steps is not RuleScheme.steps:
+        # Nodes protect against what the control plane does not know, or step over several links.
+        return None if links or scheme.known else rule
+    return mended(scheme, rule) if scheme.known else rule

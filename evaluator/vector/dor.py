@@ -1,4 +1,4 @@
-"""Dimension order by arrays, on an intact torus or mesh."""
+"""Dimension order by arrays, on a torus or mesh."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from topos.graph import NONE, IntArray, LinkState
 
 
 def rule(scheme: Scheme, links: LinkState) -> Rule | None:
-    """The first dimension that differs, the shorter way round; none where detours may be needed."""
+    """The first dimension that differs, the shorter way round; None on a Dragonfly."""
     fabric = scheme.fabric
-    if scheme.known or links or not Grid.fits(fabric.family):
+    if not Grid.fits(fabric.family):
         return None
     grid = Grid.of(fabric)
     places = np.zeros((fabric.size, len(grid.sizes)), dtype=np.int32)

@@ -1,0 +1,107 @@
+"""DCube (Guo et al.): diameters and average paths of H- and M-DCube."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache
+
+from evaluator.adjacency import adjacency
+from evaluator.distances import Distances, distances
+from evaluator.loads import link_loads, split_loads
+from evaluator.pairs import choose
+from evaluator.plots import Chart, Series
+from evaluator.reproduce.claim import Claim, Experiment, Row
+from evaluator.reproduce.measure import scheme_or_none
+from topos.registry import fabric
+
+_PAPER = "Guo et al., DCube"
+_SIZES = range(1, 10)
+_EXACT = "exact over all pairs of servers, in server hops"
+
+
+@cache
+def between_servers(family: str, m: int) -> Distances:
+    """Distances between all servers of ``family``: n = m ports and one sub-network, two for m = 1."""
+    network = fabric(f"{family}:{m},1" if m > 1 else f"{family}:2,2")
+    servers = range(network.servers)
+    return distances(adjacency(network, hops="servers"), servers, servers)
+
+
+@cache
+def between_switches(m: int) -> int:
+    """The diameter of the 1-moebius cube: switch hops, each two cables and a pair of servers apart."""
+    network = fabric(f"mdcube:{m},1")
+    switches = range(network.servers, network.size)
+    return distances(adjacency(network), switches, switches).diameter // 3
+
+
+def _theorems() -> Iterator[Row]:
+    for m in _SIZES:
+        found = between_servers("hdcube", m).diameter
+        claim = Claim(f"h-{m}", _PAPER, f"H diameter 2m+1, m = {m}", 2 * m + 1, _EXACT, computed=2 * m)
+        yield Row(claim, found)
+    for m in _SIZES:
+        printed = 2 * math.ceil((m + 1) / 2) + 1
+        claim = Claim(
+            f"m-{m}", _PAPER, f"M diameter 2 ceil((m+1)/2) + 1, m = {m}", printed, _EXACT,
+            computed={1: 2, 2: 4}.get(m, printed),
+        )  # fmt: skip
+        yield Row(claim, between_servers("mdcube", m).diameter)
+    for m in range(2, 10):
+        printed = math.ceil((m + 1) / 2)
+        claim = Claim(
+            f"mobius-{m}", _PAPER, f"diameter of the 1-moebius cube ceil((m+1)/2), m = {m}", printed,
+            "exact over all pairs of switches; a switch hop is three cables", computed=printed,
+        )  # fmt: skip
+        yield Row(claim, between_switches(m))
+    for family, about, computed in (("hdcube", 8, 8.065), ("mdcube", 4, 6.770)):
+        claim = Claim(
+            f"{family}-average", _PAPER, f"average path of {family}:8,1 about {about}", about, _EXACT,
+            tolerance=0.5, computed=computed, spread=0.0005,
+        )  # fmt: skip
+        yield Row(claim, between_servers(family, 8).mean)
+
+
+def _all_to_all() -> Iterator[Row]:
+    cases = (
+        ("hdcube", False, "by Algorithm 1", 384, 417),
+        ("hdcube", True, "spread over all shortest paths", 384, 504),
+        ("mdcube", False, "by Algorithm 3", 768, 309),
+        ("mdcube", True, "spread over all shortest paths", 768, 441),
+    )
+    for family, spread, words, printed, computed in cases:
+        claim = Claim(
+            f"abt-{family}-{'spread' if spread else 'dcube'}", _PAPER,
+            f"all-to-all ABT of {family}:8,1 {words}", printed,
+            "flows over the largest number of flows on one directed link of capacity 1",
+            tolerance=0.5, computed=computed, spread=0.5,
+        )  # fmt: skip
+        yield Row(claim, _abt(f"{family}:8,1", spread))
+
+
+def _abt(topology: str, spread: bool) -> float | None:
+    network = fabric(topology)
+    everybody = choose(network, "servers", 1)
+    if spread:
+        worst = split_loads(network, everybody, hops="servers", evenly="paths").max()
+    else:
+        scheme = scheme_or_none(topology, "dcube")
+        if scheme is None:
+            return None
+        worst = link_loads(scheme, everybody).max()
+    return len(everybody) / float(worst)
+
+
+def _average_chart() -> tuple[Chart, ...]:
+    series = tuple(
+        Series(f"{words}-DCube", tuple(_SIZES), tuple(between_servers(family, m).mean for m in _SIZES))
+        for family, words in (("hdcube", "H"), ("mdcube", "M"))
+    )
+    return (Chart("Average path", "m = n/k", "server hops", series, "DCube(m, 1); exact over all pairs"),)
+
+
+EXPERIMENTS = (
+    Experiment("dcube-theorems", _PAPER, "diameters and average paths", _theorems, _average_chart),
+    Experiment("dcube-abt", _PAPER, "aggregate bottleneck throughput, all to all", _all_to_all),
+)

@@ -1,0 +1,40 @@
+"""What several papers' measurements share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from addressing.registry import bind, known
+from addressing.scheme import Scheme
+from evaluator.adjacency import adjacency
+from evaluator.distances import distances
+from evaluator.pairs import choose
+from evaluator.routed import Spread, spread
+from topos.graph import Fabric
+from topos.registry import fabric, split_spec
+
+
+def scheme_or_none(topology: str, scheme: str) -> Scheme | None:
+    """The bound scheme; None where there is no such scheme yet."""
+    if split_spec(scheme)[0] not in known():
+        return None
+    return bind(scheme, fabric(topology))
+
+
+def routed(topology: str, scheme: str, pairs: str = "servers") -> Spread | None:
+    """The spread of a scheme over pairs; None where there is no such scheme."""
+    bound = scheme_or_none(topology, scheme)
+    return None if bound is None else spread(bound, choose(bound.fabric, pairs, 1))
+
+
+def from_one(network: Fabric, node: int = 0) -> tuple[int, float]:
+    """(diameter, average distance) of a graph whose vertices are all alike, from one of them."""
+    found = distances(adjacency(network), [node])
+    return found.diameter, found.mean
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """The mean, and half of its 95 % interval by the normal approximation."""
+    return float(np.mean(values)), 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5
