@@ -78,11 +78,14 @@ def bind(spec: str, fabric: Fabric) -> Scheme:
 
 
 def visits(scheme: Scheme, links: LinkState) -> set[tuple[int, Header]]:
-    """Every (switch, header) that occurs on a walk between endpoints, whatever is drawn."""
-    endpoints = [v for v in scheme.endpoints() if not scheme.fabric.is_plain(v) or scheme.fabric.is_server(v)]
+    """Every (switch, header) that occurs on a walk between endpoints, whatever is drawn; with source
+    routes, and after failures, from three sources to every other destination."""
+    sources = endpoints = scheme.endpoints()
+    if scheme.tag_bits or links:
+        sources, endpoints = endpoints[:: -(-len(endpoints) // 3)], endpoints[::2]
     seen = {
         (source, header)
-        for source in endpoints
+        for source in sources
         for destination in endpoints
         for header, _ in scheme.headers(source, destination, links)
     }
@@ -103,7 +106,8 @@ def distinct(scheme: Scheme, links: LinkState) -> list[tuple[int, Header]]:
     """The visits without those that differ from another by an arrival port that changes nothing;
     packets that go back where they came from always stay."""
     kept = {}
-    for at, header in sorted(visits(scheme, links), key=str):
+    found = visits(scheme, links)
+    for at, header in sorted(found, key=lambda item: (item[0], dataclasses.astuple(item[1]))):
         choices = scheme.choices(at, header, links)
         back = any(isinstance(action, Forward) and action.port == header.in_port for action, _ in choices)
         kept[at, header.label, header.tag, choices, back] = (at, header)
