@@ -34,17 +34,16 @@ class _Trie(Generic[D]):
 
 
 def prefixes(bits: int, decide: Callable[[int], D | None]) -> Iterator[Block[D]]:
-    """Blocks, longest match first to win, that give every value its decision; values for which
-    ``decide`` gives None may come out any way."""
-    trie = _grow(0, bits, decide)
-    written = list(_write(trie, 0, 0, None))
-    for value, length, decision in written:
-        first, last = value << bits - length, (value + 1) << bits - length
-        longer = [(v << bits - n, (v + 1) << bits - n) for v, n, _ in written if n > length]
-        for sample in range(first, last):
-            if decide(sample) is not None and not any(a <= sample < b for a, b in longer):
-                yield Block(value, length, decision, sample)
-                break
+    """The fewest blocks of values of ``bits`` bits that give each value its decision, the longest
+    match deciding; values for which ``decide`` gives None may come out any way."""
+    found = {(length, value): d for value, length, d in _write(_grow(0, bits, decide), 0, 0, None)}
+    samples: dict[tuple[int, int], int] = {}
+    for sample in range(1 << bits):
+        if decide(sample) is not None:
+            longest_first = ((length, sample >> bits - length) for length in range(bits, -1, -1))
+            samples.setdefault(next(key for key in longest_first if key in found), sample)
+    for (length, value), sample in samples.items():
+        yield Block(value, length, found[length, value], sample)
 
 
 def _grow(first: int, bits: int, decide: Callable[[int], D | None]) -> _Trie[D]:

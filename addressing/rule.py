@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+from addressing.cover import prefixes
 from addressing.header import Choices, Forward, Header, Pattern, drop, only
 from addressing.scheme import Class
 from addressing.vertex import VertexScheme
@@ -43,6 +44,15 @@ class Step:
     forward: Forward
     end: Port
     hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A vertex that a table must answer for: a header towards it, and its own exact pattern."""
+
+    header: Header
+    exact: Pattern
+    vertex: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,21 @@ class RuleScheme(VertexScheme):
     def decides(self, at: int, header: Header) -> bool:
         """False where a packet is bound to the rule, whatever is known to be down."""
         return True
+
+    def covered(self, at: int) -> Iterator[Class]:
+        """The fewest prefixes of labels that say what the rule says: for rules whose decision
+        follows the label's order."""
+
+        def decide(label: int) -> Forward | None:
+            vertex = self.find(label)
+            return None if vertex in (None, at) else self.rule(at, vertex, self.towards(vertex))
+
+        for block in prefixes(self.vertex_bits, decide):
+            rest = self.vertex_bits - block.length
+            vertex = self.find(block.sample)
+            assert vertex is not None
+            mask = (1 << block.length) - 1 << rest
+            yield self.pattern(block.value << rest, mask), self.towards(vertex)
 
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
         """The single steps that a node can take over links that are up."""
@@ -184,22 +209,15 @@ class RuleScheme(VertexScheme):
         return at, Header(label, header.tag if self.tag_bits else 0, in_port)
 
     def _mended_classes(self, at: int) -> Iterator[Class]:
-        cases = (
-            Case(self.towards(vertex), self.pattern(self.vertex_label(vertex)), vertex)
-            for vertex in self.vertices
-            if vertex != at
-        )
         rules = (pattern for pattern, _ in self.rule_classes(at))
-        return mend(rules, cases, lambda case: self.intact(at, case.vertex, case.header))
+        return mend(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
 
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A vertex that a table must answer for: a header towards it, and its own exact pattern."""
-
-    header: Header
-    exact: Pattern
-    vertex: int
+    def cases(self, at: int) -> Iterator[Case]:
+        """What the transit table of ``at`` must answer for."""
+        for pattern, header in self.each_vertex(at):
+            vertex, _ = self.split(header.label)
+            assert vertex is not None
+            yield Case(header, pattern, vertex)
 
 
 def mend(rules: Iterable[Pattern], cases: Iterable[Case], intact: Callable[[Case], bool]) -> Iterator[Class]:

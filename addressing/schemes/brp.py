@@ -7,23 +7,22 @@ sends out of that level's port; the switch looks at the digit of its level only.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
-from addressing.header import DELIVER, TAG_BITS, Choices, Forward, Header, Pattern, drop, only
-from addressing.scheme import Class, Scheme
+from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop
+from addressing.scheme import Class
+from addressing.source import SourceRouted, Way, room
 from topos.families.bcube import BCube
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
 
-Route = tuple[tuple[int, int], ...]
-
 
 @dataclass(frozen=True)
-class Brp(Scheme):
+class Brp(SourceRouted):
     """Source routing with digit correction; ``multipath=yes`` spreads flows over all k+1 paths."""
 
     name: ClassVar[str] = "brp"
@@ -44,6 +43,12 @@ class Brp(Scheme):
         assert isinstance(self.fabric.family, BCube)
         return self.fabric.family
 
+    @property
+    def spread(self) -> bool:
+        return self.multipath
+
+    # --- labels and tags ----------------------------------------------------------
+
     @cached_property
     def digit_bits(self) -> int:
         """Bits of one address digit."""
@@ -56,9 +61,8 @@ class Brp(Scheme):
 
     @cached_property
     def longest(self) -> int:
-        """The most hops that a route in the tag can have: parallel paths take up to k + 3, and
-        detours what room there is."""
-        return max(self.bcube.k + 3, TAG_BITS // self.hop_bits)
+        """The most hops that a route in the tag can have; parallel paths take up to k + 3."""
+        return room(self.hop_bits, needed=self.bcube.k + 3)
 
     @property
     def label_bits(self) -> int:
@@ -74,60 +78,66 @@ class Brp(Scheme):
     def label(self, node: int) -> int:
         return self._pack(self.bcube.digits(node))
 
-    def headers(
-        self, source: int, destination: int, links: LinkState = ALL_UP
-    ) -> tuple[tuple[Header, float], ...]:
-        down = self.blocked(links)
-        routes = [route for route in self.routes(source, destination) if self._alive(source, route, down)]
-        if not routes:
-            detour = self._detour(source, destination, down)
-            routes = [] if detour is None else [detour]
-        if not self.multipath:
-            routes = routes[:1]
-        own = self.label(source)
-        return tuple((Header(own, self._tag(route)), 1.0 / len(routes)) for route in routes)
+    def tag_of(self, way: Way) -> int | None:
+        if len(way) - 1 > self.longest:
+            return None
+        tag = 0
+        for here, there in pairwise(map(self.bcube.digits, way)):
+            level = next(lv for lv, digit in enumerate(here) if digit != there[lv])
+            tag = tag << self.hop_bits | self._hop(level, there[level])
+        return tag << (self.longest - len(way) + 1) * self.hop_bits
+
+    def _hop(self, level: int, digit: int) -> int:
+        return (level + 1) << self.digit_bits | digit
+
+    # --- the rule -----------------------------------------------------------------
 
     def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
         if not self.fabric.is_server(at):
             digit = header.label >> self.bcube.level(at) * self.digit_bits & self._digit_mask
-            return self._send(at, Forward(digit + 1), links)
+            return self.send(at, Forward(digit + 1), links)
         if header.label != self.label(at):
             return drop("sent to another server")
         level, digit = self._first_hop(header.tag)
         if level < 0:
             return DELIVER
         label = self._with_digit(header.label, level, digit)
-        return self._send(at, Forward(level + 1, label=label, pop=self.hop_bits), links)
+        return self.send(at, Forward(level + 1, label=label, pop=self.hop_bits), links)
 
     def classes(self, at: int) -> Iterable[Class]:
         if not self.fabric.is_server(at):
             yield from self._switch_classes(at)
             return
-        own, mask = self.label(at), (1 << self.hop_bits) - 1
-        shift = self.tag_bits - self.hop_bits
-        full = (1 << self.label_bits) - 1
-        yield Pattern(own, full, 0, mask << shift), Header(own)
+        own, shift = self.label(at), self.tag_bits - self.hop_bits
+        full, first = (1 << self.label_bits) - 1, (1 << self.hop_bits) - 1 << shift
+        yield Pattern(own, full, 0, first), Header(own)
         for level, mine in enumerate(self.bcube.digits(at)):
             for digit in range(self.bcube.radices[level]):
                 if digit != mine:
-                    tag = self._tag(((level, digit),))
-                    yield Pattern(own, full, tag, mask << shift), Header(own, tag)
+                    tag = self._hop(level, digit) << shift
+                    yield Pattern(own, full, tag, first), Header(own, tag)
 
-    def routes(self, source: int, destination: int) -> Iterator[Route]:
+    def ways(self, source: int, destination: int) -> Iterator[Way]:
         """The parallel paths of Fig. 4 (BuildPathSet), that of the highest level first."""
         here, there = self.bcube.digits(source), self.bcube.digits(destination)
-        k = self.bcube.k
         if here == there:
-            yield ()
+            yield (source,)
             return
+        k = self.bcube.k
         for first in range(k, -1, -1):
             order = [(first - step) % (k + 1) for step in range(k + 1)]
-            if here[first] != there[first]:
-                yield tuple((level, there[level]) for level in order if here[level] != there[level])
-            else:
+            hops = [(level, there[level]) for level in order if here[level] != there[level]]
+            if here[first] == there[first]:
                 aside = (here[first] + 1) % self.bcube.radices[first]
-                middle = [(lv, there[lv]) for lv in order[1:] if here[lv] != there[lv]]
-                yield ((first, aside), *middle, (first, there[first]))
+                hops = [(first, aside), *hops, (first, there[first])]
+            yield self._servers(here, hops)
+
+    def _servers(self, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> Way:
+        way = [self.bcube.server(digits)]
+        for level, digit in hops:
+            digits = (*digits[:level], digit, *digits[level + 1 :])
+            way.append(self.bcube.server(digits))
+        return tuple(way)
 
     def _switch_classes(self, at: int) -> Iterator[Class]:
         level = self.bcube.level(at)
@@ -135,49 +145,9 @@ class Brp(Scheme):
         for digit in range(self.bcube.radices[level]):
             yield Pattern(digit << shift, self._digit_mask << shift), Header(digit << shift)
 
-    def _send(self, at: int, action: Forward, links: LinkState) -> Choices:
-        if action.port > self.fabric.port_count(at):
-            return drop("no such digit")
-        down = self.fabric.link_at(at, action.port) in self.blocked(links).down
-        return drop(f"port {action.port} is down") if down else only(action)
-
-    def _alive(self, source: int, route: Route, links: LinkState) -> bool:
-        at = source
-        for level, digit in route:
-            following = self._neighbour(at, level, digit)
-            if {self.fabric.link_at(at, level + 1), self.fabric.link_at(following, level + 1)} & links.down:
-                return False
-            at = following
-        return True
-
-    def _detour(self, source: int, destination: int, links: LinkState) -> Route | None:
-        """A shortest route over what is up, found as BCube's probing would; None if there is none
-        that fits into the tag."""
-        reached: dict[int, Route] = {source: ()}
-        queue = deque([source])
-        while queue:
-            at = queue.popleft()
-            route = reached[at]
-            if at == destination:
-                return route
-            if len(route) == self.longest:
-                return None
-            for level, mine in enumerate(self.bcube.digits(at)):
-                for digit in range(self.bcube.radices[level]):
-                    following = self._neighbour(at, level, digit)
-                    hop = ((level, digit),)
-                    if digit != mine and following not in reached and self._alive(at, hop, links):
-                        reached[following] = route + hop
-                        queue.append(following)
-        return None
-
     @property
     def _digit_mask(self) -> int:
         return (1 << self.digit_bits) - 1
-
-    def _neighbour(self, server: int, level: int, digit: int) -> int:
-        place: int = self.bcube.n**level
-        return server + (digit - server // place % self.bcube.n) * place
 
     def _pack(self, digits: tuple[int, ...]) -> int:
         return sum(digit << level * self.digit_bits for level, digit in enumerate(digits))
@@ -185,12 +155,6 @@ class Brp(Scheme):
     def _with_digit(self, label: int, level: int, digit: int) -> int:
         shift = level * self.digit_bits
         return label & ~(self._digit_mask << shift) | digit << shift
-
-    def _tag(self, route: Route) -> int:
-        value = 0
-        for level, digit in route:
-            value = value << self.hop_bits | (level + 1) << self.digit_bits | digit
-        return value << (self.longest - len(route)) * self.hop_bits
 
     def _first_hop(self, tag: int) -> tuple[int, int]:
         first = tag >> (self.tag_bits - self.hop_bits)

@@ -1,0 +1,176 @@
+"""K shortest paths: every pair's packets spread over its k shortest simple paths.
+
+A path is told by its number in the tag, source and rank together; nodes on the way
+have an exact entry per (destination, path) that leads through them.  Servers that
+relay write the number when they send.  Plain hosts write nothing: there the first
+switch, which knows it by the host's port, draws the path and writes the number.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import networkx as nx
+
+from addressing.header import Choices, Forward, Header, drop, only
+from addressing.scheme import Class
+from addressing.vertex import VertexScheme
+from topos.family import Family, param
+from topos.graph import ALL_UP, LinkState
+
+#: The ports that a path leaves its nodes by, source first, with those nodes.
+Path = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Ksp(VertexScheme):
+    """Yen's k shortest simple paths, equally weighted."""
+
+    name: ClassVar[str] = "ksp"
+    summary: ClassVar[str] = "k shortest paths, the path's number in the packet"
+    source: ClassVar[str] = "Singla et al., Jellyfish, NSDI 2012, section 5; Yen, 1971"
+
+    k: int = param("paths per pair", low=1, default=8)
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        return None
+
+    # --- labels ---------------------------------------------------------------
+
+    @property
+    def vertex_bits(self) -> int:
+        return (len(self.vertices) - 1).bit_length()
+
+    def vertex_label(self, vertex: int) -> int:
+        return self._ranks[vertex]
+
+    def find(self, label: int) -> int | None:
+        return self.vertices[label] if label < len(self.vertices) else None
+
+    @property
+    def tag_bits(self) -> int:
+        # A path's number is from 1: tag 0 stands for no path.
+        return (len(self.vertices) * self.k).bit_length()
+
+    def hop_bound(self) -> int:
+        return self.fabric.size
+
+    def headers(
+        self, source: int, destination: int, links: LinkState = ALL_UP
+    ) -> tuple[tuple[Header, float], ...]:
+        header = Header(self.label(destination))
+        if source == destination or not self.fabric.relaying:
+            return ((header, 1.0),)
+        paths = self._alive(source, destination, links)
+        return tuple((replace(header, tag=tag), 1 / len(paths)) for tag, _ in paths)
+
+    # --- the rule -------------------------------------------------------------
+
+    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+        if self._enters(at, header.in_port):
+            paths = self._alive(at, vertex, links)
+            if not paths:
+                return drop("no way there is up")
+            return tuple((Forward(path[0][1], tag=tag), 1 / len(paths)) for tag, path in paths)
+        port = dict(self._path(header.tag, vertex)).get(at)
+        if port is None:
+            return drop("no path of this number leads here")
+        down = self.fabric.link_at(at, port) in self.blocked(links).down
+        return drop(f"port {port} is down") if down else only(Forward(port))
+
+    def _enters(self, at: int, in_port: int) -> bool:
+        """True where a plain host hands a packet to its switch."""
+        end = self.fabric.peer(at, in_port)
+        return end is not None and self.fabric.is_plain(end.node)
+
+    def transit(self, at: int) -> Iterable[Class]:
+        for _, port in self.hosts(at):
+            for pattern, header in self.each_vertex(at):
+                yield replace(pattern, in_port=port), replace(header, in_port=port)
+        yield from self._passing.get(at, ())
+
+    @cached_property
+    def _passing(self) -> dict[int, list[Class]]:
+        """Per node the classes of the paths that lead through it.
+
+        Behind plain hosts they name the port of arrival as well: what a host has in its
+        source address must not be taken for a path.
+        """
+        found: dict[int, list[Class]] = {}
+        for source, vertex in itertools.permutations(self.vertices, 2):
+            label, header = self.pattern(self.vertex_label(vertex)), self.towards(vertex)
+            for tag, path in self._numbered(source, vertex):
+                tagged = replace(label, tag=tag, tag_mask=(1 << self.tag_bits) - 1)
+                arrival = 0
+                for node, port in path:
+                    if self.fabric.relaying:
+                        found.setdefault(node, []).append((tagged, replace(header, tag=tag)))
+                    elif arrival:
+                        entry = replace(tagged, in_port=arrival), replace(header, tag=tag, in_port=arrival)
+                        found.setdefault(node, []).append(entry)
+                    end = self.fabric.peer(node, port)
+                    assert end is not None
+                    arrival = end.number
+        return found
+
+    # --- paths ----------------------------------------------------------------
+
+    def _alive(self, source: int, vertex: int, links: LinkState) -> list[tuple[int, Path]]:
+        """The paths between two vertices, with their tags, that ``links`` does not break."""
+        return [
+            (tag, path)
+            for tag, path in self._numbered(source, vertex)
+            if not any(self.fabric.link_at(node, port) in links.down for node, port in path)
+        ]
+
+    def _numbered(self, source: int, vertex: int) -> Iterator[tuple[int, Path]]:
+        first = 1 + self._ranks[source] * self.k
+        return enumerate(self.paths(source, vertex), start=first)
+
+    def _path(self, tag: int, vertex: int) -> Path:
+        """The path of that number; empty if there is none."""
+        rank, number = divmod(tag - 1, self.k)
+        if not 0 <= rank < len(self.vertices) or self.vertices[rank] == vertex:
+            return ()
+        paths = self.paths(self.vertices[rank], vertex)
+        return paths[number] if number < len(paths) else ()
+
+    def paths(self, source: int, vertex: int) -> tuple[Path, ...]:
+        """The k shortest simple paths over links known to be up, shortest first."""
+        key = source, vertex
+        if key not in self._found:
+            self._found[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
+        return self._found[key]
+
+    def _search(self, source: int, vertex: int) -> Iterator[Path]:
+        try:
+            for nodes in nx.shortest_simple_paths(self._graph, source, vertex):
+                yield tuple((a, self._graph.edges[a, b]["ports"][a]) for a, b in itertools.pairwise(nodes))
+        except nx.NetworkXNoPath:
+            return
+
+    @cached_property
+    def _found(self) -> dict[tuple[int, int], tuple[Path, ...]]:
+        return {}
+
+    @cached_property
+    def _graph(self) -> nx.Graph:
+        """The nodes that forward; of parallel links, the one with the lowest ports."""
+        graph = nx.Graph()
+        fabric = self.fabric
+        forwarding = [node for node in range(fabric.size) if not fabric.is_plain(node)]
+        graph.add_nodes_from((*forwarding, *self.vertices))
+        for node in forwarding:
+            for port, end in fabric.ports(node, self.known):
+                if not fabric.is_plain(end.node) and not graph.has_edge(node, end.node):
+                    graph.add_edge(node, end.node, ports={node: port, end.node: end.number})
+        return graph
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        return {vertex: rank for rank, vertex in enumerate(self.vertices)}

@@ -1,0 +1,178 @@
+"""The Thorup-Zwick compact routing scheme of stretch 3 (SPAA 2001, section 3).
+
+A set A of landmarks is sampled until no cluster C(w) = {v: d(w, v) < d(v, A)} has more
+than 4 n / s members, s = sqrt(n).  A node stores a port for each member of its own
+cluster and one for each landmark; the label of v names v, its nearest landmark a, and
+a's port towards v.  A packet for v goes straight where v is stored, else to a, and on
+from there by the port in the label: every node behind a has v in its cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from addressing.header import Choices, Forward, Header, Pattern, drop, only
+from addressing.scheme import Class
+from addressing.vertex import VertexScheme
+from addressing.ways import UNREACHABLE
+from topos.family import Family, param
+from topos.graph import IntArray, LinkState
+
+
+@dataclass(frozen=True)
+class Tz(VertexScheme):
+    """Landmarks and clusters; about sqrt(n) entries, ways at most three times the shortest."""
+
+    name: ClassVar[str] = "tz"
+    summary: ClassVar[str] = "Thorup-Zwick: landmarks and clusters, stretch at most 3"
+    source: ClassVar[str] = "Thorup and Zwick, Compact routing schemes, SPAA 2001, section 3"
+    #: At a landmark a packet may turn back.
+    turns: ClassVar[bool] = True
+
+    seed: int = param("seed of the sampling", low=0, default=1)
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        return None
+
+    # --- labels: vertex | landmark | port ----------------------------------------
+
+    @cached_property
+    def _widths(self) -> tuple[int, int, int]:
+        """Bits of the vertex, of its landmark's number, and of the port there (0 for none)."""
+        ports = max(self.fabric.port_count(landmark) for landmark in self.landmarks)
+        return (len(self.vertices) - 1).bit_length(), (len(self.landmarks) - 1).bit_length(), ports.bit_length()
+
+    @property
+    def vertex_bits(self) -> int:
+        return sum(self._widths)
+
+    def vertex_label(self, vertex: int) -> int:
+        number = int(self._nearest[vertex])
+        landmark = self.landmarks[number]
+        port = 0 if landmark == vertex else next(self.ways.nearer(landmark, vertex, self.known), 0)
+        _, landmark_bits, port_bits = self._widths
+        return (self._ranks[vertex] << landmark_bits | number) << port_bits | port
+
+    def find(self, label: int) -> int | None:
+        rank = label >> self._widths[1] + self._widths[2]
+        return self.vertices[rank] if rank < len(self.vertices) else None
+
+    def _way(self, header: Header) -> tuple[int, int]:
+        """(landmark's number, port there) of a label."""
+        _, landmark_bits, port_bits = self._widths
+        label = header.label >> self.host_bits
+        return label >> port_bits & (1 << landmark_bits) - 1, label & (1 << port_bits) - 1
+
+    def hop_bound(self) -> int:
+        return 3 * self.fabric.size
+
+    # --- the rule -------------------------------------------------------------
+
+    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+        number, port = self._way(header)
+        if number >= len(self.landmarks):
+            return drop("no landmark has this number")
+        landmark = self.landmarks[number]
+        if not self._stores(at, vertex) and landmark == at:
+            return self._leave(at, port, links)
+        target = vertex if self._stores(at, vertex) else landmark
+        nearer = next(self.ways.nearer(at, target, links), None)
+        return drop("no way there is up") if nearer is None else only(Forward(nearer))
+
+    def _stores(self, at: int, vertex: int) -> bool:
+        """True when ``vertex`` lies in the cluster of ``at``."""
+        return 0 <= int(self.ways.to(vertex)[at]) < int(self._radius[vertex])
+
+    def _leave(self, landmark: int, port: int, links: LinkState) -> Choices:
+        if not 1 <= port <= self.fabric.port_count(landmark):
+            return drop("the label names no port of the landmark")
+        down = self.fabric.link_at(landmark, port) in self.blocked(links).down
+        return drop(f"port {port} is down") if down else only(Forward(port))
+
+    def transit(self, at: int) -> Iterable[Class]:
+        distance = self.ways.search((at,))
+        stored = (distance >= 0) & (distance < self._radius)
+        served: dict[int, int] = {}
+        for vertex in self.vertices:
+            if vertex != at and stored[vertex]:
+                yield self.pattern(self.vertex_label(vertex)), self.towards(vertex)
+            elif vertex != at:
+                served.setdefault(int(self._nearest[vertex]), vertex)
+        for number, vertex in served.items():
+            if self.landmarks[number] == at:
+                yield from self._landmark_ports(at, number)
+            else:
+                yield self._behind(number), self.towards(vertex)
+
+    def _landmark_ports(self, landmark: int, number: int) -> Iterator[Class]:
+        """One entry per port that some label names."""
+        seen: set[int] = set()
+        for vertex in self.vertices:
+            if vertex != landmark and self._nearest[vertex] == number:
+                header = self.towards(vertex)
+                _, port = self._way(header)
+                if port not in seen:
+                    seen.add(port)
+                    yield self._behind(number, port), header
+
+    def _behind(self, number: int, port: int | None = None) -> Pattern:
+        """The labels that name a landmark, and a port of it if one is given."""
+        _, landmark_bits, port_bits = self._widths
+        mask = (1 << landmark_bits) - 1 << port_bits
+        if port is None:
+            return self.pattern(number << port_bits, mask)
+        return self.pattern(number << port_bits | port, mask | (1 << port_bits) - 1)
+
+    # --- landmarks --------------------------------------------------------------
+
+    @cached_property
+    def landmarks(self) -> tuple[int, ...]:
+        """Sampled until every cluster is small (Thorup and Zwick's ``center``)."""
+        fabric, rng = self.fabric, np.random.default_rng(self.seed)
+        nodes = np.array([node for node in range(fabric.size) if not fabric.is_plain(node)])
+        wanted = sqrt(len(nodes))
+        chosen: set[int] = set()
+        crowded = nodes
+        while len(crowded):
+            chosen.update(crowded[rng.random(len(crowded)) < wanted / len(crowded)].tolist())
+            if chosen:
+                crowded = nodes[self._cluster_sizes(chosen)[nodes] > 4 * len(nodes) / wanted]
+        return tuple(sorted(chosen))
+
+    def _cluster_sizes(self, landmarks: set[int]) -> IntArray:
+        """How many vertices each node would have to store."""
+        sizes = np.zeros(self.fabric.size, dtype=np.int32)
+        radius = self._radii(landmarks)
+        for vertex in self.vertices:
+            if radius[vertex]:
+                sizes += self.ways.search((vertex,), within=int(radius[vertex]) - 1) >= 0
+        return sizes
+
+    def _radii(self, landmarks: Iterable[int]) -> IntArray:
+        """d(v, A) of every node v; more than any distance where no landmark is reached."""
+        distance = self.ways.search(landmarks)
+        distance[distance == UNREACHABLE] = self.fabric.size
+        return distance
+
+    @cached_property
+    def _radius(self) -> IntArray:
+        return self._radii(self.landmarks)
+
+    @cached_property
+    def _nearest(self) -> IntArray:
+        """The number of each node's nearest landmark, the first of several; 0 where none is reached."""
+        distance = np.stack([self.ways.to(landmark) for landmark in self.landmarks])
+        distance[distance == UNREACHABLE] = self.fabric.size
+        nearest: IntArray = distance.argmin(axis=0).astype(np.int32)
+        return nearest
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        return {vertex: rank for rank, vertex in enumerate(self.vertices)}

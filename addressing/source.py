@@ -1,0 +1,111 @@
+"""Source routing: the source writes the whole way into the tag, relays take it off hop by hop.
+
+A way is a list of servers, each the next one's neighbour by a cable or through one
+switch.  Switches only look at the next server's label, so they need one entry a port.
+A source that knows of failures leaves out the ways they break; when none is left it
+finds a shortest way over what is up, as probing would.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from addressing.header import TAG_BITS, Choices, Forward, Header, drop, only
+from addressing.scheme import Scheme
+from addressing.ways import Ways
+from topos.graph import ALL_UP, LinkState
+
+Way = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SourceRouted(Scheme):
+    """Base of the source-routed schemes."""
+
+    # --- what a scheme states ---------------------------------------------------
+
+    @abstractmethod
+    def ways(self, source: int, destination: int) -> Iterator[Way]:
+        """The servers of each way that the scheme builds, ends included, the best way first."""
+
+    @abstractmethod
+    def tag_of(self, way: Way) -> int | None:
+        """The tag that the source writes; None when the way is too long for it."""
+
+    @property
+    def spread(self) -> bool:
+        """True when flows are spread over all ways, not only the first that is up."""
+        return False
+
+    # --- what follows from it ---------------------------------------------------
+
+    def headers(
+        self, source: int, destination: int, links: LinkState = ALL_UP
+    ) -> tuple[tuple[Header, float], ...]:
+        down = self.blocked(links)
+        ways = [way for way in self.ways(source, destination) if not down or self._alive(way, down)]
+        tags = [tag for way in ways if (tag := self.tag_of(way)) is not None]
+        if not tags:
+            detour = self._detour(source, destination, links)
+            tags = [] if detour is None else [detour]
+        if not self.spread:
+            tags = tags[:1]
+        own = self.label(source)
+        return tuple((Header(own, tag), 1.0 / len(tags)) for tag in tags)
+
+    def send(self, at: int, action: Forward, links: LinkState) -> Choices:
+        """Send, unless the port is not there or down."""
+        if not 1 <= action.port <= self.fabric.port_count(at):
+            return drop("no such port")
+        down = self.fabric.link_at(at, action.port) in self.blocked(links).down
+        return drop(f"port {action.port} is down") if down else only(action)
+
+    def _alive(self, way: Way, down: LinkState) -> bool:
+        return all(self._joined(a, b, down) for a, b in pairwise(way))
+
+    def _joined(self, a: int, b: int, down: LinkState) -> bool:
+        """True when a cable, or a switch, joins two servers over links that are up."""
+        fabric = self.fabric
+        for end in fabric.neighbours(a, down):
+            if end == b or (not fabric.is_server(end) and fabric.port_to(end, b, down) is not None):
+                return True
+        return False
+
+    def _detour(self, source: int, destination: int, links: LinkState) -> int | None:
+        """The tag of a shortest way over what is up; None if there is none, or it is too long."""
+        found = self.shortest(
+            source, destination, Ways(self.fabric, self.blocked(links)) if links else self._up
+        )
+        return None if found is None else self.tag_of(found)
+
+    def shortest(self, source: int, destination: int, ways: Ways) -> Way | None:
+        """The servers of the first shortest way; None if there is none."""
+        at, found = source, [source]
+        while at != destination:
+            port = next(ways.nearer(at, destination, ALL_UP), None)
+            end = None if port is None else self.fabric.peer(at, port)
+            if end is None:
+                return None
+            at = end.node
+            if self.fabric.is_server(at):
+                found.append(at)
+        return tuple(found)
+
+    @cached_property
+    def intact(self) -> Ways:
+        """Shortest ways while nothing is down."""
+        return Ways(self.fabric, ALL_UP)
+
+    @cached_property
+    def _up(self) -> Ways:
+        return Ways(self.fabric, self.known)
+
+
+def room(hop_bits: int, needed: int, spare: int = 0) -> int:
+    """The most hops that a tag can hold: what the scheme's own ways need, and for detours as
+    many more as fit (less ``spare`` hops)."""
+    return max(needed, TAG_BITS // hop_bits - spare)
