@@ -6,6 +6,7 @@ import argparse
 import os
 import socket
 import sys
+from typing import Any
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme
@@ -22,10 +23,13 @@ def main() -> int:
     try:
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
+        backend, application = _library(options.backend)
     except (ValueError, OSError) as error:
         channel.send(control, {"event": "error", "text": str(error)})
         return 2
-    _serve(scheme, control.detach(), listeners)
+    backend.patch()
+    backend.run(application, listeners, scheme, socket.socket(fileno=control.detach())).prepare()
+    backend.wait()
     return 0
 
 
@@ -55,14 +59,13 @@ def _bind(address: str) -> int:
     return listener.detach()
 
 
-def _serve(scheme: Scheme, control: int, listeners: list[int]) -> None:
-    """Only now the OpenFlow library is imported: which one, the options have said."""
-    from controller import backend
-    from controller.app import TableApp
-
-    backend.patch()
-    backend.run(TableApp, listeners, scheme, socket.socket(fileno=control)).prepare()
-    backend.wait()
+def _library(name: str) -> tuple[Any, type[Any]]:
+    """The OpenFlow library that the options chose, imported only now, and the application on it."""
+    try:
+        from controller import app, backend
+    except ImportError as error:
+        raise SpecError(f"{name} is not installed: pip install {name} ({error})") from error
+    return backend, app.TableApp
 
 
 if __name__ == "__main__":

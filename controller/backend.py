@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-NAMES = ("os-ken", "ryu")
 NAME = os.environ.get("DCNLAB_OPENFLOW", "os-ken")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,8 +81,10 @@ class _Connection(_Datapath):  # type: ignore[misc]
     waits for something to send."""
 
     def _recv_loop(self) -> None:
-        super()._recv_loop()
-        self.send(b"", close_socket=True)
+        try:
+            super()._recv_loop()
+        finally:
+            self.send(b"", close_socket=True)
 
 
 def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> Any:

@@ -2,10 +2,9 @@
 
 listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
 with ControllerProcess.spawn("bcube:4,1", "brp", [listener]) as controller:
-    ...                                  # start Open vSwitch, point it at the listener
-    controller.wait_ready(30)            # every switch has acknowledged its whole table
-    controller.links({17})               # the lab's full view of what is down
-    controller.converge({17})
+    ...                         # start Open vSwitch, point it at the listener
+    controller.wait_ready(30)   # every switch has acknowledged its whole table
+    controller.converge({17})   # the lab's full view of what is down; waits until tables follow
 """
 
 from __future__ import annotations
