@@ -71,7 +71,7 @@ def _section(section: Section) -> str:
     return "\n".join(parts)
 
 
-_VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none"}
+_VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none", "not printed": "none"}
 
 
 def _cell(value: object) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from evaluator.plots import Chart
 
-Verdict = Literal["holds", "does not hold", "not measured"]
+Verdict = Literal["holds", "does not hold", "not measured", "not printed"]
 Relation = Literal["=", "<=", ">=", "<", ">"]
 
 _RELATIONS: Mapping[Relation, Callable[[float, float], bool]] = {
@@ -43,19 +43,27 @@ class Claim:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim beside what was measured for it; None where this program cannot measure it."""
+    """A claim beside what was measured for it; None where this program cannot measure it.
+
+    ``seen`` is the least and the largest value over seeds, for claims about one drawn
+    network: they hold when what is printed lies between.
+    """
 
     claim: Claim
     measured: float | None
+    seen: tuple[float, float] | None = None
 
     @property
     def verdict(self) -> Verdict:
         """Whether what was printed holds for what was measured."""
         claim = self.claim
-        if self.measured is None or claim.printed is None:
+        if self.measured is None:
             return "not measured"
+        if claim.printed is None:
+            return "not printed"
+        low, high = self.seen or (self.measured, self.measured)
         if claim.relation == "=":
-            holds = abs(self.measured - claim.printed) <= claim.tolerance + 1e-9
+            holds = low - claim.tolerance - 1e-9 <= claim.printed <= high + claim.tolerance + 1e-9
         else:
             slack = claim.tolerance if claim.relation in ("<=", "<") else -claim.tolerance
             holds = _RELATIONS[claim.relation](self.measured, claim.printed + slack)

@@ -22,12 +22,23 @@ _HOST = -1
 
 def rule(scheme: Scheme, links: LinkState) -> Rule:
     """Between clusters by the agreed next cluster, then inside by shortest paths, then the host."""
+    fabric, group = scheme.fabric, clusters(scheme)
+    tables = live_slots(fabric, scheme.known)
+    return with_inside(fabric, group, _outward(fabric, group, tables), tables)
+
+
+def clusters(scheme: Scheme) -> IntArray:
+    """The cluster of each switch; hosts are in none."""
     world, fabric = cast(Hrsw, scheme).world, scheme.fabric
     group = np.full(fabric.size, _HOST, dtype=np.int32)
     group[fabric.servers :] = [world.cluster(switch) for switch in range(fabric.switches)]
-    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    return group
+
+
+def with_inside(fabric: Fabric, group: IntArray, outward: IntArray, tables: NDArray[np.bool_]) -> Rule:
+    """``outward[cluster, switch]`` towards other clusters, shortest paths inside the own one."""
+    slots = fabric.slots
     switches, final = homes(fabric)
-    outward = _outward(fabric, group, tables)
 
     def towards(hosts: IntArray) -> IntArray:
         last = switches[hosts]

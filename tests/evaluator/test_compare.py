@@ -1,0 +1,91 @@
+"""Grids of evaluations: what is asked, resumed, and written; figures and pages."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from evaluator.compare import RESULTS, Request, Row, compare, load, requests, write_csv, write_json
+from evaluator.evaluate import evaluate
+from evaluator.plots import Chart, Series, save, svg
+from evaluator.report import charts, comparison
+from topos.registry import SpecError
+
+WANTED = requests(["bcube:3,1", "torus:3x4"], ["wmgr", "brp"], ["", "links=10%"], [1, 2], pattern="permutation")
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    with ThreadPoolExecutor(1) as executor:
+        return compare(WANTED, executor=executor)
+
+
+def test_the_grid_holds_what_fits_once() -> None:
+    assert len(WANTED) == (2 + 1) * 2 * 2
+    assert len({request.key for request in WANTED}) == len(WANTED)
+    seeded = requests(["random:10,3", "random:10,3,seed=9"], ["wmgr"], seeds=[1, 2])
+    assert [r.topology for r in seeded] == ["random:10,3", "random:10,3,seed=2"] + ["random:10,3,seed=9"] * 2
+    with pytest.raises(SpecError, match="none of these"):
+        requests(["torus:3x4"], ["brp"])
+
+
+def test_rows_hold_the_figures_of_evaluate(rows: list[Row]) -> None:
+    for request, row in zip(WANTED, rows, strict=True):
+        report = evaluate(request.topology, [request.scheme], failures=request.failures, seed=request.seed)
+        scheme = report.as_dict()["schemes"][0]
+        assert row["path.mean"] == scheme["path"]["mean"]
+        assert row["stretch.cdf.2"] == scheme["stretch"]["cdf"]["2"]
+        assert row["pairs"] == "servers"
+        assert row["throughput.aggregate"] > 0
+
+
+def test_processes_give_the_same_and_a_second_run_reads_them(tmp_path: Path, rows: list[Row]) -> None:
+    seen: list[int] = []
+    wanted, expected = WANTED[:3], json.loads(json.dumps(rows[:3]))
+    assert json.loads(json.dumps(compare(wanted, tmp_path, workers=2))) == expected
+    cut = (tmp_path / RESULTS).read_text()
+    (tmp_path / RESULTS).write_text(cut + '{"key": "half a li')
+    assert compare(wanted, tmp_path, progress=lambda done, of, row: seen.append(done)) == expected
+    assert seen == []
+    assert set(load(tmp_path)) == {request.key for request in wanted}
+
+
+def test_what_cannot_be_evaluated_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        [row] = compare([Request("bcube:3,1", "wmgr", pairs="from:h99")], tmp_path, executor=executor)
+    assert "no node 'h99'" in row["error"]
+    assert load(tmp_path) == {}
+    assert "no node" in comparison([row])
+
+
+def test_rows_are_written_for_others_to_read(tmp_path: Path, rows: list[Row]) -> None:
+    write_json(rows, tmp_path / "r.json")
+    write_csv(rows, tmp_path / "r.csv")
+    assert json.loads((tmp_path / "r.json").read_text()) == json.loads(json.dumps(rows))
+    with (tmp_path / "r.csv").open() as file:
+        read = list(csv.DictReader(file))
+    assert [float(line["path.mean"]) for line in read] == [row["path.mean"] for row in rows]
+
+
+def test_the_page_is_whole_and_loads_nothing(rows: list[Row]) -> None:
+    text = comparison(rows)
+    assert text.count("<svg") == len(charts(rows)) >= 3
+    for outside in ("<script", "<link", "<img", "src=", "@import"):
+        assert outside not in text
+    assert "bcube:3,1" in text
+
+
+def test_charts_are_drawn_the_same_each_time(tmp_path: Path) -> None:
+    curve = Series("wmgr < brp", (1.0, 2.0, 4.0), (0.5, 0.75, 1.0), (0.1, 0.1, 0.0))
+    chart = Chart("Stretch & more", "stretch", "share", (curve,), "bcube:3,1; seed 1")
+    assert svg(chart) == svg(chart)
+    text = "".join(ET.fromstring(svg(chart)).itertext())
+    assert "bcube:3,1; seed 1" in text
+    assert "wmgr < brp" in text
+    save(chart, tmp_path / "c.png")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,98 @@
+"""Link loads against walks and betweenness; cuts and path counts against networkx."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from addressing.registry import bind
+from evaluator import failures
+from evaluator.flows import flows
+from evaluator.loads import link_loads, split_loads
+from evaluator.pairs import choose
+from evaluator.structure import bisection, edge_disjoint_paths, path_diversity
+from evaluator.traffic import traffic
+from topos.graph import Fabric
+from topos.registry import fabric
+
+
+def graph_of(network: Fabric) -> nx.Graph:
+    return nx.Graph((link.a.node, link.b.node) for link in network.links())
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [("bcube:4,1", "wmgr"), ("clot:4x4", "pow"), ("fattree:4", "ecmp"), ("torus:4x5", "dor")]
+)
+def test_loads_are_the_sums_over_all_flows(spec: str, name: str) -> None:
+    network = fabric(spec)
+    scheme = bind(name, network)
+    failed = failures.draw(network, "links=5%", 1)
+    everybody = choose(network, "servers", 1)
+    expected = flows(scheme, traffic(network, "all-to-all"), failed.links).loads(len(network.slots.peer))
+    assert link_loads(scheme, everybody, failed.links) == pytest.approx(expected)
+    assert link_loads(scheme, everybody, failed.links, generic=True) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("spec", ["torus:4x5", "bcube:3,1", "smallworld:4x4,clusters=2x2"])
+def test_splitting_over_paths_counts_every_shortest_path_alike(spec: str) -> None:
+    network = fabric(spec)
+    loads = split_loads(network, choose(network, "servers", 1), evenly="paths")
+    graph = graph_of(network)
+    expected: Counter[tuple[int, int]] = Counter()
+    for pair in itertools.permutations(range(network.servers), 2):
+        routes = list(nx.all_shortest_paths(graph, *pair))
+        for route in routes:
+            for hop in itertools.pairwise(route):
+                expected[hop] += 1 / len(routes)
+    for link in network.links():
+        for near, far in ((link.a, link.b), (link.b, link.a)):
+            slot = int(network.slots.start[near.node]) + near.number - 1
+            assert loads[slot] == pytest.approx(expected[near.node, far.node])
+
+
+def test_splitting_by_server_hops_prefers_fewest_servers() -> None:
+    network = fabric("clot:4x4")
+    loads = split_loads(network, choose(network, "servers", 1), hops="servers")
+    arrivals = loads[network.slots.peer < network.servers].sum()
+    direct = np.array(list(dict(nx.all_pairs_shortest_path_length(_one_hop(network))).values()))
+    assert arrivals == pytest.approx(sum(sum(row.values()) for row in direct))
+    with pytest.raises(ValueError, match="switches to switches"):
+        split_loads(fabric("fattree:4"), choose(fabric("fattree:4"), "servers", 1), hops="servers")
+
+
+def _one_hop(network: Fabric) -> nx.Graph:
+    graph = graph_of(network)
+    joined = nx.Graph((a, b) for a, b in graph.edges if max(a, b) < network.servers)
+    for switch in range(network.servers, network.size):
+        joined.add_edges_from(itertools.combinations(graph[switch], 2))
+    return joined
+
+
+@pytest.mark.parametrize(("spec", "cut"), [("hypercube:5,hosts=0", 16), ("torus:4x6", 8), ("bcube:4,1", 8)])
+def test_known_bisections_are_found(spec: str, cut: int) -> None:
+    network = fabric(spec)
+    found = bisection(network)
+    assert found.found == cut
+    assert found.spectral_bound <= cut + 1e-9
+    assert found.side[: network.servers].sum() == network.servers // 2
+    crossing = sum(found.side[link.a.node] != found.side[link.b.node] for link in network.links())
+    assert crossing == cut
+
+
+def test_bisection_of_a_small_graph_is_the_best_of_all_halves() -> None:
+    network = fabric("random:10,3")
+    graph = graph_of(network)
+    halves = itertools.combinations(range(10), 5)
+    assert bisection(network).found == min(nx.cut_size(graph, half) for half in halves)
+
+
+def test_edge_disjoint_paths_equal_networkx() -> None:
+    network = fabric("clot:4x4")
+    graph = graph_of(network)
+    for a, b in ((0, 1), (0, 10), (3, 17)):
+        assert edge_disjoint_paths(network, a, b) == nx.edge_connectivity(graph, a, b)
+    assert set(path_diversity(fabric("bcube:3,2"), 6, seed=1)) == {3.0}

@@ -1,0 +1,61 @@
+"""Claims: verdicts, the registry, and the experiments that are quick."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.reproduce.claim import Claim, Row
+from evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, run, summary
+from topos.registry import SpecError
+
+
+@pytest.mark.parametrize(
+    ("relation", "printed", "tolerance", "measured", "verdict"),
+    [
+        ("=", 9.05, 0.005, 9.054, "holds"),
+        ("=", 9.05, 0.005, 9.06, "does not hold"),
+        (">=", 75, 0.5, 74.6, "holds"),
+        (">=", 75, 0.5, 74.4, "does not hold"),
+        ("<=", 0.6, 0.05, 0.64, "holds"),
+        ("<", 55, 0, 55, "does not hold"),
+        ("=", 9.05, 0, None, "not measured"),
+        ("=", None, 0, 3.0, "not printed"),
+    ],
+)
+def test_verdicts(relation, printed, tolerance, measured, verdict) -> None:  # type: ignore[no-untyped-def]
+    claim = Claim("x", "paper", "statement", printed, "by hand", relation, tolerance)
+    assert Row(claim, measured).verdict == verdict
+
+
+def test_a_claim_about_one_draw_holds_within_the_range_of_the_seeds() -> None:
+    claim = Claim("x", "paper", "longest", 88, "seeds", tolerance=0.5)
+    assert Row(claim, 80, (66, 100)).verdict == "holds"
+    assert Row(claim, 80, (66, 87)).verdict == "does not hold"
+
+
+def test_names_are_those_that_are_promised() -> None:
+    for name in ("wmgr-fig8", "wmgr-fig11", "hrsw-fig3", "borel-table3", "dcube-theorems", "clot-paths"):
+        assert name in experiments()
+    with pytest.raises(SpecError, match="did you mean clot-diameter"):
+        run("clot-diametre")
+
+
+@pytest.mark.parametrize("name", ["clot-paths", "clot-diameter", "dcube-theorems", "borel-table2"])
+def test_measurements_agree_with_the_independent_computation(name: str) -> None:
+    result = run(name, figures=False)
+    assert result.rows
+    assert [row.claim.id for row in result.rows if row.agrees is False] == []
+
+
+def test_the_reports_say_what_holds_and_what_does_not() -> None:
+    results = {name: run(name) for name in ("clot-diameter", "dcube-theorems")}
+    text = markdown(results)
+    for result in results.values():
+        for row in result.rows:
+            assert f"| {' | '.join(cells(row))} |" in text
+    assert f"| {' | '.join(HEADER)} |" in text
+    counts = summary(results)
+    assert counts["holds"] > 0
+    assert counts["does not hold"] > 0
+    assert f"{counts['does not hold']} does not hold" in text
+    assert "<svg" in html(results)
