@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -32,6 +33,7 @@ class Lab:
     def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: Any) -> None:
         self.config = LabConfig(topology, scheme, name or runtime.free_name(), **options)
         self.path = runtime.socket_path(self.config.name)
+        self._named = bool(name)
         #: Seconds that the launch took, whole and by stage; the datapath that was chosen.
         self.launch_s: float | None = None
         self.stop_s: float | None = None
@@ -62,6 +64,13 @@ class Lab:
         self.config.shape.check()
         if self.path.exists() and not self._clear_stale():
             raise UsageError(f"a lab named {self.config.name} runs already: choose another --name, or end it")
+        while not self._launch(stage, detach, prompt):
+            self._rename(runtime.free_name())
+        return self
+
+    def _launch(self, stage: Progress | None, detach: bool, prompt: bool) -> bool:
+        """Start the guard and follow the launch; False when somebody was quicker to take the name
+        that was chosen for this lab."""
         begun = time.perf_counter()
         status = self._spawn(detach, prompt)
         with os.fdopen(status, "rb") as lines:
@@ -71,13 +80,19 @@ class Lab:
                     stage(message["stage"])
                 elif "error" in message:
                     self._reap()
+                    if message.get("taken") and not self._named:
+                        return False
                     raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
                 elif "ready" in message:
                     self.launch_s = round(time.perf_counter() - begun, 3)
                     self.stages = message["seconds"]
-                    return self
+                    return True
         self._reap()
         raise LabError("the lab ended while it was launched")
+
+    def _rename(self, name: str) -> None:
+        self.config = replace(self.config, name=name)
+        self.path = runtime.socket_path(name)
 
     def _spawn(self, detach: bool, prompt: bool) -> int:
         """Start the guard; the read end of the status pipe."""

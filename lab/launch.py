@@ -18,7 +18,6 @@ from hostagent.client import AgentPlace, AgentPool
 from lab import netns, openvswitch, shaping
 from lab.config import LabConfig
 from lab.errors import LabError
-from lab.network import Interface, LabHost, LabNet, LabSwitch
 from lab.openvswitch import Bridge, Shard
 from topos.graph import Fabric, Port
 
@@ -138,33 +137,6 @@ def choose_datapath(wanted: str) -> str:
     return "kernel" if available and wanted in ("auto", "kernel") else "userspace"
 
 
-def mininet_objects(running: Running, set_link: Callable[[str, str, bool], None]) -> LabNet:
-    """The lab as a Mininet: hosts, switches and links as objects."""
-    fabric, scheme = running.fabric, running.scheme
-    net = LabNet(set_link)
-    nodes = {}
-    for node in range(fabric.size):
-        name = fabric.name(node)
-        if fabric.is_server(node):
-            nodes[node] = net.addHost(name, cls=LabHost, netns=name, ip=None)
-        else:
-            nodes[node] = net.addSwitch(
-                name, cls=LabSwitch, shard=running.shard(name), dpid=_dpid(fabric, node)
-            )
-    for node in range(fabric.servers):
-        if fabric.relaying:
-            Interface("dcn0", nodes[node], 0, ip=ipv4.text(scheme.ipv4(node)))
-    for link in fabric.links():
-        ends = []
-        for end in (link.a, link.b):
-            address = ipv4.text(scheme.ipv4(end.node)) if fabric.is_plain(end.node) else ""
-            name = interface(fabric, end.node, end.number)
-            hardware = mac.text(mac.hardware(end.node, end.number))
-            ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
-        net.join(*ends)
-    return net
-
-
 class _Stages:
     """Names and seconds of the stages of a launch."""
 
@@ -181,7 +153,8 @@ class _Stages:
         return {name: round(end - at, 3) for (name, at), end in zip(self._marks, ends, strict=True)}
 
 
-def _dpid(fabric: Fabric, switch: int) -> int:
+def dpid(fabric: Fabric, switch: int) -> int:
+    """The datapath id of a switch: its number plus one."""
     return switch - fabric.servers + 1
 
 
@@ -189,7 +162,7 @@ def _bridges(fabric: Fabric) -> list[Bridge]:
     return [
         Bridge(
             fabric.name(switch),
-            _dpid(fabric, switch),
+            dpid(fabric, switch),
             tuple((interface(fabric, switch, port), port) for port, _ in fabric.ports(switch)),
         )
         for switch in range(fabric.servers, fabric.size)

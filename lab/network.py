@@ -16,7 +16,9 @@ from mininet.link import Intf
 from mininet.net import Mininet
 from mininet.node import Host, Node, OVSSwitch
 
+from addressing import ipv4, mac
 from lab import netns
+from lab.launch import Running, dpid, interface
 from lab.openvswitch import Shard
 
 
@@ -169,3 +171,28 @@ class LabNet(Mininet):  # type: ignore[misc]
     def join(self, a: Interface, b: Interface) -> None:
         """Tell Mininet of a link that exists."""
         self.links.append(Cabling(a, b))
+
+
+def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> LabNet:
+    """The lab as a Mininet: hosts, switches and links as objects."""
+    fabric, scheme = running.fabric, running.scheme
+    net = LabNet(set_link)
+    nodes = {}
+    for node in range(fabric.size):
+        name = fabric.name(node)
+        if fabric.is_server(node):
+            nodes[node] = net.addHost(name, cls=LabHost, netns=name, ip=None)
+        else:
+            nodes[node] = net.addSwitch(name, cls=LabSwitch, shard=running.shard(name), dpid=dpid(fabric, node))
+    for node in range(fabric.servers):
+        if fabric.relaying:
+            Interface("dcn0", nodes[node], 0, ip=ipv4.text(scheme.ipv4(node)))
+    for link in fabric.links():
+        ends = []
+        for end in (link.a, link.b):
+            address = ipv4.text(scheme.ipv4(end.node)) if fabric.is_plain(end.node) else ""
+            name = interface(fabric, end.node, end.number)
+            hardware = mac.text(mac.hardware(end.node, end.number))
+            ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
+        net.join(*ends)
+    return net

@@ -14,17 +14,19 @@ import sys
 import threading
 import time
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from addressing import ipv4
 from addressing.scheme import Scheme
-from lab import launch, netns, openvswitch
+from lab import launch, naming, netns, openvswitch
 from lab.config import LabConfig, check_emulable, resolve
-from lab.errors import LabError, UsageError
+from lab.errors import LabError
 from lab.health import Health
 from lab.measure import Endpoint, Probe
-from lab.network import LabNet
 from topos.graph import LinkState
+
+if TYPE_CHECKING:
+    from lab.network import LabNet
 
 
 class Session:
@@ -46,7 +48,9 @@ class Session:
     @cached_property
     def net(self) -> LabNet:
         """The lab as Mininet objects, made when somebody first wants them."""
-        return launch.mininet_objects(self.running, self.set_link)
+        from lab import network  # Mininet takes a tenth of a second to import
+
+        return network.objects(self.running, self.set_link)
 
     @property
     def scheme(self) -> Scheme:
@@ -56,17 +60,11 @@ class Session:
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
-        try:
-            return self.fabric.index(name)
-        except KeyError as error:
-            raise UsageError(str(error.args[0])) from error
+        return naming.node(self.fabric, name)
 
     def server(self, name: str) -> int:
         """The server of that name; UsageError for switches."""
-        node = self.node(name)
-        if not self.fabric.is_server(node):
-            raise UsageError(f"{name} is a switch: name a server")
-        return node
+        return naming.server(self.fabric, name)
 
     def endpoint(self, server: int) -> Endpoint:
         """A server as measurements need it."""
@@ -77,14 +75,7 @@ class Session:
 
     def links_named(self, kind: str, names: list[str]) -> tuple[int, ...]:
         """The link numbers of ``link A B`` or ``node A``."""
-        if kind == "node" and len(names) == 1:
-            return self.fabric.links_of(self.node(names[0]))
-        if kind == "link" and len(names) == 2:
-            found = self.fabric.links_between(self.node(names[0]), self.node(names[1]))
-            if found:
-                return found
-            raise UsageError(f"there is no link between {names[0]} and {names[1]}")
-        raise UsageError("say `link A B` or `node A`")
+        return naming.links(self.fabric, kind, names)
 
     def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         """Take cables out or put them back, and wait until everybody has converged on it."""
@@ -140,13 +131,15 @@ def main() -> None:
         tell(error=f"{type(error).__name__}: {error}", code=1)
         raise
     tell(ready=True, seconds=session.running.seconds, datapath=session.running.datapath)
-    from lab import control, operations, prompt
+    from lab import control, operations
 
     server = threading.Thread(
         target=control.serve, args=(listener, operations.table(session), session.stop), daemon=True
     )
     server.start()
     if request["prompt"]:
+        from lab import prompt
+
         prompt.run(session)
     else:
         session.stop.wait()

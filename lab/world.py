@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import select
@@ -63,7 +64,8 @@ def main() -> None:
     try:
         listener = _listen(path)
     except OSError as error:
-        _fail(request["status"], f"cannot make the control socket {path}: {error.strerror}")
+        taken = error.errno == errno.EADDRINUSE
+        _fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
     try:
         os._exit(_guard(request, listener))
     finally:
@@ -149,10 +151,10 @@ def _init(request: dict[str, object], listener: socket.socket) -> NoReturn:
             os._exit(os.waitstatus_to_exitcode(wait_status) & 0xFF)
 
 
-def _fail(status: int, text: str) -> NoReturn:
+def _fail(status: int, text: str, **more: bool) -> NoReturn:
     """Report one line to the command and end."""
     with contextlib.suppress(OSError):
-        os.write(status, json.dumps({"error": text}).encode() + b"\n")
+        os.write(status, json.dumps({"error": text, **more}).encode() + b"\n")
     os._exit(1)
 
 
