@@ -10,6 +10,7 @@ import socket
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from hostagent.netlink import CarrierWatch, Netlink
@@ -26,6 +27,7 @@ _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
 _ETH_P_ALL = 0x0003
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SOCKET_BUFFER = 8 << 20
+_MOST_DESCRIPTORS = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -46,7 +48,7 @@ class Devices:
     tun: int
     cards: tuple[Card, ...]
     carriers: CarrierWatch
-    #: The ports whose card had a carrier when the devices were opened.
+    #: The ports whose card had a carrier when the devices were opened; ``carriers`` tells of later.
     up: frozenset[int]
 
     def close(self) -> None:
@@ -64,19 +66,20 @@ def open_devices(namespace: str, ports: Mapping[int, str], address: bytes) -> De
     address.  Raises OSError, with the interface that is missing named.
     """
     with inside(namespace):
-        watch = CarrierWatch()
+        _no_ipv6()
+        watch = CarrierWatch()  # before anything is looked up, so that no change is missed
         with contextlib.closing(Netlink()) as netlink:
             tun = _open_tun()
             found = netlink.interfaces()
             absent = [name for name in ports.values() if name not in found]
             if absent:
                 raise OSError(f"no interface {absent[0]} in {namespace}")
-            netlink.set_up(found["lo"].index, arp=True)
+            if not found["lo"].up:
+                netlink.set_up(found["lo"].index, arp=True)
             for name in ports.values():
-                _no_ipv6(name)
-                netlink.set_up(found[name].index, arp=False)
+                if not found[name].silent:
+                    netlink.set_up(found[name].index, arp=False)
             _configure_tun(netlink, found[TUN_NAME].index, address, min(found[n].mtu for n in ports.values()))
-            found = netlink.interfaces()
         cards = tuple(Card(port, found[name].index, _open_card(name)) for port, name in ports.items())
         up = frozenset(port for port, name in ports.items() if found[name].up)
     return Devices(tun, cards, watch, up)
@@ -98,6 +101,14 @@ def end_with_parent(number: int) -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, number)
 
 
+def close_all_but(keep: set[int]) -> None:
+    """Close every other descriptor of this process."""
+    edges = sorted(keep | {-1, _MOST_DESCRIPTORS})
+    for below, above in pairwise(edges):
+        if above > below + 1:  # os.closerange takes an empty range at 0 for everything
+            os.closerange(below + 1, above)
+
+
 def _enter(descriptor: int) -> None:
     try:
         if _libc.setns(descriptor, _CLONE_NEWNET):
@@ -117,7 +128,6 @@ def _open_tun() -> int:
 
 
 def _configure_tun(netlink: Netlink, index: int, address: bytes, mtu: int) -> None:
-    _no_ipv6(TUN_NAME)
     # ICMP errors that the agent sends its own host come from the host's own address.
     _sysctl(f"ipv4/conf/{TUN_NAME}/accept_local", "1")
     netlink.set_up(index, arp=False, mtu=mtu)
@@ -138,9 +148,9 @@ def _open_card(name: str) -> socket.socket:
     return card
 
 
-def _no_ipv6(name: str) -> None:
+def _no_ipv6() -> None:
     with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
-        _sysctl(f"ipv6/conf/{name}/disable_ipv6", "1")
+        _sysctl("ipv6/conf/all/disable_ipv6", "1")
 
 
 def _sysctl(key: str, value: str) -> None:

@@ -7,11 +7,14 @@ structures would.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import mmap
 import socket
 from array import array
+
+from hostagent.packet import HOST_AT
 
 #: Slots of a batch, and the bytes of each: a packet of 64 KB and its headers, in whole pages.
 BATCH = 64
@@ -65,10 +68,13 @@ class Slots:
     """
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, BATCH * SLOT_SIZE)
+        self._memory = mmap.mmap(-1, BATCH * SLOT_SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(OSError):  # a kernel without huge pages
+            self._memory.madvise(mmap.MADV_NOHUGEPAGE)
         whole = memoryview(self._memory)
         first = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self.views = [whole[i * SLOT_SIZE : (i + 1) * SLOT_SIZE] for i in range(BATCH)]
+        self.host_buffers = [[view[HOST_AT:]] for view in self.views]
         self.addresses = [first + i * SLOT_SIZE for i in range(BATCH)]
         self._incoming, self._outgoing = _Messages(), _Messages()
         for vector, address in zip(self._incoming.vectors, self.addresses, strict=True):

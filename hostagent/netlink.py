@@ -30,12 +30,22 @@ _ATTRIBUTE = struct.Struct("=HH")
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An interface as the kernel describes it; ``up`` means that it is up and has a carrier."""
+    """An interface as the kernel describes it."""
 
     index: int
     name: str
     mtu: int
-    up: bool
+    flags: int
+
+    @property
+    def up(self) -> bool:
+        """It is up and has a carrier."""
+        return self.flags & (_IFF_UP | _IFF_LOWER_UP) == _IFF_UP | _IFF_LOWER_UP
+
+    @property
+    def silent(self) -> bool:
+        """It is up and asks nobody for hardware addresses."""
+        return self.flags & (_IFF_UP | _IFF_NOARP) == _IFF_UP | _IFF_NOARP
 
 
 class Netlink:
@@ -135,18 +145,21 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _interface(kind: int, body: bytes) -> Interface:
     _, _, index, flags, _ = _LINK.unpack_from(body)
-    attributes = dict(_attributes(body[_LINK.size :]))
+    attributes = _attributes(body, _LINK.size, {_IFLA_NAME, _IFLA_MTU})
     name = attributes.get(_IFLA_NAME, b"").rstrip(b"\0").decode(errors="replace")
     mtu = int.from_bytes(attributes.get(_IFLA_MTU, b""), sys.byteorder)
-    alive = _IFF_UP | _IFF_LOWER_UP
-    return Interface(index, name, mtu, kind == _NEWLINK and flags & alive == alive)
+    return Interface(index, name, mtu, flags if kind == _NEWLINK else 0)
 
 
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    while len(data) >= _ATTRIBUTE.size:
-        size, kind = _ATTRIBUTE.unpack_from(data)
-        yield kind, data[_ATTRIBUTE.size : size]
-        data = data[max(_padded(size), _ATTRIBUTE.size) :]
+def _attributes(data: bytes, at: int, wanted: set[int]) -> dict[int, bytes]:
+    """The values of the wanted attributes among those that begin at ``at``."""
+    found: dict[int, bytes] = {}
+    while at + _ATTRIBUTE.size <= len(data) and len(found) < len(wanted):
+        size, kind = _ATTRIBUTE.unpack_from(data, at)
+        if kind in wanted:
+            found[kind] = data[at + _ATTRIBUTE.size : at + size]
+        at += max(_padded(size), _ATTRIBUTE.size)
+    return found
 
 
 def _attribute(kind: int, value: bytes) -> bytes:

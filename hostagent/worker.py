@@ -11,7 +11,7 @@ import select
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from hostagent import packet
@@ -25,17 +25,25 @@ Report = Callable[[Message], None]
 
 
 class Station:
-    """An agent with its devices: reads a batch, has the agent decide, sends it on."""
+    """An agent with its devices: reads a batch, has the agent decide, sends it on.
+
+    ``report`` is told of carriers lost and found, first of those missing to begin with.
+    """
 
     def __init__(self, agent: Agent, devices: Devices, slots: Slots, report: Report) -> None:
         self.agent = agent
         self.devices = devices
+        self.report = report
         self.sent: Counter[str] = Counter()
         self._slots = slots
-        self._report = report
         self._cards = {card.port: card.socket.fileno() for card in devices.cards}
         self._ports = {card.index: card.port for card in devices.cards}
-        self._host_buffers = [[view[packet.HOST_AT :]] for view in slots.views]
+        for card in devices.cards:
+            self._carrier(card.port, card.port in devices.up)
+
+    def descriptors(self) -> set[int]:
+        """All that are open for this agent."""
+        return {*self._cards.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Callable[[], None]]:
         """What to call when a descriptor becomes readable."""
@@ -45,11 +53,6 @@ class Station:
             self.devices.tun: self._from_host,
             self.devices.carriers.socket.fileno(): self._from_kernel,
         }
-
-    def start(self) -> None:
-        """Tell of cards that have no carrier to begin with."""
-        for card in self.devices.cards:
-            self._carrier(card.port, card.port in self.devices.up)
 
     def counts(self) -> dict[str, int]:
         """The agent's counters and those of the devices."""
@@ -79,7 +82,7 @@ class Station:
         leaving: dict[int, list[int]] = {}
         for index in range(BATCH):
             try:
-                end = os.readv(tun, self._host_buffers[index]) + packet.HOST_AT
+                end = os.readv(tun, slots.host_buffers[index]) + packet.HOST_AT
             except BlockingIOError:
                 break
             out = receive(slots.views[index], end, now)
@@ -97,7 +100,7 @@ class Station:
 
     def _carrier(self, port: int, up: bool) -> None:
         if self.agent.carrier(port, up):
-            self._report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
+            self.report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
 
     def _send(self, leaving: dict[int, list[int]]) -> None:
         for port, extents in leaving.items():
@@ -129,30 +132,44 @@ class Station:
 
 
 class Worker:
-    """The event loop over the parent's channel and any number of stations."""
+    """The event loop over the parent's channel and any number of stations.
 
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self._epoll = select.epoll()
-        self._epoll.register(channel.socket, select.EPOLLIN)
+    It is made before its process is forked and enters :meth:`run` there.
+    """
+
+    def __init__(self, channel: Channel, stations: Sequence[Station]) -> None:
+        self.channel = channel
+        self._stations = {station.agent.node: station for station in stations}
+        self._owners = {descriptor: station for station in stations for descriptor in station.descriptors()}
         self._handlers: dict[int, Callable[[], None]] = {channel.socket.fileno(): self._from_parent}
-        self._owners: dict[int, Station] = {}
-        self._stations: dict[int, Station] = {}
+        for station in stations:
+            station.report = channel.send
+            self._handlers |= station.handlers()
         self._open = True
 
-    def add(self, station: Station) -> None:
-        """Serve a station from now on, and say that it is ready."""
-        self._stations[station.agent.node] = station
-        station.start()
-        for descriptor, handler in station.handlers().items():
-            self._handlers[descriptor], self._owners[descriptor] = handler, station
-            self._epoll.register(descriptor, select.EPOLLIN)
-        self._channel.send({"event": "ready", "node": station.agent.node})
+    @property
+    def nodes(self) -> set[int]:
+        """The servers whose agents run here."""
+        return set(self._stations)
+
+    @property
+    def descriptors(self) -> set[int]:
+        """All that are open for these agents."""
+        return set(self._handlers)
+
+    def close(self) -> None:
+        """Give up all devices and the channel: what the parent does with its copies."""
+        for station in self._stations.values():
+            station.devices.close()
+        self.channel.close()
 
     def run(self) -> None:
         """Until the parent is gone."""
+        epoll = select.epoll()
+        for descriptor in self._handlers:
+            epoll.register(descriptor, select.EPOLLIN)
         while self._open:
-            for descriptor, _ in self._epoll.poll():
+            for descriptor, _ in epoll.poll():
                 handler = self._handlers.get(descriptor)
                 if handler is None:  # its agent has just failed
                     continue
@@ -166,15 +183,14 @@ class Worker:
         if station is None:
             raise error
         node = station.agent.node
-        for descriptor in station.handlers():
-            self._epoll.unregister(descriptor)
+        for descriptor in station.descriptors():
             del self._handlers[descriptor], self._owners[descriptor]
         del self._stations[node]
         station.devices.close()
-        self._channel.send(failure(node, error))
+        self.channel.send(failure(node, error))
 
     def _from_parent(self) -> None:
-        messages = self._channel.receive()
+        messages = self.channel.receive()
         if messages is None:
             self._open = False
             return
@@ -197,7 +213,7 @@ class Worker:
                 self._answer(message, {"event": "stats", "agents": counts})
 
     def _answer(self, question: Message, answer: Message) -> None:
-        self._channel.send({**answer, "serial": question["serial"]})
+        self.channel.send({**answer, "serial": question["serial"]})
 
 
 def failure(node: int, error: BaseException) -> Message:

@@ -13,6 +13,7 @@ import random
 import selectors
 import signal
 import socket
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -21,14 +22,15 @@ from addressing import registry as schemes
 from addressing.scheme import Scheme, walk
 from hostagent.channel import Channel, Message
 from hostagent.core import Agent, addresses_of
-from hostagent.linux import end_with_parent, open_devices
+from hostagent.linux import close_all_but, end_with_parent, open_devices
 from hostagent.mmsg import Slots
 from hostagent.options import AgentPlace, Options, Spread
 from hostagent.worker import Station, Worker, failure
 from topos import registry as topologies
 from topos.graph import ALL_UP, LinkState
 
-_ALL_DESCRIPTORS = 1 << 20
+#: How many agents are prepared before they are forked; bounds the descriptors that are open meanwhile.
+_TOGETHER = 128
 
 
 @dataclass(eq=False)
@@ -59,10 +61,10 @@ class Zygote:
         self._links = ALL_UP
         self._spread: Spread = options.spread
         self._children: dict[int, Child] = {}
-        self._starting: set[int] = set()
         self._rounds: dict[int, Round] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(control.socket, selectors.EVENT_READ, None)
+        self._slots = Slots()
         _warm(self._scheme)
         gc.collect()
         gc.freeze()
@@ -97,22 +99,48 @@ class Zygote:
                     child.channel.send(order)
 
     def _start(self, places: Sequence[AgentPlace]) -> None:
-        self._starting.update(place.node for place in places)
-        per_host = self._options.mode == "host"
-        processes = len(places) if per_host else min(len(places), len(os.sched_getaffinity(0)))
-        for first in range(processes):
-            self._fork(places[first::processes])
-        self._tell_when_ready()
+        for first in range(0, len(places), _TOGETHER):
+            self._start_together(places[first : first + _TOGETHER])
+        self._control.send({"event": "ready"})
 
-    def _fork(self, places: Sequence[AgentPlace]) -> None:
-        ours, theirs = socket.socketpair()
-        pid = os.fork()
-        if not pid:
-            self._work(theirs, places)
-        theirs.close()
-        child = Child(pid, Channel(ours), {place.node for place in places})
-        self._children[pid] = child
-        self._selector.register(ours, selectors.EVENT_READ, child)
+    def _start_together(self, places: Sequence[AgentPlace]) -> None:
+        """Prepare agents, then fork them in a tight loop: every page that the parent touches
+        between two forks is one more page that the child does not share."""
+        prepared = [station for station in map(self._prepare, places) if station is not None]
+        per_host = self._options.mode == "host"
+        processes = len(prepared) if per_host else min(len(prepared), len(os.sched_getaffinity(0)))
+        groups = [prepared[first::processes] for first in range(processes)]
+        pairs = [socket.socketpair() for _ in groups]
+        workers = [Worker(Channel(theirs), group) for (_, theirs), group in zip(pairs, groups, strict=True)]
+        pids = [os.fork() or _work(worker) for worker in workers]
+        for pid, (ours, _), worker in zip(pids, pairs, workers, strict=True):
+            self._adopt(Child(pid, Channel(ours), worker.nodes))
+            worker.close()
+
+    def _adopt(self, child: Child) -> None:
+        """Listen to a child, whose agents are ready: their devices are open and keep what arrives."""
+        self._children[child.pid] = child
+        self._selector.register(child.channel.socket, selectors.EVENT_READ, child)
+        for node in sorted(child.nodes):
+            self._control.send({"event": "ready", "node": node})
+
+    def _prepare(self, place: AgentPlace) -> Station | None:
+        """An agent and its devices, made here because a fresh child would first copy every page
+        that this work touches; None when it failed."""
+        try:
+            agent = self._agent(place.node)
+            devices = open_devices(place.netns, place.ports, agent.own)
+            return Station(agent, devices, self._slots, self._control.send)
+        except Exception as error:
+            self._control.send(failure(place.node, error))
+            return None
+
+    def _agent(self, node: int) -> Agent:
+        draw = random.Random(f"{self._options.seed}:{node}")
+        agent = Agent(self._scheme, node, self._nodes, draw, self._spread)
+        if self._links:
+            agent.announce(self._links)
+        return agent
 
     def _ask(self, order: Message, answer: Message) -> None:
         serial = order["serial"]
@@ -133,15 +161,8 @@ class Zygote:
                 self._gather(child, message)
                 continue
             self._control.send(message)
-            if message["event"] in ("ready", "failed"):
-                self._starting.discard(message["node"])
-                self._tell_when_ready()
             if message["event"] == "failed":
                 child.nodes.discard(message["node"])
-
-    def _tell_when_ready(self) -> None:
-        if not self._starting:
-            self._control.send({"event": "ready"})
 
     def _gather(self, child: Child, message: Message) -> None:
         current = self._rounds[message["serial"]]
@@ -165,45 +186,23 @@ class Zygote:
         for node in sorted(child.nodes):
             code = os.waitstatus_to_exitcode(status)
             self._control.send({"event": "failed", "node": node, "error": f"its process ended with {code}"})
-        if self._starting & child.nodes:
-            self._starting -= child.nodes
-            self._tell_when_ready()
         for serial, current in list(self._rounds.items()):
             current.waiting.discard(child.pid)
             self._finish(serial)
 
-    # --- in the child ---------------------------------------------------------
 
-    def _work(self, connection: socket.socket, places: Sequence[AgentPlace]) -> NoReturn:
-        """The life of a forked process."""
-        code = 1
-        try:
-            end_with_parent(signal.SIGKILL)
-            keep = connection.fileno()
-            os.closerange(3, keep)
-            os.closerange(keep + 1, _ALL_DESCRIPTORS)
-            self._run_agents(Channel(connection), places)
-            code = 0
-        finally:
-            os._exit(code)
-
-    def _run_agents(self, channel: Channel, places: Sequence[AgentPlace]) -> None:
-        worker, slots = Worker(channel), Slots()
-        for place in places:
-            try:
-                agent = self._agent(place.node)
-                devices = open_devices(place.netns, place.ports, agent.own)
-                worker.add(Station(agent, devices, slots, channel.send))
-            except Exception as error:
-                channel.send(failure(place.node, error))
+def _work(worker: Worker) -> NoReturn:
+    """The life of a forked process."""
+    code = 1
+    try:
+        end_with_parent(signal.SIGKILL)
+        close_all_but(worker.descriptors | {0, 1, 2})
         worker.run()
-
-    def _agent(self, node: int) -> Agent:
-        draw = random.Random(f"{self._options.seed}:{node}")
-        agent = Agent(self._scheme, node, self._nodes, draw, self._spread)
-        if self._links:
-            agent.announce(self._links)
-        return agent
+        code = 0
+    except BaseException:  # nothing may return into the parent's life
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def _warm(scheme: Scheme) -> None:
