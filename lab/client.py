@@ -62,15 +62,16 @@ class Lab:
         capacity.check(scheme.fabric)
         check_emulable(scheme)
         self.config.shape.check()
-        if self.path.exists() and not self._clear_stale():
-            raise UsageError(f"a lab named {self.config.name} runs already: choose another --name, or end it")
-        while not self._launch(stage, detach, prompt):
+        while self._taken() or not self._launch(stage, detach, prompt):
+            if self._named:
+                raise UsageError(
+                    f"a lab named {self.config.name} runs already: choose another --name, or end it"
+                )
             self._rename(runtime.free_name())
         return self
 
     def _launch(self, stage: Progress | None, detach: bool, prompt: bool) -> bool:
-        """Start the guard and follow the launch; False when somebody was quicker to take the name
-        that was chosen for this lab."""
+        """Start the guard and follow the launch; False when somebody was quicker to take its name."""
         begun = time.perf_counter()
         status = self._spawn(detach, prompt)
         with os.fdopen(status, "rb") as lines:
@@ -80,7 +81,7 @@ class Lab:
                     stage(message["stage"])
                 elif "error" in message:
                     self._reap()
-                    if message.get("taken") and not self._named:
+                    if message.get("taken"):
                         return False
                     raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
                 elif "ready" in message:
@@ -118,12 +119,12 @@ class Lab:
         os.close(lifeline_read)
         return status_read
 
-    def _clear_stale(self) -> bool:
-        """Remove a socket at which nobody answers; False when somebody does."""
+    def _taken(self) -> bool:
+        """Whether a lab answers at the socket; a stale socket is removed."""
         if any(found.alive for found in runtime.labs() if found.path == self.path):
-            return False
+            return True
         self.path.unlink(missing_ok=True)
-        return True
+        return False
 
     def stop(self) -> None:
         """End the lab and wait until nothing of it is left."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import json
 import os
 import select
@@ -64,7 +63,7 @@ def main() -> None:
     try:
         listener = _listen(path)
     except OSError as error:
-        taken = error.errno == errno.EADDRINUSE
+        taken = isinstance(error, FileExistsError)
         _fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
     try:
         os._exit(_guard(request, listener))
@@ -73,13 +72,18 @@ def main() -> None:
 
 
 def _listen(path: Path) -> socket.socket:
+    """Listen at ``path``: it appears only once somebody listens there, so that whoever finds
+    nobody listening may remove it.  Raises FileExistsError when it is taken."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    coming = path.with_suffix(f".{os.getpid()}")
     old = os.umask(0o177)
     try:
-        listener.bind(str(path))
+        listener.bind(str(coming))
+        listener.listen(_BACKLOG)
+        os.link(coming, path)
     finally:
         os.umask(old)
-    listener.listen(_BACKLOG)
+        coming.unlink(missing_ok=True)
     listener.set_inheritable(True)
     return listener
 
