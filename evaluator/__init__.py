@@ -9,5 +9,13 @@
     tables.py     table sizes, counted entry by entry
     evaluate.py   all of this on one fabric: `dcnlab evaluate`
 
-Importing the package imports nothing; numba comes with the modules that use it.
+    traffic.py    who sends to whom; flows.py: the links that each flow crosses
+    throughput.py max-min fair rates; loads.py: link loads without listing paths
+    structure.py  bisection and edge-disjoint paths, whatever the routing
+    compare.py    grids of evaluations over processes: `dcnlab compare`
+    plots.py      figures; report.py: one self-contained page
+    reproduce/    the papers' claims, measured: `dcnlab reproduce`
+
+Importing the package imports nothing; numba comes with the modules that use it.  A new
+scheme needs nothing here; a file in vector/ makes it fast.
 """

@@ -1,25 +1,5 @@
-"""Typed faces of numba's decorators: compiled once, cached beside the module, run without the GIL."""
+"""The decorators of :mod:`addressing.jit`, where the evaluator's kernels find them."""
 
-from __future__ import annotations
+from addressing.jit import compiled, inlined, threaded
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile a kernel for one thread."""
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
-
-
-def inlined(function: F) -> F:
-    """Compile a helper into each kernel that calls it."""
-    return cast(F, numba.njit(cache=True, nogil=True, inline="always")(function))
-
-
-def threaded(function: F) -> F:
-    """Compile a kernel whose ``numba.prange`` loops run on all of the process's threads."""
-    return cast(F, numba.njit(cache=True, nogil=True, parallel=True)(function))
+__all__ = ["compiled", "inlined", "threaded"]

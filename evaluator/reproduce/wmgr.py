@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from evaluator.adjacency import adjacency
+from evaluator.distances import distances
 from evaluator.plots import Chart, Series
 from evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from evaluator.reproduce.measure import routed
 from evaluator.routed import Spread
+from topos.registry import fabric
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"
 _HOW = "exact over all ordered pairs of nodes, root h0, port order, per cent"
@@ -78,6 +81,28 @@ def _others() -> Iterator[Row]:
         yield Row(_claim("fattree:8", words, 100, ">="), _share("fattree:8", 1, pairs))
 
 
+def _diameter(topology: str) -> int:
+    return distances(adjacency(fabric(topology))).diameter
+
+
+def _table() -> Iterator[Row]:
+    """The diameters of Table I that are claims of their own; DCell's is a bound."""
+    how = "exact over all pairs of nodes, in links"
+    for p, q in ((4, 1), (6, 1), (4, 2), (6, 2), (4, 3)):
+        claim = Claim(
+            f"bcube-{p}-{q}", _PAPER, f"diameter of BCube(p, q) is p + 3, p = {p}, q = {q}", p + 3, how,
+            computed=2 * (q + 1),
+        )  # fmt: skip
+        yield Row(claim, _diameter(f"bcube:{p},{q}"))
+    for p, q in ((2, 1), (4, 1), (2, 2), (3, 2), (2, 3), (3, 3)):
+        bound = 2 ** (q + 1) + 3
+        claim = Claim(
+            f"dcell-{p}-{q}", _PAPER, f"diameter of DCell(p, q) is at most 2^(q+1) + 3, p = {p}, q = {q}",
+            bound, how, "<=",
+        )  # fmt: skip
+        yield Row(claim, _diameter(f"dcell:{p},{q}"))
+
+
 def _chart(topologies: tuple[str, ...], *baselines: str) -> tuple[Chart, ...]:
     series = []
     for topology in topologies:
@@ -94,6 +119,7 @@ def _chart(topologies: tuple[str, ...], *baselines: str) -> tuple[Chart, ...]:
 
 
 EXPERIMENTS = (
+    Experiment("wmgr-table1", _PAPER, "diameters", _table),
     Experiment("wmgr-fig8", _PAPER, "stretch on five Cayley families", _cayley, lambda: _chart(_CAYLEY)),
     Experiment("wmgr-fig9", _PAPER, "stretch on BCube", _bcube, lambda: _chart(_BCUBE, "brp")),
     Experiment("wmgr-fig10", _PAPER, "stretch on DCell", _dcell, lambda: _chart(_DCELL, "dfr")),

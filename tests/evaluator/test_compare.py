@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.compare import RESULTS, Request, Row, compare, load, requests, write_csv, write_json
+from evaluator.compare import (
+    RESULTS,
+    Request,
+    Row,
+    compare,
+    load,
+    requests,
+    write_csv,
+    write_json,
+    write_parquet,
+)
 from evaluator.evaluate import evaluate
 from evaluator.plots import Chart, Series, save, svg
 from evaluator.report import charts, comparison
@@ -70,6 +81,18 @@ def test_rows_are_written_for_others_to_read(tmp_path: Path, rows: list[Row]) ->
     with (tmp_path / "r.csv").open() as file:
         read = list(csv.DictReader(file))
     assert [float(line["path.mean"]) for line in read] == [row["path.mean"] for row in rows]
+
+
+def test_parquet_is_written_where_pyarrow_is_installed(tmp_path: Path, rows: list[Row]) -> None:
+    if importlib.util.find_spec("pyarrow") is None:
+        with pytest.raises(SpecError, match="pip install pyarrow"):
+            write_parquet(rows, tmp_path / "r.parquet")
+        return
+    import pyarrow.parquet
+
+    write_parquet(rows, tmp_path / "r.parquet")
+    read = pyarrow.parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    assert [row["path.mean"] for row in read] == [row["path.mean"] for row in rows]
 
 
 def test_the_page_is_whole_and_loads_nothing(rows: list[Row]) -> None:

@@ -1,0 +1,175 @@
+"""All-pairs distances: the evaluator beside the libraries that people reach for, one graph, one run.
+
+Every tool gets the same random regular graph as its own fastest input and must come to
+the same sum of distances; each runs in a process of its own, so that its peak memory is
+its own.  Libraries that are not installed are named and left out.  networkx (per-source
+searches in Python) gets a sample of the sources and its time is scaled up; the table
+says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from evaluator.adjacency import Adjacency, adjacency
+from topos.registry import fabric
+
+SPEC = "random:8192,8,hosts=0"
+#: Of networkx's sources, one in so many is measured.
+SAMPLED = 32
+
+#: A prepared measurement: call it to get the sum of the distances.
+Prepared = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds (the best of the rounds), megabytes beyond the prepared input, and the sum found."""
+
+    seconds: float
+    megabytes: float
+    total: float
+
+
+def ours(graph: Adjacency) -> Prepared:
+    """Histogram only; the first call compiles."""
+    from evaluator.distances import distances
+
+    def run() -> float:
+        found = distances(graph)
+        return found.mean * found.reached
+
+    return run
+
+
+def ours_rows(graph: Adjacency) -> Prepared:
+    """The whole matrix, 16 bits an element."""
+    from evaluator.distances import rows
+
+    everything = np.arange(graph.size, dtype=np.int32)
+    return lambda: float(rows(graph, everything).sum(dtype=np.int64))
+
+
+def by_scipy(graph: Adjacency) -> Prepared:
+    """scipy.sparse.csgraph.shortest_path, unweighted."""
+    from scipy.sparse.csgraph import shortest_path
+
+    matrix = csr_array((np.ones(len(graph.peer)), graph.peer, graph.start), shape=(graph.size, graph.size))
+    return lambda: float(shortest_path(matrix, method="D", unweighted=True).sum())
+
+
+def by_networkx(graph: Adjacency) -> Prepared:
+    """A search per source, for one source in SAMPLED; scaled to all."""
+    import networkx as nx
+
+    made = nx.Graph(_edges(graph))
+
+    def run() -> float:
+        sources = range(0, graph.size, SAMPLED)
+        return SAMPLED * sum(sum(nx.single_source_shortest_path_length(made, s).values()) for s in sources)
+
+    return run
+
+
+def by_igraph(graph: Adjacency) -> Prepared:
+    """igraph's histogram of path lengths, the cheapest that it has."""
+    import igraph
+
+    made = igraph.Graph(n=graph.size, edges=_edges(graph))
+
+    def run() -> float:
+        bins = made.path_length_hist(directed=False).bins()
+        return float(2 * sum(first * count for first, _, count in bins))
+
+    return run
+
+
+def by_networkit(graph: Adjacency) -> Prepared:
+    """networkit's all-pairs shortest paths."""
+    import networkit
+
+    made = networkit.Graph(graph.size)
+    for a, b in _edges(graph):
+        made.addEdge(a, b)
+
+    def run() -> float:
+        found = networkit.distance.APSP(made)
+        found.run()
+        return float(np.sum(found.getDistances()))
+
+    return run
+
+
+def by_rustworkx(graph: Adjacency) -> Prepared:
+    """rustworkx's distance matrix."""
+    import rustworkx
+
+    made = rustworkx.PyGraph()
+    made.add_nodes_from(range(graph.size))
+    made.add_edges_from_no_data(_edges(graph))
+    return lambda: float(np.sum(rustworkx.distance_matrix(made)))
+
+
+TOOLS: dict[str, tuple[str, Callable[[Adjacency], Prepared], int]] = {
+    "evaluator, histogram": ("numba", ours, 5),
+    "evaluator, matrix": ("numba", ours_rows, 3),
+    "igraph": ("igraph", by_igraph, 1),
+    "networkit": ("networkit", by_networkit, 1),
+    "scipy": ("scipy", by_scipy, 1),
+    "rustworkx": ("rustworkx", by_rustworkx, 1),
+    "networkx": ("networkx", by_networkx, 1),
+}
+
+
+def _edges(graph: Adjacency) -> list[tuple[int, int]]:
+    tail = np.repeat(np.arange(graph.size), np.diff(graph.start))
+    once = tail < graph.peer
+    return list(zip(tail[once].tolist(), graph.peer[once].tolist(), strict=True))
+
+
+def measure(name: str) -> Measured:
+    """Run one tool, after one call to warm up where several rounds are taken."""
+    _, prepare, rounds = TOOLS[name]
+    run = prepare(adjacency(fabric(SPEC)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    times, total = [], 0.0
+    for _ in range(rounds + (rounds > 1)):
+        begun = time.perf_counter()
+        total = run()
+        times.append(time.perf_counter() - begun)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    scale = SAMPLED if name == "networkx" else 1
+    return Measured(scale * min(times), (after - before) / 1024, total)
+
+
+def main() -> None:
+    """Print seconds, ratios and memory."""
+    spawn: Any = multiprocessing.get_context("spawn")
+    print(f"all pairs of {SPEC}; best of the rounds; memory beyond the input")
+    baseline: Measured | None = None
+    for name, (module, _, _) in TOOLS.items():
+        if importlib.util.find_spec(module) is None:
+            print(f"{name:24} not installed")
+            continue
+        with spawn.Pool(1) as pool:
+            found: Measured = pool.apply(measure, (name,))
+        baseline = baseline or found
+        estimate = name == "networkx"
+        if not estimate and found.total != baseline.total:
+            raise SystemExit(f"{name}: sum of distances {found.total}, not {baseline.total}")
+        ratio = found.seconds / baseline.seconds
+        note = f" (from 1 source in {SAMPLED})" if estimate else ""
+        print(f"{name:24} {found.seconds:9.3f} s {ratio:8.1f} x {found.megabytes:8.0f} MB{note}")
+
+
+if __name__ == "__main__":
+    main()

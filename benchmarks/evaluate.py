@@ -1,0 +1,105 @@
+"""How long evaluations take: distances, routed paths over all pairs, loads and fair rates.
+
+Each line is one call after one that compiled or warmed up (for the sampled million-node
+torus, compilation is shared with the lines before).  There is no peer that computes the
+routed lines; benchmarks/distances.py compares the distances.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from addressing.registry import bind
+from evaluator.adjacency import adjacency
+from evaluator.distances import distances, sample
+from evaluator.flows import flows
+from evaluator.loads import link_loads
+from evaluator.pairs import choose
+from evaluator.routed import spread
+from evaluator.throughput import throughput
+from evaluator.traffic import traffic
+from topos.registry import fabric
+
+ROUTED = (
+    ("torus:16x16x32", "wmgr"),
+    ("torus:16x16x32", "dor"),
+    ("torus:16x16x32", "shortest"),
+    ("smallworld:64x128,clusters=4x4", "hrsw"),
+    ("bcube:8,3", "wmgr"),
+)
+
+
+def timed(words: str, run: Callable[[], str], warm: bool = True) -> None:
+    """Print how long one call takes, and what it says."""
+    if warm:
+        run()
+    begun = time.perf_counter()
+    said = run()
+    seconds = time.perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{words:58} {seconds:8.3f} s   {said}   (peak so far {peak:.0f} MB)", flush=True)
+
+
+def all_distances(spec: str) -> str:
+    """Diameter and mean over all pairs of nodes."""
+    found = distances(adjacency(fabric(spec)))
+    return f"diameter {found.diameter}, mean {found.mean:.4f}"
+
+
+def sampled_distances(spec: str, count: int) -> str:
+    """The mean with its confidence interval."""
+    network = fabric(spec)
+    found = sample(adjacency(network), np.arange(network.size, dtype=np.int32), count, seed=1)
+    return f"mean {found.mean:.4f} +- {found.confidence():.4f}, farthest met {found.diameter}"
+
+
+def routed(spec: str, name: str) -> Callable[[], str]:
+    """Paths over all pairs of servers; building the scheme's own tables is not timed."""
+    scheme = bind(name, fabric(spec))
+    pairs = choose(scheme.fabric, "servers", 1)
+
+    def run() -> str:
+        found = spread(scheme, pairs)
+        return f"path {found.path_mean:.4f}, stretch {found.stretch_mean:.4f}"
+
+    return run
+
+
+def loaded(spec: str, name: str) -> Callable[[], str]:
+    """The most loaded link under all-to-all traffic."""
+    scheme = bind(name, fabric(spec))
+    pairs = choose(scheme.fabric, "servers", 1)
+    return lambda: f"most loaded link {link_loads(scheme, pairs).max():.0f}"
+
+
+def fair(spec: str, name: str) -> Callable[[], str]:
+    """Max-min fair rates of all-to-all traffic."""
+    scheme = bind(name, fabric(spec))
+
+    def run() -> str:
+        found = throughput(scheme.fabric, flows(scheme, traffic(scheme.fabric, "all-to-all")))
+        return f"aggregate {found.aggregate:.1f}, ABT {found.abt:.1f}"
+
+    return run
+
+
+def main() -> None:
+    """Print every line."""
+    for spec in ("random:8192,8,hosts=0", "random:65536,8,hosts=0", "torus:32x32x64"):
+        timed(f"distances {spec}", lambda spec=spec: all_distances(spec), warm=spec.startswith("random:8192"))
+    timed(
+        "distances torus:100x100x100, 1024 sources", lambda: sampled_distances("torus:100x100x100", 1024), False
+    )
+    for spec, name in ROUTED:
+        timed(f"routed {spec} {name}", routed(spec, name))
+    timed("loads bcube:8,3 wmgr", loaded("bcube:8,3", "wmgr"))
+    timed("fair rates mdcube:8,1 wmgr, 4.2 million flows", fair("mdcube:8,1", "wmgr"))
+    timed("fair rates bcube:8,3 wmgr, 16.8 million flows", fair("bcube:8,3", "wmgr"), warm=False)
+
+
+if __name__ == "__main__":
+    main()
