@@ -1,0 +1,155 @@
+"""Reduction compiled, for long words and for many: partners found from their ends backwards.
+
+:class:`addressing.automata.reduction.Reducer` reads the kept word u forwards and keeps
+every partner that might become the answer.  Here the partners are followed backwards
+from the difference that must be reached: few states lead there, the more so on a
+trimmed Diff, and once nothing but the identity is left both words begin alike.
+Going backwards, the least partner from a state on is that with the least next letter,
+since state, left and right letter determine the state that follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.automata.differences import Diff
+from addressing.jit import compiled
+from topos.graph import NONE, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Backwards:
+    """Diff with its transitions between letters by where they lead: those on left letter x into
+    state d are number ``start[d * degree + x]`` up to the next start."""
+
+    diff: Diff
+    start: IntArray
+    right: IntArray
+    before: IntArray
+
+    @classmethod
+    def of(cls, diff: Diff) -> Backwards:
+        """The transitions of ``diff`` turned round."""
+        degree = diff.degree
+        left = diff.rows % (degree + 1)
+        read = np.flatnonzero((left < degree) & (diff.right < degree))
+        keys = diff.target[read].astype(np.int64) * degree + left[read]
+        order = np.argsort(keys, kind="stable")
+        start = np.searchsorted(keys[order], np.arange(diff.states * degree + 1)).astype(np.int32)
+        chosen = read[order]
+        return cls(diff, start, diff.right[chosen], diff.rows[chosen] // (degree + 1))
+
+    def reduce(self, words: IntArray, longest: int) -> IntArray:
+        """The normal forms of the rows of ``words`` (padded by ``degree``), as rows of ``longest``
+        letters padded likewise; ``longest`` is at least the length of every normal form."""
+        diff = self.diff
+        goals = (diff.generators, diff.shorter, diff.longer)
+        return _reduce(self.start, self.right, self.before, *goals, diff.states, words, longest)
+
+
+@compiled
+def _reduce(
+    start: IntArray, right: IntArray, before: IntArray, goals: IntArray, shorter: IntArray, longer: IntArray,
+    states: int, words: IntArray, longest: int,
+) -> IntArray:  # fmt: skip
+    """Row by row, letter by letter."""
+    degree = len(goals)
+    out = np.full((len(words), longest + 1), degree, np.int32)
+    # Per length and state: the number of the search that met it last, the next right letter, the state after.
+    steps, queue = np.zeros((longest + 1, states, 3), np.int64), np.zeros((2, states), np.int32)
+    mark = 0
+    for row in range(len(words)):
+        path, length = out[row], 0
+        for a in words[row]:
+            if a == degree:
+                break
+            # One letter shorter, equal, one longer: the first that has a partner.
+            for wanted in range(max(0, length - 1), length + 2):
+                depth, size = min(length, wanted), 1
+                if wanted < length:
+                    queue[0, 0] = shorter[a, path[length - 1]]
+                elif wanted == length:
+                    queue[0, 0] = goals[a]
+                else:
+                    size = _ends(longer[a], queue[0])
+                if queue[0, 0] == NONE:
+                    continue
+                mark += 1
+                first = _search(start, right, before, degree, path, depth, size, steps, queue, mark)
+                if first != NONE:
+                    end = _write(path, first, depth, steps)
+                    if wanted > length:
+                        path[length] = _place(longer[a], end)
+                    path[wanted:length] = degree
+                    length = wanted
+                    break
+    return out[:, :longest]
+
+
+@compiled
+def _ends(states: IntArray, queue: IntArray) -> int:
+    """Copy all states but NONE; their number."""
+    count = 0
+    for state in states:
+        if state != NONE:
+            queue[count] = state
+            count += 1
+    return count
+
+
+@compiled
+def _place(states: IntArray, wanted: int) -> int:
+    """The index of a state."""
+    for index, state in enumerate(states):
+        if state == wanted:
+            return index
+    return NONE
+
+
+@compiled
+def _search(
+    start: IntArray, right: IntArray, before: IntArray, degree: int, path: IntArray, depth: int, size: int,
+    steps: NDArray[np.int64], queue: IntArray, mark: int,
+) -> int:  # fmt: skip
+    """Where the least partner of the first ``depth`` letters of ``path`` that leads to one of the first
+    ``size`` states of ``queue[0]`` leaves them; NONE if there is no such partner."""
+    now = 0
+    while size > 1 or (size == 1 and queue[now, 0] != 0):
+        if depth == 0:
+            return _identity(queue[now], size)
+        depth -= 1
+        count = 0
+        for entry in range(size):
+            state = queue[now, entry]
+            key = state * degree + path[depth]
+            for arc in range(start[key], start[key + 1]):
+                source = before[arc]
+                step = steps[depth, source]
+                if step[0] != mark:
+                    step[0] = mark
+                    queue[1 - now, count] = source
+                    count += 1
+                elif step[1] <= right[arc]:
+                    continue
+                step[1], step[2] = right[arc], state
+        now, size = 1 - now, count
+    return depth if size else NONE
+
+
+@compiled
+def _identity(queue: IntArray, size: int) -> int:
+    """0 when the identity is among the first states of a queue, else NONE."""
+    return 0 if (queue[:size] == 0).any() else NONE
+
+
+@compiled
+def _write(path: IntArray, first: int, depth: int, steps: NDArray[np.int64]) -> int:
+    """Write the partner just found over ``path``; the state it ends in."""
+    state = 0
+    for place in range(first, depth):
+        path[place] = steps[place, state, 1]
+        state = steps[place, state, 2]
+    return state

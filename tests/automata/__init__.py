@@ -1,0 +1,1 @@
+"""Tests of the automatic structures: both roads to Diff, and reduction against brute force."""
