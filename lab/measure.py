@@ -29,6 +29,8 @@ _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 _HEADER = struct.Struct("!BBHHH")
 #: Requests under way at once: few, so that round trips are the network's and not a queue's.
 _WINDOW = 4
+#: iperf3's own; runs towards one server at the same time need one each.
+IPERF_PORT = 5201
 
 
 @dataclass(frozen=True)
@@ -174,14 +176,19 @@ def _echo_request(identity: int, sequence: int, size: int) -> bytes:
 
 
 def iperf(
-    client: list[str], server: list[str], target: str, seconds: float, options: Sequence[str] = ()
+    client: list[str],
+    server: list[str],
+    target: str,
+    seconds: float,
+    options: Sequence[str] = (),
+    port: int = IPERF_PORT,
 ) -> dict[str, Any]:
     """Run iperf3 between two command prefixes; its summary: Mb/s, retransmits or lost share.
 
     Raises LabError with iperf3's own message when it fails.
     """
     listening = subprocess.Popen(
-        [*server, "iperf3", "-s", "-1", "--forceflush"],
+        [*server, "iperf3", "-s", "-1", "-p", str(port), "--forceflush"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -197,6 +204,8 @@ def iperf(
                 "iperf3",
                 "-c",
                 target,
+                "-p",
+                str(port),
                 "-t",
                 f"{seconds:g}",
                 "--json",

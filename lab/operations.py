@@ -146,8 +146,8 @@ class _Operations:
         if request.get("udp"):
             options += ["-u", "-b", str(request.get("rate", "100M"))]
         prefix = [self._inside(end.name, []) for end in (client, server)]
-        seconds = float(request.get("seconds", 2))
-        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options)
+        seconds, port = float(request.get("seconds", 2)), int(request.get("port", measure.IPERF_PORT))
+        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options, port)
 
     def op_traceroute(self, call: Call) -> Any:
         """The servers that the real traceroute shows between two; its probes are echo requests,

@@ -6,22 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from lab import naming
 from lab.cli.app import app
 from lab.cli.show import JsonFlag, as_json, table
 from lab.config import resolve
 from lab.errors import LabError, UsageError
-from topos.graph import ALL_UP, Fabric
+from topos.graph import ALL_UP
 
 Topology = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="Such as bcube:4,1 (see `dcnlab list`).")]
 SchemeName = Annotated[str, typer.Option("--scheme", help="The routing scheme.")]
-
-
-def node_of(fabric: Fabric, name: str) -> int:
-    """The node of that name; UsageError with one line."""
-    try:
-        return fabric.index(name)
-    except KeyError as error:
-        raise UsageError(str(error.args[0])) from error
 
 
 @app.command("list")
@@ -83,7 +76,7 @@ def path(spec: Topology, scheme: SchemeName, a: str, b: str, json: JsonFlag = Fa
     from lab.explain import steps
 
     fabric, bound = resolve(spec, scheme)
-    found = steps(bound, node_of(fabric, a), node_of(fabric, b), ALL_UP)
+    found = steps(bound, naming.node(fabric, a), naming.node(fabric, b), ALL_UP)
     if json:
         as_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
     else:
@@ -109,7 +102,7 @@ def tables(
         raise UsageError(f"{where} is no running lab: for a topology say --scheme")
     else:
         fabric, bound = resolve(where, scheme)
-        predicted = tables.predicted(bound, node_of(fabric, node))
+        predicted = tables.predicted(bound, naming.node(fabric, node))
         result = {"node": node, "predicted": predicted, "installed": None, "equal": None}
     if json:
         as_json(result)

@@ -1,0 +1,27 @@
+"""Scenarios: a topology, a scheme, traffic, timed failures, and what is expected of it all.
+
+    topology: clot:4x4
+    scheme: pow
+    traffic:
+      - probe: h0 -> h5         # a packet every millisecond
+        name: stream
+        for: 2s
+    events:
+      - at: 1s
+        fail: link h0 h4
+    expect:
+      - stream.outage_ms < 500
+
+Pure, and tested as such:
+
+    model.py     what may stand in a file, as pydantic models
+    values.py    durations, pairs and cuts, read from their text
+    expect.py    `NAME.FIGURE < NUMBER`: the grammar of expectations and their verdicts
+    timeline.py  when to start and stop what
+    check.py     names that fit together, and fit the network
+
+and at the edges:
+
+    reading.py   a YAML file into a checked scenario; errors name file, line and key
+    runner.py    launches the lab, follows the timeline, collects results
+"""

@@ -1,0 +1,60 @@
+"""Expectations: ``NAME.FIGURE OPERATOR NUMBER``, nothing more, read and judged without ``eval``."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Figures = Mapping[str, float | None]
+
+OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_FORM = re.compile(
+    r"\s*(?P<name>[A-Za-z][\w-]*)\.(?P<figure>[a-z]\w*)"
+    rf"\s*(?P<operator>{'|'.join(OPERATORS)})"
+    r"\s*(?P<number>[+-]?\d+(?:\.\d+)?)\s*",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One comparison of a figure of a named result with a number."""
+
+    name: str
+    figure: str
+    operator: str
+    number: float
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.figure} {self.operator} {self.number:g}"
+
+    def judge(self, results: Mapping[str, Figures]) -> Verdict:
+        """Whether it holds; a figure that was not measured fails every comparison."""
+        value = results.get(self.name, {}).get(self.figure)
+        return Verdict(self, value, value is not None and OPERATORS[self.operator](value, self.number))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An expectation, the value that was found (None: there is none), and whether it held."""
+
+    expectation: Expectation
+    value: float | None
+    held: bool
+
+
+def read_expectation(text: object) -> Expectation:
+    """Parse one; ValueError with half a sentence for the user."""
+    found = _FORM.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError(f"must be written as in stream.outage_ms < 500, not {text!r}")
+    return Expectation(found["name"], found["figure"], found["operator"], float(found["number"]))

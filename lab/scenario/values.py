@@ -1,0 +1,64 @@
+"""Values of scenario files that are written as text: durations, pairs of servers, cuts.
+
+Each reader raises ValueError with half a sentence for the user.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two servers: packets go from ``a`` to ``b``."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What fails or heals: a link, by its two nodes, or all links of one node."""
+
+    kind: Literal["link", "node"]
+    names: tuple[str, ...]
+
+
+def read_duration(value: object) -> float:
+    """Seconds of ``1.5s``, ``200ms`` or ``2min``."""
+    found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f"must be a time such as 1.5s or 200ms, not {value!r}")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def read_name(value: object) -> str:
+    """The name of a result: a letter, then letters, digits, - and _."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(f"must be a letter, then letters, digits, - and _, not {value!r}")
+    return value
+
+
+def read_pair(value: object) -> Pair:
+    """``h0 -> h15``."""
+    parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(f"must be two servers such as h0 -> h15, not {value!r}")
+    return Pair(*parts)
+
+
+def read_cut(value: object) -> Cut:
+    """``link h0 h4`` or ``node h3``."""
+    words = value.split() if isinstance(value, str) else []
+    match words:
+        case ["link", a, b]:
+            return Cut("link", (a, b))
+        case ["node", name]:
+            return Cut("node", (name,))
+    raise ValueError(f"must be `link A B` or `node A`, not {value!r}")

@@ -1,0 +1,208 @@
+"""Scenario files, without a lab: values, expectations, timelines, and errors that name their place."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import operator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.errors import UsageError
+from lab.scenario import check
+from lab.scenario.expect import OPERATORS, Expectation, read_expectation
+from lab.scenario.model import Event, Scenario, Stream
+from lab.scenario.reading import read
+from lab.scenario.timeline import Step, timeline
+from lab.scenario.values import Cut, Pair, read_cut, read_duration, read_pair
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+BASE = """topology: bcube:2,1
+scheme: brp
+traffic:
+  - ping: all
+expect:
+  - ping.lost == 0
+"""
+
+
+# --- values -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0s", 0), ("1.5s", 1.5), ("200ms", 0.2), ("2min", 120), (" 3 s ", 3)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert read_duration(text) == pytest.approx(seconds)
+
+
+@given(st.one_of(st.integers(), st.floats(), st.none(), st.text(alphabet="0123456789.-+emsin ", max_size=8)))
+def test_a_duration_is_never_negative_and_nothing_else_is_raised(value: object) -> None:
+    with contextlib.suppress(ValueError):
+        assert read_duration(value) >= 0
+
+
+def test_pairs_and_cuts() -> None:
+    assert read_pair("h0 -> (1,2)") == Pair("h0", "(1,2)")
+    assert read_cut("link h0  s3") == Cut("link", ("h0", "s3"))
+    assert read_cut("node s3") == Cut("node", ("s3",))
+
+
+@pytest.mark.parametrize("text", ["h0", "h0 ->", "h0 -> h1 -> h2", 3, None, ["h0", "h1"]])
+def test_what_is_no_pair(text: object) -> None:
+    with pytest.raises(ValueError, match="two servers"):
+        read_pair(text)
+
+
+@pytest.mark.parametrize("text", ["link h0", "node h0 h1", "cable h0 h1", "", 7])
+def test_what_is_no_cut(text: object) -> None:
+    with pytest.raises(ValueError, match="link A B"):
+        read_cut(text)
+
+
+# --- expectations -------------------------------------------------------------
+
+SPOKEN = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq,
+    "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+numbers = st.integers(-(10**6), 10**6).map(lambda n: n / 100)
+expectations = st.builds(
+    Expectation,
+    st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,8}", fullmatch=True),
+    st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True),
+    st.sampled_from(sorted(OPERATORS)),
+    numbers,
+)
+
+
+@given(expectations, st.sampled_from(["", " ", "   "]))
+def test_what_is_written_is_read_back(expectation: Expectation, space: str) -> None:
+    e = expectation
+    assert read_expectation(f"{e.name}.{e.figure}{space}{e.operator}{space}{e.number}") == e
+
+
+@given(expectations, numbers)
+def test_the_verdict_is_the_comparison(expectation: Expectation, value: float) -> None:
+    verdict = expectation.judge({expectation.name: {expectation.figure: value}})
+    assert verdict.held == SPOKEN[expectation.operator](value, expectation.number)
+
+
+@given(expectations)
+def test_what_was_not_measured_holds_nothing(expectation: Expectation) -> None:
+    for results in ({}, {expectation.name: {}}, {expectation.name: {expectation.figure: None}}):
+        assert not expectation.judge(results).held
+
+
+@given(st.text(max_size=30))
+def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert isinstance(read_expectation(text), Expectation)
+
+
+@pytest.mark.parametrize("text", ["a.b < c.d", "a.b", "a < 3", "a.b < 1 and c.d < 2", "__import__('os').x < 1"])
+def test_what_is_no_expectation(text: str) -> None:
+    with pytest.raises(ValueError, match="must be written as"):
+        read_expectation(text)
+
+
+# --- timelines ----------------------------------------------------------------
+
+times = st.integers(0, 5).map(lambda n: n / 2)
+streams = st.builds(
+    lambda at, last: Stream.model_validate({"probe": "h0 -> h1", "at": f"{at}s", "for": f"{last}s"}),
+    times,
+    times,
+)
+failures = st.builds(lambda at: Event.model_validate({"at": f"{at}s", "fail": "node h0"}), times)
+
+
+def scenario(traffic: list[Stream], events: list[Event]) -> Scenario:
+    return Scenario.model_construct(
+        topology="bcube:2,1", scheme="brp", traffic=tuple(traffic), events=tuple(events), expect=()
+    )
+
+
+@given(st.lists(streams, max_size=6), st.lists(failures, max_size=6))
+def test_a_timeline_is_in_order_and_complete(traffic: list[Stream], events: list[Event]) -> None:
+    moments = timeline(scenario(traffic, events))
+    assert all(a.at <= b.at for a, b in itertools.pairwise(moments))
+    assert (
+        [m.step for m in moments].count(Step.BEGIN) == len(traffic) == [m.step for m in moments].count(Step.END)
+    )
+    assert [m.step for m in moments].count(Step.EVENT) == len(events)
+    for stream in traffic:
+        steps = [m.step for m in moments if m.act is stream]
+        assert steps == [Step.BEGIN, Step.END]
+    for a, b in itertools.pairwise(moments):
+        if a.at == b.at:
+            assert a.step <= b.step
+
+
+# --- files --------------------------------------------------------------------
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read(path)
+    said = str(raised.value)
+    assert said.startswith(str(path))
+    assert "\n" not in said
+    return said.removeprefix(str(path))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_reads(path: Path) -> None:
+    found = read(path)
+    assert found.title
+    assert check.LAB not in {act.label for act in (*found.traffic, *found.events)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("topology", "topologie", ":1: topologie: unknown key: did you mean topology?"),
+        ("bcube", "bcub", ":1: topology: unknown topology 'bcub': did you mean bcube"),
+        ("brp", "pow", ":2: scheme: pow does not fit bcube:2,1"),
+        ("scheme: brp\n", "", ":1: scheme is missing"),
+        ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys probe, iperf, ping, path"),
+        ("ping: all", "ping: h0 -> s0", ":4: traffic[0].ping: s0 is a switch"),
+        ("ping: all", "ping: h0 -> h9", ":4: traffic[0].ping: no node 'h9'"),
+        ("ping: all", "ping: h0 -> h0", ":4: traffic[0].ping: needs two different servers"),
+        ("ping: all", "ping: all\n    at: 1", ":5: traffic[0].at: must be a time such as 1.5s"),
+        ("ping: all", "ping: all\n    att: 1s", ":5: traffic[0].att: unknown key: did you mean at?"),
+        ("ping: all", "ping: all\n    name: 7up", ":5: traffic[0].name: must be a letter"),
+        ("ping: all", "ping: all\n  - ping: pairs", ":5: traffic[1]: a result named ping exists"),
+        ("ping: all", "ping: all\n    name: lab", ":4: traffic[0]: a result named lab exists"),
+        ("ping: all", "iperf: h0 -> h1\n    for: 1s\n    parallel: 0", ":6: traffic[0].parallel: should be"),
+        ("ping.lost", "ping.lst", ":6: expect[0]: ping has no figure lst: did you mean lost?"),
+        ("ping.lost", "pin.lost", ":6: expect[0]: no result is named pin: did you mean ping?"),
+        ("ping.lost == 0", "exit()", ":6: expect[0]: must be written as"),
+        ("expect:\n", "events:\n  - at: 1s\n    fail: link h0 h1\nexpect:\n", ":7: events[0].fail: there is"),
+        ("expect:\n", "events:\n  - at: 1s\nexpect:\n", ":6: events[0]: needs either fail or heal"),
+        ("expect:\n", "events:\n  - fail: node h0\nexpect:\n", ":6: events[0]: at is missing"),
+        ("expect:\n", "options:\n  dealy: 1ms\nexpect:\n", ":6: options.dealy: unknown key: did you mean"),
+        ("expect:\n", "options:\n  delay: fast\nexpect:\n", ":5: options: delay must be written as in 1ms"),
+        ("expect:\n", "scheme: brp\nexpect:\n", ":5: found duplicate key"),
+        ("  - ping: all", "  nothing", ":3: traffic: must be a list, not 'nothing'"),
+        ("all\n", "[all\n", ":5: "),
+    ],
+)  # fmt: skip
+def test_an_error_names_file_line_and_key(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert refusal(tmp_path, BASE.replace(old, new, 1)).startswith(says)
+
+
+def test_what_is_no_mapping_or_no_text(tmp_path: Path) -> None:
+    assert "a scenario is a mapping" in refusal(tmp_path, "")
+    assert "a scenario is a mapping" in refusal(tmp_path, "- a\n")
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="no YAML text"):
+        read(path)
+    with pytest.raises(UsageError, match="No such file"):
+        read(tmp_path / "missing.yaml")

@@ -1,0 +1,75 @@
+"""Every example scenario runs, and one that expects what cannot be says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.lab
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+DOOMED = """
+topology: bcube:2,1
+scheme: brp
+traffic:
+  - probe: h0 -> h3
+    name: stream
+    for: 1s
+  - ping: h0 -> h3
+    at: 500ms
+  - path: h0 -> h3
+    at: 500ms
+events:
+  - at: 300ms
+    fail: node h0
+expect:
+  - lab.servers == 4
+  - fail.links == 2
+  - stream.received > 0
+  - stream.lost == 0
+  - ping.lost == 0
+  - path.links == 2
+"""
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lab.cli", "run", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_holds(path: Path, tmp_path: Path) -> None:
+    done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["held"]
+    assert all(item["held"] for item in found["expect"])
+    kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").iterdir()}
+    assert kept["result.json"] == found
+    assert len(kept["nodes.json"]) == len(kept["tables.json"])
+    assert {tuple(change["link"]) for change in kept["events.json"]}
+    assert all(table["equal"] is not False for table in kept["tables.json"])
+
+
+def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
+    path = tmp_path / "doomed.yaml"
+    path.write_text(DOOMED)
+    done = run(str(path), "--json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert [item["held"] for item in found["expect"]] == [True, True, True, False, False, False]
+    assert "no way from h0 to h3" in found["results"]["path"]["error"]
+    assert "fail: fail node h0" in done.stderr
+
+
+def test_a_bad_file_starts_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(DOOMED.replace("scheme:", "schema:"))
+    done = run(str(path))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == f"dcnlab: {path}:3: schema: unknown key: did you mean scheme?\n"
