@@ -74,9 +74,10 @@ class RuleScheme(VertexScheme):
     def rule_bound(self) -> int:
         """The most hops between two vertices by the rule alone."""
 
-    @abstractmethod
     def rule_classes(self, at: int) -> Iterable[Class]:
-        """The transit classes while nothing is known to be down."""
+        """The transit classes while nothing is known to be down: one per vertex unless a rule has
+        a shorter form."""
+        return self.each_vertex(at)
 
     def decides(self, at: int, header: Header) -> bool:
         """False where a packet is bound to the rule, whatever is known to be down."""
@@ -113,7 +114,8 @@ class RuleScheme(VertexScheme):
         forward = self._chosen(at, vertex, header)
         if forward is None:
             return drop("no way there is up")
-        if links and self.link_to(at, forward) in links.down:
+        down = self.blocked(links).down
+        if down and self.link_to(at, forward) in down:
             spare = self.protect(at, vertex, header, links) if self.decides(at, header) else None
             return drop(f"port {forward.port} is down") if spare is None else only(spare)
         return only(forward)

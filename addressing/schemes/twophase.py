@@ -1,0 +1,201 @@
+"""Two-Phase routing on Borel Cayley graphs (Tang and Arden, section 4).
+
+Phase 1 goes from class to class, (t, y) to the destination's t, on a shortest way in the
+circulant graph C_k(t1, t2).  Then u^-1 v = (0, j) with j = a^-t (y_v - y_u) mod p, and
+phase 2 follows the stored path from the identity to (0, j): O(p + k) paths in all,
+because words lead the same way from every vertex.
+
+The tag is 0 in phase 1; in phase 2 it says which path, and how many of its letters are
+done.  A switch knows packets of its own hosts by their port and takes their tag for 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from addressing.header import Forward, Header, Pattern
+from addressing.rule import Case, RuleScheme, State, Step, mend
+from addressing.scheme import Class
+from topos.families.borel import Borel
+from topos.family import Family
+from topos.graph import LinkState
+
+Word = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TwoPhase(RuleScheme):
+    """First the class, then the place in it."""
+
+    name: ClassVar[str] = "twophase"
+    summary: ClassVar[str] = "Borel graphs: to the class, then by a stored path"
+    source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4"
+    #: Phase 2 may begin with the edge that phase 1 ended with.
+    turns: ClassVar[bool] = True
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        return None if isinstance(family, Borel) else "it needs the classes of a Borel graph"
+
+    @property
+    def borel(self) -> Borel:
+        """The family's parameters."""
+        assert isinstance(self.fabric.family, Borel)
+        return self.fabric.family
+
+    # --- labels: t | y; tags: j | letters done ----------------------------------------
+
+    @cached_property
+    def _y_bits(self) -> int:
+        return (self.borel.p - 1).bit_length()
+
+    @property
+    def vertex_bits(self) -> int:
+        return (self.borel.k - 1).bit_length() + self._y_bits
+
+    def vertex_label(self, vertex: int) -> int:
+        t, y = self.borel.element(self.borel.vertex(vertex))
+        return t << self._y_bits | y
+
+    def find(self, label: int) -> int | None:
+        t, y = label >> self._y_bits, label & (1 << self._y_bits) - 1
+        if t >= self.borel.k or y >= self.borel.p:
+            return None
+        return self.borel.node_of(self.borel.vertex_of(t, y))
+
+    @cached_property
+    def _step_bits(self) -> int:
+        return max(map(len, self._paths)).bit_length()
+
+    @property
+    def tag_bits(self) -> int:
+        return self._y_bits + self._step_bits
+
+    # --- the rule -----------------------------------------------------------------------
+
+    def rule_bound(self) -> int:
+        return max(self._class_hops) + max(map(len, self._paths))
+
+    def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
+        tag = self._tag(at, header)
+        if tag:
+            return self._along(tag >> self._step_bits, tag & (1 << self._step_bits) - 1)
+        family = self.borel
+        (t, y), (wanted, last) = (family.element(family.vertex(node)) for node in (at, vertex))
+        if t == wanted:
+            return self._along((last - y) * pow(family.a, -t, family.p) % family.p, 0)
+        ahead = (wanted - t) % family.k
+        port = next(
+            p for p, s in self._shifts if self._class_hops[(ahead - s) % family.k] < self._class_hops[ahead]
+        )
+        return Forward(family.port_of(port), tag=0)
+
+    def _along(self, j: int, done: int) -> Forward | None:
+        """The next letter of the stored path to (0, j)."""
+        if j >= self.borel.p or done >= len(self._paths[j]):
+            return None
+        return Forward(self.borel.port_of(self._paths[j][done]), tag=j << self._step_bits | done + 1)
+
+    def _tag(self, at: int, header: Header) -> int:
+        end = self.fabric.peer(at, header.in_port)
+        return 0 if end is not None and self.fabric.is_plain(end.node) else header.tag
+
+    def decides(self, at: int, header: Header) -> bool:
+        # In phase 2 a packet is bound to its path: nodes there know it by the tag alone.
+        return not self._tag(at, header)
+
+    def steps(self, at: int, links: LinkState) -> Iterator[Step]:
+        for step in super().steps(at, links):
+            yield replace(step, forward=replace(step.forward, tag=0))
+
+    def _state(self, at: int, header: Header) -> State:
+        return at, Header(header.label >> self.host_bits, self._tag(at, header))
+
+    # --- what is stored -------------------------------------------------------------------
+
+    @property
+    def _shifts(self) -> tuple[tuple[int, int], ...]:
+        """By port, how an edge changes t."""
+        family = self.borel
+        return tuple(enumerate((family.t1, -family.t1, family.t2, -family.t2), start=1))
+
+    @cached_property
+    def _class_hops(self) -> tuple[int, ...]:
+        """Hops in the circulant graph by difference of t."""
+        hops, queue = {0: 0}, [0]
+        for at in queue:
+            for _, shift in self._shifts:
+                end = (at + shift) % self.borel.k
+                if end not in hops:
+                    hops[end] = hops[at] + 1
+                    queue.append(end)
+        return tuple(hops[difference] for difference in range(self.borel.k))
+
+    @cached_property
+    def _paths(self) -> tuple[Word, ...]:
+        """By j the first shortest word from the identity to (0, j)."""
+        family = self.borel
+        moves = family.images(np.arange(family.vertices)).tolist()
+        words: dict[int, Word] = {0: ()}
+        queue = [0]
+        for at in queue:
+            for port, end in enumerate(moves[at], start=1):
+                if end not in words:
+                    words[end] = (*words[at], port)
+                    queue.append(end)
+        return tuple(words[family.vertex_of(0, j)] for j in range(family.p))
+
+    # --- tables -----------------------------------------------------------------------------
+
+    def transit(self, at: int) -> Iterable[Class]:
+        rules = (pattern for pattern, _ in self.rule_classes(at))
+        yield from mend(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
+        yield from self._second_phase(at)
+
+    def rule_classes(self, at: int) -> Iterable[Class]:
+        """Phase 1: one entry per other class, and one per vertex of the own class."""
+        family = self.borel
+        t, y = family.element(family.vertex(at))
+        for other in range(family.k if family.k > 1 else 0):
+            mask = (1 << self.vertex_bits) - (1 << self._y_bits)
+            if other != t:
+                yield from self._fresh(
+                    at, self.pattern(other << self._y_bits, mask), family.vertex_of(other, 0)
+                )
+        for other in range(family.p):
+            if other != y:
+                vertex = family.vertex_of(t, other)
+                yield from self._fresh(at, self.pattern(t << self._y_bits | other), vertex)
+
+    def cases(self, at: int) -> Iterator[Case]:
+        for pattern, header in self.each_vertex(at):
+            vertex, _ = self.split(header.label)
+            assert vertex is not None
+            for exact, fresh in self._fresh(at, pattern, self.borel.vertex(vertex)):
+                yield Case(fresh, exact, vertex)
+
+    def _fresh(self, at: int, pattern: Pattern, vertex: int) -> Iterator[Class]:
+        """A class of packets in phase 1: with tag 0, and from each host with any tag."""
+        header = self.towards(self.borel.node_of(vertex))
+        yield replace(pattern, tag_mask=(1 << self.tag_bits) - 1), header
+        for _, port in self.hosts(at):
+            yield replace(pattern, in_port=port), replace(header, in_port=port)
+
+    def _second_phase(self, at: int) -> Iterator[Class]:
+        """One entry per letter of a stored path, at switches by its port of arrival as well, since
+        what a host has in its source address must not be taken for a path."""
+        family = self.borel
+        label = self.towards(self.vertices[0] if self.vertices[0] != at else self.vertices[1])
+        for j, word in enumerate(self._paths):
+            for done in range(1, len(word)):
+                tag = j << self._step_bits | done
+                arrival = 0 if self.fabric.relaying else family.port_of(family.inverses[word[done - 1] - 1])
+                yield (
+                    Pattern(tag=tag, tag_mask=(1 << self.tag_bits) - 1, in_port=arrival),
+                    replace(label, tag=tag, in_port=arrival),
+                )
