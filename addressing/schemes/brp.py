@@ -118,7 +118,11 @@ class Brp(SourceRouted):
                     yield Pattern(own, full, tag, first), Header(own, tag)
 
     def ways(self, source: int, destination: int) -> Iterator[Way]:
-        """The parallel paths of Fig. 4 (BuildPathSet), that of the highest level first."""
+        """The parallel paths, the shortest first: the others leave by a digit that was right."""
+        yield from sorted(self._parallel(source, destination), key=len)
+
+    def _parallel(self, source: int, destination: int) -> Iterator[Way]:
+        """BuildPathSet of Fig. 4, the path of the highest level first."""
         here, there = self.bcube.digits(source), self.bcube.digits(destination)
         if here == there:
             yield (source,)
