@@ -9,6 +9,7 @@ process ends when the other end of it is closed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import socket
 import sys
 
@@ -28,7 +29,8 @@ def main() -> int:
     try:
         zygote = Zygote(Options(*chosen), control)
     except (SpecError, LabelTooWide, AddressError) as error:
-        control.send({"event": "failed", "node": None, "error": str(error)})
+        with contextlib.suppress(OSError):  # the lab is gone already
+            control.send({"event": "failed", "node": None, "error": str(error)})
         return 2
     zygote.serve()
     return 0

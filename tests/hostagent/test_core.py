@@ -1,0 +1,253 @@
+"""Agents without sockets: packets passed between them go as the scheme's walk goes."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scapy.layers.inet import ICMP
+from scipy import stats
+
+from addressing import mac
+from addressing.header import Field, Forward, Header
+from addressing.scheme import Scheme, walk
+from hostagent import packet
+from hostagent.core import CONSUMED, MEMORY, NOBODY, TO_HOST, Agent
+from tests.hostagent.frames import agent, frame, from_card, from_host, parsed, scheme, udp, with_fresh_checksums
+from topos.graph import ALL_UP, LinkState
+
+CASES = [
+    ("bcube:4,1", "brp"),
+    ("bcube:3,1", "brp:multipath=yes"),
+    ("bcube:3,1", "wmgr"),
+    ("clot:4x4", "pow"),
+    ("clot:2x2x4", "pow"),
+    ("dcell:3,1", "dfr"),
+    ("torus:3x3", "ecmp"),
+    ("mdcube:3,1", "dcube-shortest"),
+]
+
+
+def through_switch(bound: Scheme, node: int, port: int, slot: memoryview, links: LinkState) -> int:
+    """A switch's part in the test: read the header off the frame, return the port it leaves by."""
+    address = int.from_bytes(slot[10:16], "big")
+    if bound.carrier is Field.IPV4_DST:
+        label = int.from_bytes(slot[40:44], "big")
+    else:
+        label = mac.decode(address, bound.label_bits)
+    tag = mac.decode(int.from_bytes(slot[16:22], "big"), bound.tag_bits) if bound.tag_bits else 0
+    ((action, _),) = bound.choices(node, Header(label, tag, port), links)
+    assert isinstance(action, Forward)
+    return action.port
+
+
+def carry(
+    agents: list[Agent], bound: Scheme, data: bytes, source: int, links: LinkState
+) -> tuple[list[int], bytes]:
+    """The nodes that a packet visits from the host at ``source``, and what arrives at the last host."""
+    slot, end = from_host(data)
+    visited, at = [source], source
+    out = agents[source].receive_packet(slot, end, now=0.0)
+    while out > 0:
+        peer = bound.fabric.peer(at, out)
+        assert peer is not None
+        at = peer.node
+        visited.append(at)
+        if bound.fabric.is_server(at):
+            out = agents[at].receive_frame(slot, end, peer.number, now=0.0)
+        else:
+            out = through_switch(bound, at, peer.number, slot, links)
+    return visited, bytes(slot[packet.IP_AT : end]) if out == TO_HOST else b""
+
+
+@pytest.mark.parametrize(("topology", "name"), CASES)
+@pytest.mark.parametrize("failures", [0, 3])
+def test_packets_follow_the_walk_between_all_pairs(topology: str, name: str, failures: int) -> None:
+    intact = scheme(topology, name)
+    total = len(intact.fabric.cables)
+    links = LinkState(frozenset(random.Random(5).sample(range(total), failures)))
+    bound = intact.given(links) if links else intact
+    ours, theirs = random.Random(7), random.Random(7)
+    agents = [agent(intact, node, "packet", ours) for node in range(bound.fabric.servers)]
+    if links:
+        for relay in agents:
+            relay.announce(links)
+    for source, destination in itertools.permutations(range(bound.fabric.servers), 2):
+        expected = list(walk(bound, source, destination, links, theirs))
+        data = udp(bound, source, destination)
+        visited, arrived = carry(agents, bound, data, source, links)
+        assert visited == [hop.node for hop in expected]
+        if not arrived:
+            assert visited[-1] != destination
+            continue
+        relays = sum(bound.fabric.is_server(node) for node in visited[1:-1])
+        assert visited[-1] == destination
+        assert arrived == with_fresh_checksums(arrived)
+        assert parsed(arrived).ttl == 64 - relays
+        assert arrived[12:] == data[12:]
+
+
+def origin_and_relay() -> tuple[Scheme, Agent, Agent, memoryview, int, int]:
+    """On a 2x2 torus, a packet from h0 to h3 on its way: slot, end and arrival port at the relay."""
+    bound = scheme("torus:2x2", "wmgr")
+    first = agent(bound, 0)
+    slot, end = from_host(udp(bound, 0, 3, ttl=1))
+    peer = bound.fabric.peer(0, first.receive_packet(slot, end, now=0.0))
+    assert peer is not None
+    return bound, first, agent(bound, peer.node), slot, end, peer.number
+
+
+def test_a_relay_answers_an_expired_ttl_in_its_own_name() -> None:
+    bound, _, relay, slot, end, port = origin_and_relay()
+    assert relay.receive_frame(slot, end, port, now=0.0) == CONSUMED
+    ((out, answer),) = relay.outbox
+    assert out == port
+    shown = parsed(answer[packet.IP_AT :])
+    assert (shown.src, shown.dst) == (f"10.0.0.{relay.node + 1}", "10.0.0.1")
+    assert (shown[ICMP].type, shown[ICMP].code) == packet.TIME_EXCEEDED
+    assert answer[packet.IP_AT :] == with_fresh_checksums(answer[packet.IP_AT :])
+    assert mac.decode(int.from_bytes(answer[10:16], "big"), bound.label_bits) == bound.label(0)
+    assert relay.counts()["dropped: TTL expired"] == 1
+
+
+def test_icmp_errors_are_limited_and_the_limit_passes() -> None:
+    _, _, relay, slot, end, port = origin_and_relay()
+    for _ in range(150):
+        assert relay.receive_frame(slot, end, port, now=1.0) == CONSUMED
+    assert len(relay.outbox) == 100
+    assert relay.counts()["ICMP errors withheld"] == 50
+    relay.receive_frame(slot, end, port, now=2.0)
+    assert len(relay.outbox) == 101
+
+
+def test_a_host_hears_that_nobody_has_an_address() -> None:
+    bound = scheme("torus:2x2", "wmgr")
+    first = agent(bound, 0)
+    slot, end = from_host(with_fresh_checksums(udp(bound, 0, 3)[:16] + bytes([10, 9, 9, 9]) + bytes(26)))
+    assert first.receive_packet(slot, end, now=0.0) == CONSUMED
+    ((out, answer),) = first.outbox
+    shown = parsed(answer[packet.VNET_SIZE :])
+    assert (out, shown.src, shown.dst) == (TO_HOST, "10.0.0.1", "10.0.0.1")
+    assert (shown[ICMP].type, shown[ICMP].code) == packet.HOST_UNREACHABLE
+
+
+def test_a_lost_carrier_counts_at_once_and_only_until_it_is_back() -> None:
+    bound = scheme("clot:4x4", "pow")
+    first = agent(bound, 0)
+
+    def leaves() -> set[int]:
+        ports = set()
+        for number in range(40):
+            slot, end = from_host(udp(bound, 0, 5, port=number))
+            ports.add(first.receive_packet(slot, end, now=0.0))
+        return ports
+
+    before = leaves()
+    lost = min(before)
+    assert len(before) > 1
+    assert first.carrier(lost, False)
+    assert not first.carrier(lost, False)
+    assert leaves() == before - {lost}
+    first.announce(ALL_UP)
+    assert leaves() == before - {lost}
+    assert first.carrier(lost, True)
+    assert leaves() == before
+
+
+def test_announced_links_change_labels_and_routes() -> None:
+    bound = scheme("torus:2x2", "wmgr")
+    first = agent(bound, 0)
+    slot, end = from_host(udp(bound, 0, 3))
+    port = first.receive_packet(slot, end, now=0.0)
+    first.announce(LinkState(frozenset({bound.fabric.link_at(0, port)})))
+    slot, end = from_host(udp(bound, 0, 3))
+    assert first.receive_packet(slot, end, now=0.0) not in (port, CONSUMED)
+    first.announce(ALL_UP)
+    slot, end = from_host(udp(bound, 0, 3))
+    assert first.receive_packet(slot, end, now=0.0) == port
+
+
+def test_packets_are_spread_by_weight_and_flows_stay_together() -> None:
+    bound = scheme("clot:8x8", "pow")
+    target = 8 * 3 + 4
+    weights = {
+        action.port: weight
+        for action, weight in bound.choices(0, Header(bound.label(target)))
+        if isinstance(action, Forward)
+    }
+    by_packet, by_flow = agent(bound, 0, "packet"), agent(bound, 0, "flow")
+
+    def sent(relay: Agent, port: int) -> int:
+        slot, end = from_host(udp(bound, 0, target, port=port))
+        return relay.receive_packet(slot, end, now=0.0)
+
+    for relay, port in ((by_packet, lambda number: 1), (by_flow, lambda number: number)):
+        ways = [sent(relay, port(number)) for number in range(4000)]
+        seen = [ways.count(way) for way in weights]
+        assert stats.chisquare(seen, [weight * 4000 for weight in weights.values()]).pvalue > 1e-4
+    assert len({sent(by_flow, 9) for _ in range(100)}) == 1
+
+
+def test_address_carriers_write_a_destination_that_is_nobodys() -> None:
+    bound = scheme("clot:4x4", "pow")
+    slot, end = from_host(udp(bound, 0, 1))
+    port = agent(bound, 0).receive_packet(slot, end, now=0.0)
+    assert slot[10:16] == NOBODY
+    assert slot[16:22] == mac.hardware(0, port).to_bytes(6, "big")
+
+
+def test_memory_is_bounded() -> None:
+    bound = scheme("torus:2x2", "wmgr")
+    relay = agent(bound, 0)
+    data = udp(bound, 3, 1)
+    for number in range(2 * MEMORY + 5):
+        slot, end = from_card(frame(b"\x02" + number.to_bytes(5, "big") + bytes(6), data))
+        relay.receive_frame(slot, end, 1, now=0.0)
+    assert all(len(plans) <= MEMORY for plans in relay._frames)
+
+
+def test_control_frames_go_to_their_protocol() -> None:
+    def answer(data: bytes, port: int, now: float) -> list[tuple[int, bytes]]:
+        return [(port, data[:14] + str(now).encode())]
+
+    bound = scheme("torus:2x2", "wmgr")
+    relay = replace(agent(bound, 0), control={0xA800: answer})
+    slot, end = from_card(frame(b"\xff" * 12, b"hello", 0xA800))
+    assert relay.receive_frame(slot, end, 3, now=2.5) == CONSUMED
+    assert relay.outbox == [(3, bytes(10) + b"\xff" * 12 + b"\xa8\x002.5")]
+    other, end = from_card(frame(b"\xff" * 12, b"hello", 0x88CC))
+    assert relay.receive_frame(other, end, 3, now=2.5) == CONSUMED
+    assert relay.counts()["ignored: not IPv4"] == 1
+
+
+@pytest.mark.parametrize(("topology", "name"), CASES)
+def test_whatever_arrives_is_counted_and_never_raised(topology: str, name: str) -> None:
+    bound = scheme(topology, name)
+    relay = agent(bound, bound.fabric.servers // 2)
+    ports = st.sampled_from([port for port, _ in bound.fabric.ports(relay.node)])
+    sensible = st.builds(
+        lambda to, by, rest: b"\x02" + to + by + b"\x08\x00\x45" + rest,
+        st.binary(min_size=5, max_size=5),
+        st.binary(min_size=6, max_size=6),
+        st.binary(min_size=19, max_size=60),
+    )
+
+    @settings(max_examples=150)
+    @given(
+        st.one_of(st.binary(max_size=120), sensible), ports, st.binary(min_size=10, max_size=10), st.booleans()
+    )
+    def check(data: bytes, port: int, offload: bytes, at_card: bool) -> None:
+        before = sum(relay.counts().values())
+        slot, end = from_card(data, offload) if at_card else from_host(data, offload)
+        if at_card:
+            relay.receive_frame(slot, end, port, now=0.0)
+        else:
+            relay.receive_packet(slot, end, now=0.0)
+        assert sum(relay.counts().values()) > before
+        relay.outbox.clear()
+
+    check()

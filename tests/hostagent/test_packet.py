@@ -1,0 +1,113 @@
+"""Checksums, ICMP errors and flow hashes against scapy and the definitions."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPerror
+from scapy.packet import Raw
+from scapy.utils import checksum as scapy_checksum
+from scipy import stats
+
+from hostagent import packet
+from tests.hostagent.frames import from_card, from_host, parsed, with_fresh_checksums
+
+OWN = bytes([10, 0, 0, 9])
+
+
+@given(st.binary(max_size=600))
+def test_checksum_is_scapys(data: bytes) -> None:
+    assert packet.checksum(data) == scapy_checksum(data)
+
+
+@given(st.integers(2, 255), st.integers(0, 0xFFFF), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_decremented_checksum_is_the_recomputed_one(ttl: int, ident: int, source: int, target: int) -> None:
+    def header(value: int) -> IP:
+        addresses = {"src": source.to_bytes(4, "big"), "dst": target.to_bytes(4, "big")}
+        shown = {key: ".".join(map(str, value)) for key, value in addresses.items()}
+        return IP(bytes(IP(ttl=value, id=ident, **shown)))
+
+    assert packet.decremented(header(ttl).chksum) == header(ttl - 1).chksum
+
+
+@given(st.binary(max_size=1400), st.integers(1, 255), st.sampled_from([6, 17, 47]))
+def test_icmp_errors_are_what_scapy_would_send(data: bytes, ttl: int, protocol: int) -> None:
+    original = bytes(IP(src="10.0.0.1", dst="10.0.0.2", ttl=ttl, proto=protocol) / Raw(data))
+    for code in (packet.TIME_EXCEEDED, packet.HOST_UNREACHABLE):
+        error = packet.icmp_error(code, OWN, original)
+        assert error is not None
+        assert len(error) <= 576
+        assert error == with_fresh_checksums(error)
+        shown = parsed(error)
+        assert (shown.src, shown.dst, shown.proto) == ("10.0.0.9", "10.0.0.1", 1)
+        assert (shown[ICMP].type, shown[ICMP].code) == code
+        assert isinstance(shown[ICMP].payload, IPerror)
+        assert error[28:] == original[: 576 - 28]
+
+
+@pytest.mark.parametrize(
+    "unanswerable",
+    [
+        IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(type=11) / Raw(bytes(28)),
+        IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(type=3, code=1) / Raw(bytes(28)),
+        IP(src="10.0.0.1", dst="10.0.0.2", proto=1),
+        IP(src="10.0.0.1", dst="10.0.0.2", frag=3) / Raw(bytes(28)),
+        IP(src="10.0.0.1", dst="224.0.0.5") / UDP(),
+        IP(src="10.0.0.1", dst="255.255.255.255") / UDP(),
+        IP(src="0.0.0.0", dst="10.0.0.2") / UDP(),
+        IP(src="225.0.0.1", dst="10.0.0.2") / UDP(),
+    ],
+    ids=lambda value: value.summary(),
+)
+def test_no_icmp_error_where_rfc_1122_forbids_it(unanswerable: IP) -> None:
+    assert packet.icmp_error(packet.TIME_EXCEEDED, OWN, bytes(unanswerable)) is None
+
+
+def test_pings_and_coordinate_addresses_are_answered() -> None:
+    ping = bytes(IP(src="0.0.0.34", dst="0.0.0.98", ttl=1) / ICMP())
+    error = packet.icmp_error(packet.TIME_EXCEEDED, OWN, ping)
+    assert error is not None
+    assert parsed(error).dst == "0.0.0.34"
+
+
+@given(st.integers(0, 1), st.sampled_from([0, 1, 4, 3]), st.integers(0, 1500), st.integers(0, 0x7FFF))
+def test_offload_headers_shift_by_the_ethernet_header_and_back(
+    flags: int, kind: int, size: int, start: int
+) -> None:
+    at_host = struct.pack("=BBHHHH", flags, kind, start + 20, size, start, 16)
+    slot, _ = from_host(bytes(40), at_host)
+    packet.to_card(slot)
+    card = struct.unpack("=BBHHHH", slot[: packet.VNET_SIZE])
+    assert card[4] == (start + 14 if flags & 1 else start)
+    assert card[2] == (start + 34 if kind else start + 20)
+    assert (card[0], card[1], card[3], card[5]) == (flags, kind, size, 16)
+    back, _ = from_card(bytes(54), bytes(slot[: packet.VNET_SIZE]))
+    packet.to_host(back)
+    assert back[packet.HOST_AT : packet.IP_AT] == at_host
+
+
+def point(data: bytes, salt: int = 0) -> float:
+    slot, end = from_host(data)
+    return packet.flow_point(slot, end, salt)
+
+
+def flow(**fields: int) -> bytes:
+    header = IP(src="10.0.0.1", dst="10.0.0.2", ttl=fields.pop("ttl", 64), frag=fields.pop("frag", 0))
+    return bytes(header / TCP(sport=fields.get("sport", 1), dport=fields.get("dport", 2)) / Raw(b"data"))
+
+
+def test_a_flow_is_its_addresses_protocol_and_ports() -> None:
+    assert point(flow()) == point(flow(ttl=3))
+    assert point(flow()) != point(flow(sport=7))
+    assert point(flow()) != point(flow(dport=7))
+    assert point(flow(frag=2, sport=7)) == point(flow(frag=2, sport=9))
+
+
+def test_flow_points_are_uniform_and_independent_between_nodes() -> None:
+    here = [point(flow(sport=port), salt=3) for port in range(1024, 5024)]
+    there = [point(flow(sport=port), salt=4) for port in range(1024, 5024)]
+    assert stats.kstest(here, "uniform").pvalue > 1e-4
+    assert abs(stats.spearmanr(here, there).statistic) < 0.06

@@ -1,0 +1,243 @@
+"""Agents on real cards: programs of the system talk through them, and see what they should."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hostagent.client import AgentError, AgentPool
+from tests.hostagent.namespaces import World, world
+
+pytestmark = pytest.mark.lab
+
+MEGABYTE = 1 << 20
+OFFLOADS = ("gso", "tso", "tx")
+
+
+@pytest.fixture(scope="module")
+def edges(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A -- relay -- B as a file that lists edges."""
+    path = tmp_path_factory.mktemp("chain") / "chain.edgelist"
+    path.write_text("0 1\n1 2\n")
+    return path
+
+
+@pytest.fixture(params=["host", "workers"])
+def chain(edges: Path, request: pytest.FixtureRequest) -> Iterator[World]:
+    """h0 -- h1 -- h2, with a process per agent and with one for several."""
+    with world(f"file:{edges}", "wmgr", mode=request.param) as made:
+        yield made
+
+
+def poll(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Until it holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "not within the time"
+        time.sleep(0.01)
+
+
+def ping(lab: World, a: int, b: int, *options: str) -> str:
+    return lab.run(a, "ping", "-c", "3", "-i", "0.01", "-W", "5", *options, lab.addresses[b])
+
+
+def transfer(lab: World, a: int, b: int, size: int) -> None:
+    """Send ``size`` random bytes over TCP; what arrives must have the same sha256."""
+    data = os.urandom(MEGABYTE) * (size // MEGABYTE)
+    sender, receiver = lab.connect(a, b)
+    with sender, receiver:
+
+        def send() -> None:
+            sender.sendall(data)
+            sender.shutdown(socket.SHUT_WR)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        digest = hashlib.sha256()
+        while chunk := receiver.recv(MEGABYTE):
+            digest.update(chunk)
+        thread.join()
+    assert digest.digest() == hashlib.sha256(data).digest()
+
+
+def checksum_errors(lab: World, node: int) -> int:
+    """Segments and datagrams that the kernel of a server refused for their checksum."""
+    lines = lab.run(node, "cat", "/proc/net/snmp").splitlines()
+    total = 0
+    for names, values in itertools.pairwise(lines):
+        table = dict(zip(names.split(), values.split(), strict=False))
+        total += int(table["InCsumErrors"]) if table.get("InCsumErrors", "").isdecimal() else 0
+    return total
+
+
+def test_ping_traceroute_and_a_large_file(chain: World) -> None:
+    assert " 0% packet loss" in ping(chain, 0, 2)
+    assert " 0% packet loss" in ping(chain, 2, 0, "-s", "8000")
+    hops = chain.run(0, "traceroute", "-n", "-q", "1", "-w", "5", chain.addresses[2]).splitlines()[1:]
+    assert [line.split()[1] for line in hops] == [chain.addresses[1], chain.addresses[2]]
+    transfer(chain, 0, 2, 100 * MEGABYTE)
+    transfer(chain, 2, 0, 10 * MEGABYTE)
+    counts = chain.pool.stats()
+    assert counts[1]["relayed"] > 1000
+    assert counts[1]["relayed"] == counts[0]["originated"] + counts[2]["originated"] - 1
+    assert counts[1]["dropped: TTL expired"] == 1
+
+
+def test_unreachable_addresses_are_reported_at_once(chain: World) -> None:
+    done = subprocess.run(
+        ["ip", "netns", "exec", chain.netns(0), "ping", "-c", "1", "-W", "5", "10.77.0.1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"From {chain.addresses[0]} icmp_seq=1 Destination Host Unreachable" in done.stdout
+
+
+def test_iperf_and_super_packets(chain: World) -> None:
+    server = subprocess.Popen(
+        ["ip", "netns", "exec", chain.netns(2), "iperf3", "-s", "-1", "--forceflush"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    with server, server.stdout:
+        server.stdout.readline()
+        assert "listening" in server.stdout.readline()
+        report = chain.run(0, "iperf3", "-c", chain.addresses[2], "-t", "1", "-f", "m")
+    rates = [float(rate) for rate in re.findall(r"([\d.]+) Mbits/sec.*receiver", report)]
+    assert rates
+    assert rates[-1] > 200
+    counts = chain.pool.stats()
+    sent = rates[-1] * 1e6 / 8
+    assert sent / counts[1]["relayed"] > 3000  # far more than an MTU per packet: they cross whole
+
+
+@pytest.mark.parametrize("off", [*itertools.chain(*(itertools.combinations(OFFLOADS, n) for n in range(4)))])
+@pytest.mark.parametrize("where", ["source", "relay"])
+def test_every_combination_of_offloads_leaves_checksums_right(
+    edges: Path, off: tuple[str, ...], where: str
+) -> None:
+    with world(f"file:{edges}", "wmgr") as lab:
+        cards = {"source": [(0, "dcn0"), (0, "h0-eth1")], "relay": [(1, "h1-eth1"), (1, "h1-eth2")]}[where]
+        for (node, card), feature in itertools.product(cards, off):
+            lab.run(node, "ethtool", "-K", card, feature, "off")
+        verdicts = captured(lab, lambda: transfer(lab, 0, 2, 2 * MEGABYTE))
+        assert checksum_errors(lab, 2) == checksum_errors(lab, 0) == 0
+        if "tx" in off:
+            assert "cksum" in verdicts
+            assert "incorrect" not in verdicts
+
+
+def captured(lab: World, action: Callable[[], None]) -> str:
+    """What tcpdump says about the packets that h2's card takes in during ``action``."""
+    words = ("tcpdump", "-i", "h2-eth1", "-Q", "in", "-nvv", "-s", "0", "-B", "65536", "tcp")
+    listener = subprocess.Popen(
+        ["ip", "netns", "exec", lab.netns(2), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert listener.stderr is not None
+    assert "listening" in listener.stderr.readline()
+    action()
+    listener.send_signal(signal.SIGINT)
+    return listener.communicate(timeout=20)[0]
+
+
+def test_coordinate_addresses_in_the_lowest_block() -> None:
+    with world("torus:2x2", "pow", spread="packet") as lab:
+        assert lab.addresses[0] == "0.0.0.34"
+        for a, b in itertools.permutations(range(4), 2):
+            assert " 0% packet loss" in ping(lab, a, b)
+        transfer(lab, 0, 3, 10 * MEGABYTE)
+        counts = lab.pool.stats()
+        assert min(counts[1]["relayed"], counts[2]["relayed"]) > 0
+
+
+@pytest.mark.parametrize("mode", ["host", "workers"])
+def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(mode: str) -> None:
+    heard: list[tuple[int, int, bool]] = []
+    with world("torus:2x2", "wmgr", mode=mode) as lab:
+        lab.pool.on_carrier = lambda node, port, up: heard.append((node, port, up))
+        assert " 0% packet loss" in ping(lab, 0, 3)
+        lab.run(0, "ip", "link", "set", "h0-eth1", "down")
+        far = lab.fabric.peer(0, 1)
+        assert far is not None
+        poll(lambda: {(0, 1, False), (far.node, far.number, False)} <= set(heard))
+        down = [lab.fabric.link_at(0, 1)]
+        lab.pool.links(down)
+        assert lab.pool.wait_links(down) == 4
+        for b in (1, 2, 3):
+            assert " 0% packet loss" in ping(lab, 0, b)
+        lab.run(0, "ip", "link", "set", "h0-eth1", "up")
+        poll(lambda: {(0, 1, True), (far.node, far.number, True)} <= set(heard))
+        lab.pool.links([])
+        assert lab.pool.wait_links([]) == 4
+        assert " 0% packet loss" in ping(lab, 0, far.node)
+
+
+def test_a_card_without_carrier_is_told_of_at_the_start() -> None:
+    with world("torus:2x2", "wmgr", start=False) as lab:
+        lab.run(0, "ip", "link", "set", "h0-eth1", "down")
+        far = lab.fabric.peer(0, 1)
+        assert far is not None
+        lab.pool.start([lab.place(far.node)])
+        lab.pool.wait_ready(20)
+        heard: list[tuple[int, int, bool]] = []
+        lab.pool.on_carrier = lambda node, port, up: heard.append((node, port, up))
+        poll(lambda: heard == [(far.node, far.number, False)])
+
+
+def test_a_killed_agent_is_reported_and_the_others_go_on() -> None:
+    with world("torus:2x2", "wmgr") as lab:
+        parent = psutil.Process(lab.pool.process.pid)
+        parent.children()[2].kill()
+        poll(lambda: bool(lab.pool.failures))
+        assert lab.pool.failures == [(2, "its process ended with -9")]
+        assert sorted(lab.pool.stats()) == [0, 1, 3]
+        lab.pool.links([])
+        assert lab.pool.wait_links([]) == 3
+
+
+def test_nothing_is_left_after_the_end() -> None:
+    with world("torus:2x2", "wmgr") as lab:
+        family = [lab.pool.process.pid, *(p.pid for p in psutil.Process(lab.pool.process.pid).children())]
+        assert len(family) == 5
+        lab.pool.process.kill()
+        poll(lambda: not any(psutil.pid_exists(pid) for pid in family[1:]))
+        with pytest.raises(AgentError):
+            lab.pool.stats()
+        poll(lambda: "dcn0" not in lab.run(0, "ip", "link"))
+
+
+def test_agents_do_not_work_when_nothing_happens() -> None:
+    with world("torus:2x2", "wmgr") as lab:
+        children = psutil.Process(lab.pool.process.pid).children()
+        before = [sum(child.cpu_times()[:2]) for child in children]
+        lab.run(0, "sleep", "0.5")
+        assert [sum(child.cpu_times()[:2]) for child in children] == before
+
+
+def test_what_is_wrong_is_said_in_one_line() -> None:
+    with world("torus:2x2", "wmgr", start=False) as lab:
+        place = lab.place(1)
+        lab.run(1, "ip", "link", "del", place.ports[min(place.ports)])
+        lab.pool.start([lab.place(0), place])
+        with pytest.raises(AgentError, match=r"agent of h1 failed: OSError: no interface h1-eth"):
+            lab.pool.wait_ready(20)
+        assert sorted(lab.pool.stats()) == [0]
+    with AgentPool("torus:2x2", "brp") as pool, pytest.raises(AgentError, match="brp does not fit torus:2x2"):
+        pool.start([])
+        pool.wait_ready(20)
