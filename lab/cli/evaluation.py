@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +16,8 @@ from lab.cli.offline import Topology
 from lab.cli.show import JsonFlag, as_json, table
 from lab.errors import UsageError
 from topos.registry import SpecError
+
+_METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bits_max"
 
 
 class Hops(StrEnum):
@@ -45,7 +51,7 @@ def evaluate(
     try:
         report = run(
             topology,
-            _schemes(scheme),
+            split_specs(scheme),
             pairs=pairs,
             failures=failures,
             seed=seed,
@@ -79,12 +85,137 @@ def evaluate(
     )  # fmt: skip
 
 
-def _schemes(text: str) -> list[str]:
-    """``wmgr,tz:seed=2,ksp:k=8``: a part without a colon that looks like ``key=value`` belongs to the
+@app.command()
+def compare(
+    topologies: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
+    schemes: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
+    failures: Annotated[list[str], typer.Option(help="Such as links=5%; may be repeated.")] = [],  # noqa: B006
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
+    pairs: Annotated[str, typer.Option(help="servers, all, from:NODE or sample:N.")] = "servers",
+    traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
+    metrics: Annotated[str, typer.Option(help="Columns to show, separated by commas.")] = _METRICS,
+    results: Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.")] = Path(
+        "results"
+    ),
+    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all figures as CSV.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write all figures as Parquet (needs pyarrow).")] = None,
+    dask: Annotated[str, typer.Option(help="Run on a Dask scheduler, such as tcp://host:8786.")] = "",
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Compare schemes on topologies over failures and seeds, in parallel; resumes where it stopped."""
+    from evaluator import compare as grid
+    from evaluator.report import comparison
+
+    try:
+        wanted = grid.requests(
+            split_specs(topologies), split_specs(schemes), ["", *failures], range(1, seeds + 1),
+            pairs=pairs, pattern=traffic,
+        )  # fmt: skip
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    with _executor(dask) as executor, _progress(quiet=json) as progress:
+        rows = grid.compare(wanted, results, workers=workers or None, progress=progress, executor=executor)
+    for path, write in ((csv, grid.write_csv), (parquet, grid.write_parquet)):
+        if path is not None:
+            write(rows, path)
+    if report is not None:
+        report.write_text(comparison(rows))
+    if json:
+        as_json(rows)
+    else:
+        columns = ["topology", "scheme", "failures", "seed", *metrics.split(",")]
+        table(columns, [[_cell(row.get(column)) for column in columns] for row in rows])
+    for row in rows:
+        if "error" in row:
+            print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
+    raise typer.Exit(1 if any("error" in row for row in rows) else 0)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="An experiment, or all; nothing lists them.")] = "",
+    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Measure the papers' claims again: printed beside measured, and whether they hold."""
+    from evaluator.reproduce import registry
+
+    if not name:
+        listed = [{"name": e.name, "paper": e.paper, "title": e.title} for e in registry.experiments().values()]
+        as_json(listed) if json else table(
+            ("experiment", "paper", "title"), [tuple(e.values()) for e in listed]
+        )
+        return
+    found = {}
+    with _progress(quiet=json) as progress:
+        names = list(registry.experiments()) if name == "all" else [name]
+        for done, one in enumerate(names, start=1):
+            try:
+                found[one] = registry.run(one, figures=report is not None)
+            except SpecError as error:
+                raise UsageError(str(error)) from error
+            progress(done, len(names), {})
+    if report is not None:
+        report.write_text(registry.html(found))
+    if markdown is not None:
+        markdown.write_text(registry.markdown(found))
+    if json:
+        header = ("claim", "printed", "computed", "measured", "verdict")
+        as_json(
+            {one: [dict(zip(header, _claim(row), strict=True)) for row in r.rows] for one, r in found.items()}
+        )
+    else:
+        for one, result in found.items():
+            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=one)
+
+
+def _claim(row: Any) -> tuple[Any, ...]:
+    claim = row.claim
+    return claim.statement, claim.printed, claim.computed, row.measured, row.verdict
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """A bar on standard error."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar:
+        task = bar.add_task("evaluating", total=None)
+        yield lambda done, total, row: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _executor(address: str) -> Iterator[Any]:
+    """Where the work is done: a Dask scheduler's workers, or None for processes here."""
+    if not address:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise UsageError("--dask needs the package: pip install 'dcnlab[dask]'") from error
+    try:
+        client = Client(address, timeout="10s")
+    except OSError as error:
+        raise UsageError(f"no Dask scheduler answers at {address}") from error
+    with client:
+        yield client.get_executor()
+
+
+def _cell(value: Any) -> str:
+    return _short(value) if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def split_specs(text: str) -> list[str]:
+    """``bcube:4,1,wmgr,ksp:k=8``: a part that is a number, sizes or ``key=value`` belongs to the
     specification before it."""
     found: list[str] = []
     for part in text.split(","):
-        if found and "=" in part and ":" not in part:
+        if found and ":" not in part and ("=" in part or part[:1].isdecimal()):
             found[-1] += f",{part}"
         elif part.strip():
             found.append(part.strip())
