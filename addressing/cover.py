@@ -7,7 +7,8 @@ downwards, a prefix is written only where the inherited decision is not among th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -33,12 +34,17 @@ class _Trie(Generic[D]):
     halves: tuple[_Trie[D], _Trie[D]] | None
 
 
-def prefixes(bits: int, decide: Callable[[int], D | None]) -> Iterator[Block[D]]:
+def prefixes(
+    bits: int, decide: Callable[[int], D | None], values: Sequence[int] | None = None
+) -> Iterator[Block[D]]:
     """The fewest blocks of values of ``bits`` bits that give each value its decision, the longest
-    match deciding; values for which ``decide`` gives None may come out any way."""
-    found = {(length, value): d for value, length, d in _write(_grow(0, bits, decide), 0, 0, None)}
+    match deciding; values for which ``decide`` gives None may come out any way, as may all
+    that are not among ``values`` (in ascending order; all without them)."""
+    if values is None:
+        values = range(1 << bits)
+    found = {(length, value): d for value, length, d in _write(_grow(0, bits, decide, values), 0, 0, None)}
     samples: dict[tuple[int, int], int] = {}
-    for sample in range(1 << bits):
+    for sample in values:
         if decide(sample) is not None:
             longest_first = ((length, sample >> bits - length) for length in range(bits, -1, -1))
             samples.setdefault(next(key for key in longest_first if key in found), sample)
@@ -46,12 +52,16 @@ def prefixes(bits: int, decide: Callable[[int], D | None]) -> Iterator[Block[D]]
         yield Block(value, length, found[length, value], sample)
 
 
-def _grow(first: int, bits: int, decide: Callable[[int], D | None]) -> _Trie[D]:
+def _grow(first: int, bits: int, decide: Callable[[int], D | None], values: Sequence[int]) -> _Trie[D]:
+    """The trie of the ``values``, all of which begin as ``first`` does but for ``bits`` bits."""
+    if not values:
+        return _Trie(frozenset(), None)
     if not bits:
         decision = decide(first)
         return _Trie(frozenset() if decision is None else frozenset((decision,)), None)
-    half = 1 << bits - 1
-    low, high = _grow(first, bits - 1, decide), _grow(first + half, bits - 1, decide)
+    half = first + (1 << bits - 1)
+    cut = bisect_left(values, half)
+    low, high = _grow(first, bits - 1, decide, values[:cut]), _grow(half, bits - 1, decide, values[cut:])
     if not low.best or not high.best:
         return _Trie(low.best or high.best, (low, high))
     return _Trie(low.best & high.best or low.best | high.best, (low, high))

@@ -90,6 +90,24 @@ class Group:
         return found
 
     @cached_property
+    def inverse(self) -> IntArray:
+        """Per element its inverse."""
+        found = np.zeros(self.order, dtype=np.int32)
+        back = np.array(self.inverses)
+        for level in self.levels[1:]:
+            found[level] = self.left[back[self.last[level]], found[self.parents[level]]]
+        return found
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Per element the first letter of its normal form; padding for the identity."""
+        found = np.full(self.order, self.degree, dtype=np.int32)
+        for level in self.levels[1:]:
+            above = self.parents[level]
+            found[level] = np.where(above == 0, self.last[level], found[above])
+        return found
+
+    @cached_property
     def levels(self) -> tuple[slice, ...]:
         """Per length of normal forms the range of elements."""
         ends = np.cumsum(np.bincount(self.lengths)).tolist()

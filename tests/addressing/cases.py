@@ -28,6 +28,7 @@ SETTINGS = {
     "cr-bfs": ("cr-bfs:d=3",),
     "wmgr": ("wmgr:root=3",),
     "tz": ("tz:seed=4",),
+    "wmgr-cayley": ("wmgr-cayley:order=search",),
 }
 
 

@@ -1,0 +1,135 @@
+"""WMGR on the underlying group: shortest ways on Cayley graphs from labels alone.
+
+A vertex's label is the ShortLex normal form of its group element, its letters packed in
+as few bits as there are letters that can follow.  The way from u to v is the normal form
+of u^-1 v; a node finds it by appending v's letters to its own inverse and keeping the
+word least by Diff (see :mod:`addressing.automata.reduction`), and sends the packet out of
+the port of its first letter.  So an agent holds Diff, which is the same at all nodes, and
+no entries.  Stretch is 1 on every group.
+
+Switches cannot compute, so they hold entries.  The first letter of u^-1 v is a prefix
+function of v's label, with one prefix per port, at every vertex of a hypercube and at
+the identity of any group, but not elsewhere: there a switch holds the fewest prefixes of
+labels that say the same, on groups of a hundred elements between a sixth (bubble-sort
+graph) and two fifths of the entries of a full table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import ClassVar
+
+from addressing.automata import orders
+from addressing.automata.coding import Coding
+from addressing.automata.differences import Diff, automaton
+from addressing.automata.group import Group, of_graph
+from addressing.automata.reduction import Reducer
+from addressing.cover import prefixes
+from addressing.header import Forward, Header
+from addressing.rule import RuleScheme
+from addressing.scheme import Class
+from topos.cayley import CayleyGraph
+from topos.family import Family, param
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What all nodes know: the group in its letter order, Diff, and how labels are written."""
+
+    group: Group
+    diff: Diff
+    coding: Coding
+
+
+@lru_cache(maxsize=8)
+def structure(family: CayleyGraph, order: str) -> Structure:
+    """The structure of a Cayley graph; kept, since schemes are bound anew when links fail."""
+    group = of_graph(family, orders.read(family, order))
+    return Structure(group, automaton(group), Coding.of(group))
+
+
+@dataclass(frozen=True)
+class WmgrCayley(RuleScheme):
+    """Word-metric routing on a Cayley graph by the automaton Diff."""
+
+    name: ClassVar[str] = "wmgr-cayley"
+    summary: ClassVar[str] = "word-metric routing on Cayley graphs: shortest ways by the Diff automaton"
+    source: ClassVar[str] = "Aguirre-Guerrero et al., WMGR, underlying Cayley graph; reduction mended"
+    computed: ClassVar[bool] = True
+
+    order: str = param("letter order: natural, lex, colex, search, or ports such as 2.1.3", default="natural")
+
+    def __post_init__(self) -> None:
+        orders.check(self._graph, self.order)
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        return None if isinstance(family, CayleyGraph) else "it needs a Cayley graph"
+
+    @property
+    def _graph(self) -> CayleyGraph:
+        assert isinstance(self.fabric.family, CayleyGraph)
+        return self.fabric.family
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The group, Diff and labels."""
+        return structure(self._graph, self.order)
+
+    # --- labels -----------------------------------------------------------------
+
+    @property
+    def vertex_bits(self) -> int:
+        return self.structure.coding.bits
+
+    def vertex_label(self, vertex: int) -> int:
+        return self.structure.coding.labels[self._element(vertex)]
+
+    def find(self, label: int) -> int | None:
+        element = self.structure.coding.elements.get(label)
+        return None if element is None else self._vertex(element)
+
+    def _element(self, vertex: int) -> int:
+        return int(self.structure.group.ranks[self._graph.vertex(vertex)])
+
+    def _vertex(self, element: int) -> int:
+        return self._graph.node_of(int(self.structure.group.vertices[element]))
+
+    # --- the rule ---------------------------------------------------------------
+
+    def rule_bound(self) -> int:
+        return int(self.structure.group.lengths[-1])
+
+    def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
+        letter = self._letter(at, vertex)
+        return Forward(self._graph.port_of(self.structure.group.generators[letter] + 1))
+
+    @cached_property
+    def _letter(self) -> Callable[[int, int], int]:
+        """The first letter from one vertex to another; the last ones asked for are kept."""
+        group, reducer = self.structure.group, Reducer(self.structure.diff)
+
+        def first(at: int, vertex: int) -> int:
+            back = reducer.inverse(group.word(self._element(at)))
+            return reducer.reduce((*back, *group.word(self._element(vertex))))[0]
+
+        return lru_cache(maxsize=1 << 16)(first)
+
+    def rule_classes(self, at: int) -> Iterable[Class]:
+        group, coding = self.structure.group, self.structure.coding
+        here = self._element(at)
+        onward = group.first[group.translated(int(group.inverse[here]))].tolist()
+
+        def decide(label: int) -> int | None:
+            element = coding.elements[label]
+            return None if element == here else onward[element]
+
+        for block in prefixes(coding.bits, decide, sorted(coding.labels)):
+            rest = coding.bits - block.length
+            mask = (1 << block.length) - 1 << rest
+            yield (
+                self.pattern(block.value << rest, mask),
+                self.towards(self._vertex(coding.elements[block.sample])),
+            )
