@@ -81,6 +81,23 @@ def _settle(
 
 
 @compiled
+def hops_along(slots: IntArray, peer: IntArray, usable: NDArray[np.bool_], cost: IntArray) -> IntArray:
+    """The hops of each row of slots (up to its first ``NONE``), ``LOST`` where one is not usable."""
+    hops = np.zeros(len(slots), np.int32)
+    for row in range(len(slots)):
+        total = 0
+        for slot in slots[row]:
+            if slot == NONE:
+                break
+            if not usable[slot]:
+                total = LOST
+                break
+            total += cost[peer[slot]]
+        hops[row] = total
+    return hops
+
+
+@compiled
 def tally(
     joint: NDArray[np.float64],
     hops: IntArray,
@@ -89,8 +106,7 @@ def tally(
     to: int,
 ) -> None:
     """Count the delivered pairs of one destination by (hops, distance) in ``joint``;
-    ``distance`` has one element per source, ``hops`` one per node."""
+    ``hops`` and ``distance`` have one element per source."""
     for i in range(len(sources)):
-        source = sources[i]
-        if source != to and hops[source] != LOST:
-            joint[hops[source], distance[i]] += 1
+        if sources[i] != to and hops[i] != LOST:
+            joint[hops[i], distance[i]] += 1

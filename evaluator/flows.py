@@ -20,7 +20,7 @@ from evaluator.pairs import Pairs
 from evaluator.routed import Aware, arrival_cost, informed, uplinks
 from evaluator.states import LOST, Chain, explore
 from evaluator.traffic import Traffic
-from evaluator.vector import Rule, rule_of
+from evaluator.vector import Rule, Ways, rule_of, ways_of
 from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Offsets = NDArray[np.int64]
@@ -65,9 +65,12 @@ def flows(
     bound, seen = informed(scheme, down, aware)
     rule = None if generic else rule_of(bound, seen)
     pairs = traffic.pairs()
-    if rule is None:
-        return _ask(bound, pairs, down, seen)
-    return _follow(bound.fabric, rule, pairs, down)
+    ways = None if generic else ways_of(bound, seen)
+    if rule is not None:
+        return _follow(bound.fabric, rule, pairs, down)
+    if ways is not None:
+        return _trace(bound.fabric, ways, pairs, down)
+    return _ask(bound, pairs, down, seen)
 
 
 def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
@@ -84,6 +87,19 @@ def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
         length = np.maximum(hops[row, sources], 0)
         counts.append(length)
         parts.append(_walk(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.slots.peer))
+    start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
+    return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
+
+
+def _trace(fabric: Fabric, ways: Ways, pairs: Pairs, down: LinkState) -> Flows:
+    usable = np.append(live_slots(fabric, down), True)
+    counts: list[IntArray] = []
+    parts: list[IntArray] = []
+    for part in pairs.chunks(64):
+        slots = ways(*_ends(part))
+        slots[~usable[slots].all(axis=1)] = NONE
+        counts.append((slots != NONE).sum(axis=1).astype(np.int32))
+        parts.append(slots[slots != NONE])
     start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
     return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
 

@@ -24,8 +24,8 @@ from evaluator.jit import inlined, threaded
 from evaluator.pairs import Pairs
 from evaluator.routed import Aware, arrival_cost, informed, uplinks
 from evaluator.states import explore
-from evaluator.vector import Rule, rule_of
-from topos.graph import ALL_UP, Fabric, IntArray, LinkState
+from evaluator.vector import Rule, Ways, rule_of, ways_of
+from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Floats = NDArray[np.float64]
 #: Loads of a block of pairs.
@@ -41,7 +41,11 @@ def link_loads(
     rule = None if generic else rule_of(bound, seen)
     if type(bound) is Ecmp and not generic and seen == down:
         return split_loads(bound.fabric, pairs, down)
-    load = _asked(bound, down, seen) if rule is None else _followed(bound, rule, down)
+    ways = None if generic else ways_of(bound, seen)
+    if rule is not None:
+        load = _followed(bound, rule, down)
+    else:
+        load = _asked(bound, down, seen) if ways is None else _traced(bound, ways, down)
     total = np.zeros(len(scheme.fabric.slots.peer))
     for part in pairs.chunks(_block(scheme.fabric.size)):
         total += load(part)
@@ -69,6 +73,21 @@ def _asked(scheme: Scheme, down: LinkState, seen: LinkState) -> Loader:
                 for slot, share in crossings(chain, source).items():
                     total[slot] += share
         return total
+
+    return load
+
+
+def _traced(scheme: Scheme, ways: Ways, down: LinkState) -> Loader:
+    usable = np.append(live_slots(scheme.fabric, down), True)
+
+    def load(part: Pairs) -> Floats:
+        total = np.zeros(len(usable))
+        for i, to in enumerate(part.destinations.tolist()):
+            sources = part.of(i)[part.of(i) != to]
+            slots = ways(sources, np.full(len(sources), to, dtype=np.int32))
+            whole = slots[usable[slots].all(axis=1)]
+            total += np.bincount(whole[whole != NONE], minlength=len(total))
+        return total[:-1]
 
     return load
 

@@ -23,7 +23,7 @@ from evaluator.adjacency import Adjacency, Hops, adjacency, live_slots
 from evaluator.distances import FAR, between, rows
 from evaluator.pairs import Pairs
 from evaluator.states import explore
-from evaluator.vector import rule_of
+from evaluator.vector import Ways, rule_of, ways_of
 from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 #: What the network knows of failures: tables and nodes all of them (``yes``), each node
@@ -152,13 +152,15 @@ def spread(
     graph = adjacency(scheme.fabric, down, hops)
     bound, seen = informed(scheme, down, aware)
     cost = arrival_cost(scheme.fabric, hops)
-    towards = None if generic else rule_of(bound, seen)
+    towards, ways = (None, None) if generic else (rule_of(bound, seen), ways_of(bound, seen))
     total = NOTHING
     for block in blocks(graph, pairs):
-        if towards is None:
-            joint = _ask(bound, block, cost, down, seen)
-        else:
+        if towards is not None:
             joint = _follow(bound.fabric, towards(block.pairs.destinations), block, cost, down)
+        elif ways is not None:
+            joint = _trace(bound.fabric, ways, block, cost, down)
+        else:
+            joint = _ask(bound, block, cost, down, seen)
         total = total.plus(Spread(joint, len(block.pairs), block.connected))
     return total
 
@@ -215,7 +217,18 @@ def _follow(fabric: Fabric, out: IntArray, block: Block, cost: IntArray, down: L
     hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, first)
     joint = np.zeros((int(hops.max()) + 1, block.farthest + 1))
     for position, to, sources, distance in block:
-        chase.tally(joint, hops[position], distance, sources, to)
+        chase.tally(joint, hops[position][sources], distance, sources, to)
+    return joint
+
+
+def _trace(fabric: Fabric, ways: Ways, block: Block, cost: IntArray, down: LinkState) -> Floats:
+    """The joint counts of a block, by the slots of every pair."""
+    usable, peer = live_slots(fabric, down), fabric.slots.peer
+    joint = np.zeros((0, block.farthest + 1))
+    for _, to, sources, distance in block:
+        slots = ways(sources, np.full(len(sources), to, dtype=np.int32))
+        joint = np.pad(joint, ((0, max(0, slots.shape[1] + 1 - len(joint))), (0, 0)))
+        chase.tally(joint, chase.hops_along(slots, peer, usable, cost), distance, sources, to)
     return joint
 
 

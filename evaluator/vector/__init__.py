@@ -1,17 +1,24 @@
 """Schemes as arrays: the slot that every node uses towards every destination.
 
 A scheme without weighted choices may have a module here, found by its name (``-``
-written ``_``), with one function
+written ``_``), with one of two functions.  Where the next hop depends on the destination
+alone,
 
     rule(scheme, links) -> Rule        Rule: destinations -> slots[len(destinations), nodes]
 
-that says in one array operation or kernel what ``choices`` says header by header:
+says in one array operation or kernel what ``choices`` says header by header:
 ``slots[i, v]`` is the slot (see :class:`topos.graph.Slots`) that v sends packets for
 ``destinations[i]`` out of, ``NONE`` where it drops them.  What stands at the destination
 itself, and at plain hosts, does not matter; nor does it matter whether a slot whose link
 is down is named, where the alternative is a drop.  For a RuleScheme it is the rule
-alone that is stated; detours round known failures are added here.  Tests hold every module against the
-generic evaluation of the scheme itself.
+alone that is stated; detours round known failures are added here.  Where the source
+decides,
+
+    ways(scheme, links) -> Ways        Ways: sources, destinations -> slots[pairs, longest]
+
+gives the slots that each pair's packets cross, in order, then ``NONE``.  Either returns
+None where it does not apply.  Tests hold every module against the generic evaluation of
+the scheme itself.
 """
 
 from __future__ import annotations
@@ -27,18 +34,28 @@ from evaluator.mend import mended
 from topos.graph import IntArray, LinkState
 
 Rule = Callable[[IntArray], IntArray]
+Ways = Callable[[IntArray, IntArray], IntArray]
 
 
 def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
-    """The array form of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
-    module = f"{__name__}.{scheme.name.replace('-', '_')}"
-    if importlib.util.find_spec(module) is None:
-        return None
-    bind = cast(Callable[[Scheme, LinkState], Rule | None], importlib.import_module(module).rule)
-    rule = bind(scheme, links)
+    """The next hops of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
+    rule = cast(Rule | None, _bound(scheme, links, "rule"))
     if rule is None or not isinstance(scheme, RuleScheme):
         return rule
     if links.down - scheme.known.down or type(scheme).steps is not RuleScheme.steps:
         # Nodes protect against what the control plane does not know, or step over several links.
         return None if links or scheme.known else rule
     return mended(scheme, rule) if scheme.known else rule
+
+
+def ways_of(scheme: Scheme, links: LinkState) -> Ways | None:
+    """The routes of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
+    return cast(Ways | None, _bound(scheme, links, "ways"))
+
+
+def _bound(scheme: Scheme, links: LinkState, function: str) -> object:
+    module = f"{__name__}.{scheme.name.replace('-', '_')}"
+    if importlib.util.find_spec(module) is None:
+        return None
+    bind = getattr(importlib.import_module(module), function, None)
+    return None if bind is None else bind(scheme, links)

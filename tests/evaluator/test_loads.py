@@ -25,12 +25,20 @@ def graph_of(network: Fabric) -> nx.Graph:
 
 
 @pytest.mark.parametrize(
-    ("spec", "name"), [("bcube:4,1", "wmgr"), ("clot:4x4", "pow"), ("fattree:4", "ecmp"), ("torus:4x5", "dor")]
+    ("spec", "name"),
+    [
+        ("bcube:4,1", "wmgr"),
+        ("clot:4x4", "pow"),
+        ("fattree:4", "ecmp"),
+        ("torus:4x5", "dor"),
+        ("mdcube:3,1", "dcube"),
+    ],
 )
-def test_loads_are_the_sums_over_all_flows(spec: str, name: str) -> None:
+@pytest.mark.parametrize("failing", ["", "links=5%"])
+def test_loads_are_the_sums_over_all_flows(spec: str, name: str, failing: str) -> None:
     network = fabric(spec)
     scheme = bind(name, network)
-    failed = failures.draw(network, "links=5%", 1)
+    failed = failures.draw(network, failing, 1)
     everybody = choose(network, "servers", 1)
     expected = flows(scheme, traffic(network, "all-to-all"), failed.links).loads(len(network.slots.peer))
     assert link_loads(scheme, everybody, failed.links) == pytest.approx(expected)

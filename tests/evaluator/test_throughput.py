@@ -81,9 +81,10 @@ def test_every_flow_has_a_full_link_where_its_rate_is_the_largest(spec: str, nam
     assert result.abt <= len(some) * result.least + 1e-9 or name == "pow"
 
 
-def test_flows_follow_the_walks_of_the_rule_under_failures() -> None:
-    network = fabric("bcube:4,1")
-    scheme = bind("wmgr", network)
+@pytest.mark.parametrize(("spec", "name"), [("bcube:4,1", "wmgr"), ("mdcube:4,2", "dcube")])
+def test_flows_follow_the_walks_of_the_rule_under_failures(spec: str, name: str) -> None:
+    network = fabric(spec)
+    scheme = bind(name, network)
     failed = failures.draw(network, "links=15%", 2)
     some = flows(scheme, traffic(network, "all-to-all"), failed.links)
     asked = flows(scheme, traffic(network, "all-to-all"), failed.links, generic=True)
