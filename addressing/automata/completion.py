@@ -1,0 +1,220 @@
+"""Knuth-Bendix completion of a presentation in ShortLex order.
+
+Rules replace a word by a smaller one that stands for the same element.  Where two left
+sides overlap, the word that they make up can be rewritten in two ways; when the results
+differ, they are a new rule.  Overlaps are taken shortest first.  The system is complete
+when none is left, or, for a finite group much sooner, when the irreducible words are
+finite in number and every relator leads each of them back to itself: then the group acts
+on them transitively, so they are no more than its elements, and each element has at
+least one.
+
+Words are ``bytes`` here, one letter each.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from addressing.automata.acceptor import DEAD, Acceptor, index_automaton
+from addressing.automata.group import Group, GroupError, of_table
+from addressing.automata.presentations import Presentation
+from topos.graph import IntArray
+
+#: Rules at which completion gives up: not every presentation has a finite complete system.
+MOST_RULES = 20_000
+#: Key of a right side in the tree of reversed left sides.
+_RULE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A complete reduced rewriting system: two words are the same element just when they reduce to
+    the same word, the least one."""
+
+    presentation: Presentation
+    rules: dict[bytes, bytes]
+
+    @cached_property
+    def acceptor(self) -> Acceptor:
+        """The index automaton of the left sides: it accepts the normal forms."""
+        return index_automaton(self.rules, self.presentation.degree)
+
+    def reduce(self, word: bytes) -> bytes:
+        """The normal form."""
+        moves, matched = self.acceptor.moves, self.acceptor.matched
+        out, states, todo = bytearray(), [0], list(reversed(word))
+        while todo:
+            letter = todo.pop()
+            end = moves[states[-1]][letter]
+            if end != DEAD:
+                out.append(letter)
+                states.append(end)
+                continue
+            left = matched[states[-1], letter]
+            cut = len(out) + 1 - len(left)
+            del out[cut:], states[cut + 1 :]
+            todo.extend(reversed(self.rules[left]))
+        return bytes(out)
+
+    def inverse(self, word: bytes) -> bytes:
+        """The word of inverse letters backwards."""
+        return bytes(self.presentation.inverses[letter] for letter in reversed(word))
+
+    def group(self) -> Group:
+        """The finite group itself; GroupError when it is infinite."""
+        if self.acceptor.count is None:
+            raise GroupError("the group is infinite: it has no multiplication table")
+        table = _action(self)
+        return of_table(table, self.presentation.names, tuple(range(self.presentation.degree)))
+
+
+def complete(presentation: Presentation, most_rules: int = MOST_RULES) -> System:
+    """The complete system of a presentation; GroupError when it takes more than ``most_rules``."""
+    work = _Work(presentation)
+    for relator in presentation.relators:
+        work.equate(bytes(relator), b"")
+    level = 0
+    while work.overlaps:
+        length = work.overlaps[0][0]
+        if length > level:
+            system = work.system()
+            if _acts(system):
+                return system
+            level = length
+        work.resolve()
+        if len(work.rules) > most_rules:
+            raise GroupError(f"no complete system of {most_rules} rules was found")
+    return work.system()
+
+
+@dataclass
+class _Work:
+    """A system on the way to completeness; no left side is part of another."""
+
+    presentation: Presentation
+    rules: dict[bytes, bytes] = field(default_factory=dict)
+    #: Overlaps of two left sides: (length of the word, first, second, letters in common).
+    overlaps: list[tuple[int, bytes, bytes, int]] = field(default_factory=list)
+    _tree: dict[int, Any] = field(default_factory=dict)
+    _beginning: defaultdict[bytes, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    _ending: defaultdict[bytes, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+
+    def __post_init__(self) -> None:
+        for letter, inverse in enumerate(self.presentation.inverses):
+            self.equate(bytes((letter, inverse)), b"")
+
+    def resolve(self) -> None:
+        """Rewrite the shortest overlap both ways, and add what follows."""
+        _, first, second, common = heapq.heappop(self.overlaps)
+        if first in self.rules and second in self.rules:
+            self.equate(self.rules[first] + second[common:], first[:-common] + self.rules[second])
+
+    def equate(self, one: bytes, other: bytes) -> None:
+        """Make two words equal; rules whose left sides the new rule rewrites become equations again."""
+        todo = [(one, other)]
+        while todo:
+            left, right = (self.reduce(word) for word in todo.pop())
+            if left == right:
+                continue
+            if (len(left), left) < (len(right), right):
+                left, right = right, left
+            todo += [(longer, self._drop(longer)) for longer in [word for word in self.rules if left in word]]
+            self._add(left, right)
+
+    def reduce(self, word: bytes) -> bytes:
+        """Rewrite a word until no rule applies: letter by letter, looking for a left side that ends
+        there in the tree of reversed left sides."""
+        out, todo = bytearray(), list(reversed(word))
+        while todo:
+            out.append(todo.pop())
+            node = self._tree
+            for place in range(len(out) - 1, -1, -1):
+                node = node.get(out[place], {})
+                if not node:
+                    break
+                if _RULE in node:
+                    todo.extend(reversed(node[_RULE]))
+                    del out[place:]
+                    break
+        return bytes(out)
+
+    def system(self) -> System:
+        """The rules as they are, right sides reduced."""
+        return System(self.presentation, {left: self.reduce(right) for left, right in self.rules.items()})
+
+    def _add(self, left: bytes, right: bytes) -> None:
+        self.rules[left] = right
+        self._node(left)[_RULE] = right
+        for cut in range(1, len(left)):
+            self._beginning[left[:cut]].add(left)
+            self._ending[left[cut:]].add(left)
+        for overlap in self._met(left):
+            heapq.heappush(self.overlaps, overlap)
+
+    def _drop(self, left: bytes) -> bytes:
+        """Forget a rule; its right side."""
+        del self._node(left)[_RULE]
+        for cut in range(1, len(left)):
+            self._beginning[left[:cut]].discard(left)
+            self._ending[left[cut:]].discard(left)
+        return self.rules.pop(left)
+
+    def _node(self, left: bytes) -> dict[int, Any]:
+        node = self._tree
+        for letter in reversed(left):
+            node = node.setdefault(letter, {})
+        return node
+
+    def _met(self, left: bytes) -> Iterator[tuple[int, bytes, bytes, int]]:
+        """The overlaps of a left side with all others, and with itself."""
+        for cut in range(1, len(left)):
+            common = len(left) - cut
+            for other in self._beginning.get(left[cut:], ()):
+                yield cut + len(other), left, other, common
+            for other in self._ending.get(left[:cut], ()):
+                if other != left:
+                    yield len(other) + common, other, left, cut
+
+
+def _acts(system: System) -> bool:
+    """True when the irreducible words are finite in number and all relators fix every one of them."""
+    presentation = system.presentation
+    if system.acceptor.count is None:
+        return False
+    table = _action(system)
+    start = np.arange(len(table))
+    cancelling = tuple(enumerate(presentation.inverses))
+    for relator in (*cancelling, *presentation.relators):
+        end = start
+        for letter in relator:
+            end = table[end, letter]
+        if (end != start).any():
+            return False
+    return True
+
+
+def _action(system: System) -> IntArray:
+    """What appending each letter does to the irreducible words, numbered in ShortLex order."""
+    moves, degree = system.acceptor.moves, system.presentation.degree
+    words, states, numbers = [b""], [0], {b"": 0}
+    for word, state in zip(words, states, strict=False):
+        for letter, end in enumerate(moves[state]):
+            if end != DEAD:
+                longer = word + bytes((letter,))
+                numbers[longer] = len(words)
+                words.append(longer)
+                states.append(end)
+    table = np.empty((len(words), degree), dtype=np.int32)
+    for place, word in enumerate(words):
+        for letter in range(degree):
+            longer = word + bytes((letter,))
+            found = numbers.get(longer)
+            table[place, letter] = numbers[system.reduce(longer)] if found is None else found
+    return table

@@ -1,0 +1,146 @@
+"""Presentations of the Cayley families: which words of generators are the identity.
+
+All but one are of closed form: Coxeter's for the bubble-sort graph (the hypercube's is its
+commuting case); the reflections' for the transposition graph (t_ij t_jk t_ij = t_ik, disjoint
+ones commute); Carmichael's for the star graph.  Pancake, butterfly and Borel are rewritten
+(Tietze) from Coxeter's presentation, the wreath product's and the metacyclic group's, with
+their generators written as words of the family's.  For any other finite group
+:func:`of_group` reads one off the Cayley graph: its cycles over a spanning tree.
+
+That a letter times its inverse is the identity goes without saying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+from addressing.automata.group import Group, GroupError, Word, of_graph
+from topos.cayley import CayleyGraph, colex_pairs
+from topos.families.borel import Borel
+from topos.families.bubblesort import BubbleSort
+from topos.families.butterfly import Butterfly
+from topos.families.hypercube import Hypercube
+from topos.families.pancake import Pancake
+from topos.families.star import Star
+from topos.families.transposition import Transposition
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """Letters 0 .. k-1 in their order, the inverse of each, and relators: words of the identity."""
+
+    names: tuple[str, ...]
+    inverses: Word
+    relators: tuple[Word, ...]
+
+    @property
+    def degree(self) -> int:
+        """The number of letters."""
+        return len(self.names)
+
+
+def of_family(family: CayleyGraph, order: Word | None = None) -> Presentation:
+    """The presentation of a Cayley family, its letters ordered as :func:`of_graph` orders them."""
+    if type(family) not in _RELATORS:
+        raise GroupError(f"no presentation of {family.spec} is known: read one off its graph")
+    ports = tuple(range(1, len(family.letters) + 1)) if order is None else order
+    letter = {port - 1: place for place, port in enumerate(ports)}
+    return Presentation(
+        tuple(family.letters[port - 1] for port in ports),
+        tuple(letter[family.inverses[port - 1] - 1] for port in ports),
+        tuple(tuple(letter[x] for x in relator) for relator in _RELATORS[type(family)](family)),
+    )
+
+
+def of_group(group: Group) -> Presentation:
+    """A presentation of any finite group, read off its Cayley graph: the cycle that each edge outside
+    the tree of normal forms closes."""
+    cycles = []
+    for element in range(group.order):
+        for letter in range(group.degree):
+            end = int(group.right[element, letter])
+            if (int(group.parents[end]), int(group.last[end])) != (element, letter):
+                back = _inverse(group.word(end), group.inverses)
+                cycles.append((*group.word(element), letter, *back))
+    return Presentation(group.names, group.inverses, tuple(dict.fromkeys(cycles)))
+
+
+def _inverse(word: Word, inverses: Word) -> Word:
+    return tuple(inverses[letter] for letter in reversed(word))
+
+
+def _commuting(family: Hypercube) -> Iterator[Word]:
+    for a, b in combinations(range(family.s), 2):
+        yield (a, b) * 2
+
+
+def _coxeter(words: list[Word]) -> Iterator[Word]:
+    """Neighbours braid, others commute; ``words`` are the adjacent exchanges."""
+    for (i, a), (j, b) in combinations(enumerate(words), 2):
+        yield (a + b) * (3 if j == i + 1 else 2)
+
+
+def _bubblesort(family: BubbleSort) -> Iterator[Word]:
+    return _coxeter([(letter,) for letter in range(family.s - 1)])
+
+
+def _transposition(family: Transposition) -> Iterator[Word]:
+    letter = {frozenset(pair): place for place, pair in enumerate(colex_pairs(family.s))}
+    for one, other in permutations(letter, 2):
+        if one & other:
+            yield letter[one], letter[other], letter[one], letter[one ^ other]
+        else:
+            yield (letter[one], letter[other]) * 2
+
+
+def _star(family: Star) -> Iterator[Word]:
+    for a, b in combinations(range(family.s - 1), 2):
+        yield (a, b) * 3
+    for a, b, c in permutations(range(family.s - 1), 3):
+        yield (a, b, a, c) * 2
+
+
+def _pancake(family: Pancake) -> Iterator[Word]:
+    """Exchange i of Coxeter's generators is r_(i+1) r_2 r_(i+1); reversing m positions is reversing
+    m - 1 and then taking the exchanges from the last to the first."""
+    exchanges: list[Word] = [(0,), *((i, 0, i) for i in range(1, family.s - 1))]
+    yield from _coxeter(exchanges)
+    for last in range(1, family.s - 1):
+        carried = sum(reversed(exchanges[: last + 1]), ())
+        yield (last, last - 1, *carried)
+
+
+def _butterfly(family: Butterfly) -> Iterator[Word]:
+    """Letters g, f, g^-1, f^-1; f g^-1 flips one bit and g turns the word round."""
+    up, down, flip = (0,), (2,), (1, 2)
+    yield up * family.s
+    yield flip * 2
+    for turns in range(1, family.s // 2 + 1):
+        yield (flip + up * turns + flip + down * turns) * 2
+
+
+def _borel(family: Borel) -> Iterator[Word]:
+    """Letters A, A^-1, B, B^-1; with Y = (0, 1) and T = (1, 0): Y^p, T^k, T Y = Y^a T, and A and B as
+    Y T^t1 and Y T^t2; Y and T are written as their shortest words."""
+    group = of_graph(family)
+    turn = group.word(int(group.ranks[family.vertex_of(1, 0)]))
+    shift = group.word(int(group.ranks[family.vertex_of(0, 1)]))
+    yield shift * family.p
+    yield turn * family.k
+    yield turn + shift + _inverse(turn, group.inverses) + _inverse(shift * family.a, group.inverses)
+    yield (1, *shift, *turn * family.t1)
+    yield (3, *shift, *turn * family.t2)
+
+
+_RELATORS: dict[type[CayleyGraph], Callable[[Any], Iterator[Word]]] = {
+    Borel: _borel,
+    BubbleSort: _bubblesort,
+    Butterfly: _butterfly,
+    Hypercube: _commuting,
+    Pancake: _pancake,
+    Star: _star,
+    Transposition: _transposition,
+}
