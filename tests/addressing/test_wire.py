@@ -1,0 +1,139 @@
+"""AACM's codec: every frame comes back as it was, and any other bytes are rejected, never raised."""
+
+from __future__ import annotations
+
+import random
+import struct
+import time
+import zlib
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from addressing import ipv4, wire
+from addressing.wire import Flag, Frame, Rejection, Report, Sighting
+
+KEY = b"a shared key"
+FRAME = Frame(Flag.CONFIG, 1, 7, 3, 0x0100, (1, 2), (4, 4), b"data")
+
+
+def emulable(place: tuple[int, ...]) -> bool:
+    try:
+        return ipv4.from_coordinates(place) > 0
+    except ipv4.AddressError:
+        return False
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> Frame:
+    sizes = tuple(draw(st.lists(st.integers(2, 32), min_size=1, max_size=6)))
+    place = st.tuples(*(st.integers(0, size - 1) for size in sizes)).filter(emulable)
+    kind = draw(st.sampled_from(sorted(wire.KINDS)))
+    address = draw(place if kind == Flag.CONFIG else st.none() | place)
+    numbers = [draw(st.integers(0, (1 << bits) - 1)) for bits in (16, 16, 48)]
+    return Frame(
+        kind, draw(st.integers(1, 2 * len(sizes))), *numbers, address, sizes, draw(st.binary(max_size=40))
+    )
+
+
+@given(frames(), st.none() | st.binary(min_size=1, max_size=40), st.binary(max_size=30))
+def test_frames_come_back_as_they_were_padded_or_not(frame: Frame, key: bytes | None, padding: bytes) -> None:
+    data = wire.encode(frame, key)
+    assert wire.decode(data, key) == frame
+    assert wire.decode(data + padding, key) == frame
+    assert zlib.crc32(data[:-4]) == struct.unpack(">I", data[-4:])[0]
+
+
+@given(frames(), st.data())
+def test_no_changed_bit_and_no_shortened_frame_passes(frame: Frame, data: st.DataObject) -> None:
+    good = wire.encode(frame, KEY)
+    assert isinstance(wire.decode(good[: data.draw(st.integers(0, len(good) - 1))], KEY), Rejection)
+    changed = bytearray(good)
+    changed[data.draw(st.integers(0, len(good) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    assert isinstance(wire.decode(bytes(changed), KEY), Rejection)
+
+
+def resealed(data: bytes, at: int, value: int) -> bytes:
+    """One byte changed, and the checksum computed anew: what a forger without the key can do."""
+    body = bytearray(data[:-4])
+    body[at] = value
+    return bytes(body) + struct.pack(">I", zlib.crc32(body))
+
+
+def test_without_the_key_nothing_can_be_forged() -> None:
+    good = wire.encode(FRAME, KEY)
+    for at in range(len(good) - 4):
+        forged = resealed(good, at, good[at] ^ 1)
+        assert wire.decode(forged, KEY) in (Rejection.KEY, Rejection.LENGTH, Rejection.CHECKSUM)
+    assert wire.decode(wire.encode(FRAME), KEY) is Rejection.KEY
+    assert wire.decode(wire.encode(FRAME, b"another"), KEY) is Rejection.KEY
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "why"),
+    [
+        (0, 0x80, Rejection.FLAGS),  # no Alt in an odd epoch
+        (0, 0x40, Rejection.FLAGS),  # nothing at all
+        (0, 0xC1, Rejection.FLAGS),  # Config and Combine
+        (1, 0, Rejection.PORT),
+        (1, 5, Rejection.PORT),
+        (15, 0, Rejection.ADDRESS),  # no address in a Config
+        (15, 0x23, Rejection.ADDRESS),  # the flag says six dimensions
+        (15, 0x1A, Rejection.ADDRESS),  # one dimension, slice 6 not clean
+        (17, 1, Rejection.SIZES),
+        (17, 33, Rejection.SIZES),
+    ],
+)
+def test_illegal_fields_are_named(at: int, value: int, why: Rejection) -> None:
+    assert wire.decode(resealed(wire.encode(FRAME), at, value)) is why
+
+
+def test_an_address_outside_the_torus_is_refused() -> None:
+    frame = Frame(Flag.CONFIG, 1, 0, 0, 1, (1, 3), (4, 3))
+    assert wire.decode(wire.encode(frame)) is Rejection.ADDRESS
+
+
+places = st.none() | st.lists(st.integers(0, 7), min_size=1, max_size=6).map(tuple).filter(emulable)
+sightings = st.builds(Sighting, st.integers(0, 255), st.integers(0, 2**48 - 1), st.integers(0, 255), places)
+
+
+@given(
+    st.builds(
+        Report, st.integers(0, 2**48 - 1), places, st.booleans(), st.lists(sightings, max_size=12).map(tuple)
+    )
+)
+def test_reports_come_back_as_they_were(report: Report) -> None:
+    assert Report.decode(report.encode()) == report
+    assert Report.decode(report.encode()[:-1]) is None
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_are_a_report_or_none(data: bytes) -> None:
+    Report.decode(data)
+
+
+def test_a_million_random_and_mutated_frames() -> None:
+    """Mutants carry a right checksum, so that they reach the checks behind it."""
+    rng = random.Random(4)
+    good = [
+        wire.encode(Frame(kind, 1, 6, 3, 0x0100, (1, 2, 0), (4, 5, 2), bytes(12)), key)
+        for kind in sorted(wire.KINDS)
+        for key in (None, KEY)
+    ]
+    found: Counter[object] = Counter()
+    begun = time.monotonic()
+    for number in range(1_000_000):
+        if number % 4:
+            data = rng.randbytes(rng.randrange(64))
+        else:
+            mutant = bytearray(good[number // 4 % len(good)][:-4])
+            mutant[rng.randrange(len(mutant))] = rng.randrange(256)
+            body = bytes(mutant)
+            data = body + zlib.crc32(body).to_bytes(4, "big")
+        result = wire.decode(data, KEY if number & 8 else None)
+        found[result if isinstance(result, Rejection) else "a frame"] += 1
+    assert found.total() == 1_000_000
+    assert {*Rejection, "a frame"} == set(found)
+    assert time.monotonic() - begun < 60
