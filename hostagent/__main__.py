@@ -32,7 +32,8 @@ def main() -> int:
         with contextlib.suppress(OSError):  # the lab is gone already
             control.send({"event": "failed", "node": None, "error": str(error)})
         return 2
-    zygote.serve()
+    with contextlib.suppress(BrokenPipeError):  # the lab is gone: so are we
+        zygote.serve()
     return 0
 
 

@@ -65,11 +65,12 @@ def open_devices(namespace: str, ports: Mapping[int, str], address: bytes) -> De
     ``ports`` names the interface of each port; ``address`` is the server's IPv4
     address.  Raises OSError, with the interface that is missing named.
     """
-    with inside(namespace):
+    with inside(namespace), contextlib.ExitStack() as undo:
         _no_ipv6()
-        watch = CarrierWatch()  # before anything is looked up, so that no change is missed
-        with contextlib.closing(Netlink()) as netlink:
-            tun = _open_tun()
+        watch = undo.enter_context(CarrierWatch())  # before anything is looked up: no change is missed
+        tun = _open_tun()
+        undo.callback(os.close, tun)
+        with Netlink() as netlink:
             found = netlink.interfaces()
             absent = [name for name in ports.values() if name not in found]
             if absent:
@@ -80,8 +81,11 @@ def open_devices(namespace: str, ports: Mapping[int, str], address: bytes) -> De
                 if not found[name].silent:
                     netlink.set_up(found[name].index, arp=False)
             _configure_tun(netlink, found[TUN_NAME].index, address, min(found[n].mtu for n in ports.values()))
-        cards = tuple(Card(port, found[name].index, _open_card(name)) for port, name in ports.items())
-        up = frozenset(port for port, name in ports.items() if found[name].up)
+        cards = tuple(
+            Card(port, found[name].index, undo.enter_context(_open_card(name))) for port, name in ports.items()
+        )
+        undo.pop_all()  # everything is open: it stays so
+    up = frozenset(port for port, name in ports.items() if found[name].up)
     return Devices(tun, cards, watch, up)
 
 

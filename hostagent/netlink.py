@@ -8,6 +8,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 _NEWLINK, _DELLINK, _GETLINK, _SETLINK = 16, 17, 18, 19
 _NEWADDR, _NEWROUTE = 20, 24
@@ -48,16 +49,28 @@ class Interface:
         return self.flags & (_IFF_UP | _IFF_NOARP) == _IFF_UP | _IFF_NOARP
 
 
-class Netlink:
-    """A routing socket of the network namespace in which it is made."""
+class _Socket:
+    """A routing socket of the network namespace in which it is made; closes as a context."""
 
-    def __init__(self) -> None:
-        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
-        self.socket.bind((0, 0))
+    socket: socket.socket
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the socket."""
         self.socket.close()
+
+
+class Netlink(_Socket):
+    """Asks the kernel for interfaces, addresses and routes."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
+        self.socket.bind((0, 0))
 
     def interfaces(self) -> dict[str, Interface]:
         """All interfaces of the namespace, by name."""
@@ -102,7 +115,7 @@ class Netlink:
                 raise OSError(-code, f"rtnetlink: {os.strerror(-code)}")
 
 
-class CarrierWatch:
+class CarrierWatch(_Socket):
     """Hears of interfaces of this namespace that gain or lose their carrier."""
 
     def __init__(self) -> None:
@@ -129,10 +142,6 @@ class CarrierWatch:
             for kind, body in _messages(data):
                 if kind in (_NEWLINK, _DELLINK):
                     yield _interface(kind, body)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self.socket.close()
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:

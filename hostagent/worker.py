@@ -85,6 +85,9 @@ class Station:
                 end = os.readv(tun, slots.host_buffers[index]) + packet.HOST_AT
             except BlockingIOError:
                 break
+            except OSError:  # somebody has set the device down
+                self.sent["host errors"] += 1
+                break
             out = receive(slots.views[index], end, now)
             if out > 0:
                 leaving.setdefault(out, []).extend((slots.addresses[index], end))

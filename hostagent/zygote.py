@@ -7,6 +7,7 @@ The parent passes orders down and events up, and gathers answers of all into one
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import random
@@ -95,12 +96,17 @@ class Zygote:
                 self._ask(order, {"event": "stats", "agents": {}})
             case "spread":
                 self._spread = order["value"]
-                for child in self._children.values():
-                    child.channel.send(order)
+                self._pass_on(order)
+
+    def _pass_on(self, order: Message) -> None:
+        for child in self._children.values():
+            with contextlib.suppress(OSError):  # it has ended, and is buried when that is heard
+                child.channel.send(order)
 
     def _start(self, places: Sequence[AgentPlace]) -> None:
-        for first in range(0, len(places), _TOGETHER):
-            self._start_together(places[first : first + _TOGETHER])
+        together = _TOGETHER if self._options.mode == "host" else max(1, len(places))
+        for first in range(0, len(places), together):
+            self._start_together(places[first : first + together])
         self._control.send({"event": "ready"})
 
     def _start_together(self, places: Sequence[AgentPlace]) -> None:
@@ -145,8 +151,7 @@ class Zygote:
     def _ask(self, order: Message, answer: Message) -> None:
         serial = order["serial"]
         self._rounds[serial] = Round({**answer, "serial": serial}, set(self._children))
-        for child in self._children.values():
-            child.channel.send(order)
+        self._pass_on(order)
         self._finish(serial)
 
     # --- events ---------------------------------------------------------------

@@ -12,6 +12,7 @@ from scapy.packet import Raw
 from scapy.utils import checksum as scapy_checksum
 from scipy import stats
 
+from addressing.ipv4 import text
 from hostagent import packet
 from tests.hostagent.frames import from_card, from_host, parsed, with_fresh_checksums
 
@@ -26,9 +27,7 @@ def test_checksum_is_scapys(data: bytes) -> None:
 @given(st.integers(2, 255), st.integers(0, 0xFFFF), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_decremented_checksum_is_the_recomputed_one(ttl: int, ident: int, source: int, target: int) -> None:
     def header(value: int) -> IP:
-        addresses = {"src": source.to_bytes(4, "big"), "dst": target.to_bytes(4, "big")}
-        shown = {key: ".".join(map(str, value)) for key, value in addresses.items()}
-        return IP(bytes(IP(ttl=value, id=ident, **shown)))
+        return IP(bytes(IP(ttl=value, id=ident, src=text(source), dst=text(target))))
 
     assert packet.decremented(header(ttl).chksum) == header(ttl - 1).chksum
 

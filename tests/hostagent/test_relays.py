@@ -238,6 +238,7 @@ def test_what_is_wrong_is_said_in_one_line() -> None:
         with pytest.raises(AgentError, match=r"agent of h1 failed: OSError: no interface h1-eth"):
             lab.pool.wait_ready(20)
         assert sorted(lab.pool.stats()) == [0]
-    with AgentPool("torus:2x2", "brp") as pool, pytest.raises(AgentError, match="brp does not fit torus:2x2"):
+    with AgentPool("torus:2x2", "brp") as pool:
         pool.start([])
-        pool.wait_ready(20)
+        with pytest.raises(AgentError, match="brp does not fit torus:2x2"):
+            pool.wait_ready(20)

@@ -1,0 +1,305 @@
+"""What a relay costs: one server between two others, by the kernel, by a plain loop, by our agent.
+
+    python -m benchmarks.relay [--rounds N] [--seconds S] [--json]
+
+A and B are ordinary hosts in namespaces of their own, joined through the relay's by veth
+pairs; the two are set up alike for every way of relaying, so that only the relay differs:
+
+    kernel    ip_forward
+    loop      a straightforward Python loop: recv, look up, rewrite, send, for MTU-sized frames
+              (it cannot pass super-packets or partial checksums on: offloads are off at A and B)
+    agent     ours; "3 agents" are three relays in a row, "ends too" has agents at A and B as well
+
+TCP is what iperf3 receives; small packets are 64-byte UDP from one sender that uses
+sendmmsg, counted where they arrive at B's card; the round trip is the median of pings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import re
+import select
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from addressing import mac
+from addressing import registry as schemes
+from hostagent.mmsg import Slots
+from hostagent.packet import decremented
+from tests.hostagent.namespaces import World, run, world
+
+SCHEME = "wmgr"
+PINGS = 1000
+SMALL = 64
+_PORT = 9
+Setup = Callable[[World], contextlib.AbstractContextManager[None]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of relaying: how many relays, and how they are set up and run."""
+
+    name: str
+    relays: int
+    setup: Setup
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured: TCP in Gb/s, small packets a second, median round trip in microseconds."""
+
+    tcp: float
+    small: float
+    rtt: float
+
+
+# --- ways of relaying ---------------------------------------------------------------
+
+
+def plain_ends(lab: World) -> None:
+    """Make the first and the last server ordinary hosts whose MAC addresses are their labels."""
+    last = lab.fabric.servers - 1
+    for own, other in ((0, last), (last, 0)):
+        card, netns = f"h{own}-eth1", lab.netns(own)
+        run("ip", "-n", netns, "link", "set", card, "address", label_address(lab, own))
+        run("ip", "-n", netns, "addr", "add", f"{lab.addresses[own]}/32", "dev", card)
+        run("ip", "-n", netns, "route", "add", lab.addresses[other], "dev", card)
+        neighbour(lab, own, other, card)
+
+
+def neighbour(lab: World, at: int, other: int, card: str) -> None:
+    """A fixed entry in the neighbour table of server ``at``."""
+    words = ("lladdr", label_address(lab, other), "dev", card, "nud", "permanent")
+    run("ip", "-n", lab.netns(at), "neigh", "replace", lab.addresses[other], *words)
+
+
+def label_address(lab: World, node: int) -> str:
+    """The MAC address that carries a server's label."""
+    scheme = schemes.bind(SCHEME, lab.fabric)
+    return mac.text(mac.encode(scheme.label(node), scheme.label_bits))
+
+
+@contextlib.contextmanager
+def kernel(lab: World) -> Iterator[None]:
+    """The relay's kernel forwards; its cards have the addresses that A and B send to."""
+    plain_ends(lab)
+    lab.run(1, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+    for card, other in (("h1-eth1", 0), ("h1-eth2", 2)):
+        run("ip", "-n", lab.netns(1), "link", "set", card, "address", label_address(lab, 2 - other))
+        run("ip", "-n", lab.netns(1), "route", "add", lab.addresses[other], "dev", card)
+        neighbour(lab, 1, other, card)
+    yield
+
+
+@contextlib.contextmanager
+def loop(lab: World) -> Iterator[None]:
+    """A process that runs :func:`relay_by_loop` in the relay's namespace."""
+    plain_ends(lab)
+    for card in ("h1-eth1", "h1-eth2"):
+        run("ip", "-n", lab.netns(1), "link", "set", card, "arp", "off")
+    for node in (0, 2):
+        lab.run(node, "ethtool", "-K", f"h{node}-eth1", "tx", "off", "gso", "off")
+    with worker(lab, 1, "loop", label_address(lab, 0), label_address(lab, 2)):
+        yield
+
+
+@contextlib.contextmanager
+def agents(lab: World) -> Iterator[None]:
+    """Agents in the relays, plain hosts at the ends."""
+    plain_ends(lab)
+    lab.pool.start([lab.place(node) for node in range(1, lab.fabric.servers - 1)])
+    lab.pool.wait_ready()
+    yield
+
+
+@contextlib.contextmanager
+def agents_everywhere(lab: World) -> Iterator[None]:
+    """Agents in all servers, as in a lab."""
+    lab.pool.start([lab.place(node) for node in range(lab.fabric.servers)])
+    lab.pool.wait_ready()
+    yield
+
+
+WAYS = (
+    Way("kernel ip_forward", 1, kernel),
+    Way("plain recv/send loop", 1, loop),
+    Way("agent", 1, agents),
+    Way("3 agents in a row", 3, agents),
+    Way("agent, ends too", 1, agents_everywhere),
+)
+
+
+def relay_by_loop(*labels: str) -> None:
+    """The straightforward relay: one frame per system call, TTL less one."""
+    cards = [packet_socket("h1-eth1"), packet_socket("h1-eth2")]
+    addresses = (bytes.fromhex(label.replace(":", "")) for label in labels)
+    table = dict(zip(addresses, cards, strict=True))
+    poller = select.epoll()
+    waiting = {card.fileno(): card for card in cards}
+    for descriptor in waiting:
+        poller.register(descriptor, select.EPOLLIN)
+    while True:
+        for descriptor, _ in poller.poll():
+            frame = bytearray(waiting[descriptor].recv(65536))
+            out = table.get(bytes(frame[:6]))
+            if out is None or frame[12:14] != b"\x08\x00" or frame[22] <= 1:
+                continue
+            frame[22] -= 1
+            frame[24:26] = decremented(int.from_bytes(frame[24:26], "big")).to_bytes(2, "big")
+            out.send(frame)
+
+
+def packet_socket(card: str) -> socket.socket:
+    """A packet socket that hears what arrives at a card."""
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    opened.setsockopt(263, 23, 1)  # SOL_PACKET, PACKET_IGNORE_OUTGOING
+    opened.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
+    opened.bind((card, 0x0003))  # ETH_P_ALL
+    return opened
+
+
+# --- measurements -------------------------------------------------------------------
+
+
+def measure(lab: World, seconds: float) -> Figures:
+    """All three figures between the two ends."""
+    last = lab.fabric.servers - 1
+    ping(lab, last, 5)
+    rtt = ping(lab, last, PINGS)
+    return Figures(tcp(lab, last, seconds), small_packets(lab, last, seconds), rtt)
+
+
+def ping(lab: World, last: int, count: int) -> float:
+    """The median round trip in microseconds."""
+    said = lab.run(0, "ping", "-c", str(count), "-i", "0.001", lab.addresses[last])
+    return statistics.median(float(ms) * 1000 for ms in re.findall(r"time=([\d.]+)", said))
+
+
+def tcp(lab: World, last: int, seconds: float) -> float:
+    """What iperf3 receives, in Gb/s."""
+    words = ["ip", "netns", "exec", lab.netns(last), "iperf3", "-s", "-1", "--forceflush"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        while "listening" not in server.stdout.readline():
+            pass
+        report = lab.run(0, "iperf3", "-c", lab.addresses[last], "-t", f"{seconds:g}", "-J")
+        server.stdout.read()
+    return float(json.loads(report)["end"]["sum_received"]["bits_per_second"]) / 1e9
+
+
+def small_packets(lab: World, last: int, seconds: float) -> float:
+    """64-byte packets a second that reach the last server's card."""
+    sink = lab.inside(last, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    with sink:
+        sink.bind((lab.addresses[last], _PORT))
+        with worker(lab, 0, "blast", lab.addresses[last]):
+            time.sleep(0.2)
+            first, begun = received(lab, last), time.perf_counter()
+            time.sleep(seconds)
+            return (received(lab, last) - first) / (time.perf_counter() - begun)
+
+
+def received(lab: World, node: int) -> int:
+    """Packets that a server's card has taken in so far."""
+    table = lab.inside(node, lambda: Path("/proc/thread-self/net/dev").read_text())
+    (line,) = (line for line in table.splitlines() if f"h{node}-eth1:" in line)
+    return int(line.split(":")[1].split()[1])
+
+
+def blast(address: str) -> None:
+    """Send small packets as fast as one process can, until ended."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.connect((address, _PORT))
+        slots = Slots()
+        extents = [number for slot in slots.addresses for number in (slot, SMALL)]
+        while True:
+            slots.send(sender.fileno(), extents)
+
+
+@contextlib.contextmanager
+def worker(lab: World, node: int, *role: str) -> Iterator[None]:
+    """A process of this program in a server's namespace, ended afterwards."""
+    words = ["ip", "netns", "exec", lab.netns(node), sys.executable, "-m", "benchmarks.relay", "--role", *role]
+    with subprocess.Popen(words) as process:
+        try:
+            time.sleep(1)
+            yield
+        finally:
+            process.kill()
+
+
+# --- the comparison -----------------------------------------------------------------
+
+
+def compare(rounds: int, seconds: float) -> dict[str, Figures]:
+    """Medians over rounds in which every way has its turn, so that a busy minute hits all alike."""
+    runs: dict[str, list[Figures]] = {way.name: [] for way in WAYS}
+    for _ in range(rounds):
+        for way in WAYS:
+            with chain(way.relays) as lab, way.setup(lab):
+                runs[way.name].append(measure(lab, seconds))
+    return {name: median(taken) for name, taken in runs.items()}
+
+
+def median(taken: list[Figures]) -> Figures:
+    """Each figure's median."""
+    return Figures(*map(statistics.median, zip(*map(astuple, taken), strict=True)))
+
+
+@contextlib.contextmanager
+def chain(relays: int) -> Iterator[World]:
+    """Two ends and so many relays between them, in a row."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "chain.edgelist")
+        path.write_text("".join(f"{node} {node + 1}\n" for node in range(relays + 1)))
+        with world(f"file:{path}", SCHEME, start=False) as lab:
+            yield lab
+
+
+def show(figures: dict[str, Figures]) -> None:
+    """A table of figures and of their ratios to the kernel's and the loop's."""
+    base, plain = figures["kernel ip_forward"], figures["plain recv/send loop"]
+    table = Table("relay", *("TCP Gb/s", "of kernel", "small pkt/s", "x loop", "RTT us", "above kernel"))
+    for name, one in figures.items():
+        table.add_row(
+            name,
+            *(f"{one.tcp:.1f}", f"{one.tcp / base.tcp:.0%}"),
+            *(f"{one.small:,.0f}", f"{one.small / plain.small:.2f}"),
+            *(f"{one.rtt:.0f}", f"{one.rtt - base.rtt:+.0f}"),
+        )
+    Console().print(table)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.relay", description="What a relay costs.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--role", nargs="+", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.role:
+        role, *rest = arguments.role
+        {"loop": relay_by_loop, "blast": blast}[role](*rest)
+        return
+    figures = compare(arguments.rounds, arguments.seconds)
+    if arguments.json:
+        print(json.dumps({name: asdict(one) for name, one in figures.items()}))
+    else:
+        show(figures)
+
+
+if __name__ == "__main__":
+    main()
