@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check bench packages
+.PHONY: help setup demo test check bench vm-test packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -29,10 +29,14 @@ demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link while traffic flo
 
 check: packages $(VENV)/.dev    ## lint, types, layers, fast tests: no privileges needed
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
-	@$(BIN)/pytest -q -n 2 -m 'not lab'
+	@$(BIN)/pytest -q -n 2 -m 'not lab and not vm'
 
 test: check      ## everything that CI runs: check, then real labs
 	@$(BIN)/pytest -q -m lab
 
 bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
 	@$(BIN)/python -m benchmarks
+
+vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that want one
+	@bash vagrant/packages.sh user-mode-linux gcc libc6-dev
+	@bash vagrant/uml/run.sh

@@ -24,6 +24,7 @@ from lab.world import CLONE_NEWNET, mount, unshare
 
 T = TypeVar("T")
 
+_IPV6_SWITCH = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
 FOLDER = Path("/run/netns")
 _MS_BIND = 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
@@ -71,7 +72,8 @@ def create(names: Iterable[str]) -> None:
             target.touch()
             unshare(CLONE_NEWNET)
             mount("/proc/thread-self/ns/net", str(target), "", _MS_BIND)
-            Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+            if _IPV6_SWITCH.exists():  # a kernel without IPv6 has nothing to switch off
+                _IPV6_SWITCH.write_text("1")
             set_up("lo", True)
 
     _threaded(work)

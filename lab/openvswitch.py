@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ CONTROLLER = ("127.0.0.1", 6653)
 #: How long cached decisions may go without being looked through (Open vSwitch's own: 500).
 _REVALIDATE_MS = 100
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+#: Seconds after boot from which on kernel datapaths work.
+_SETTLED_UPTIME = 15.0
 _ROOT = Path("/run/openvswitch")
 
 
@@ -101,10 +104,22 @@ def listeners(shards: Sequence[Shard]) -> list[socket.socket]:
     ]
 
 
+def wait_for_boot() -> None:
+    """Let a machine that has just booted come to itself.
+
+    Open vSwitch 3.1 starts without handler threads, and so drops everything that its kernel
+    datapath asks about, when it makes one within about ten seconds of boot.
+    """
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
+
+
 def start_daemons(shards: Sequence[Shard]) -> None:
     """Start all ovsdb-servers, then all ovs-vswitchds; they are ready when this returns."""
     if not shards:
         return
+    if kernel_datapath():
+        wait_for_boot()
     template = _ROOT / "empty.db"
     _ROOT.mkdir(parents=True, exist_ok=True)
     subprocess.run(["ovsdb-tool", "create", str(template), _SCHEMA], check=True, capture_output=True)

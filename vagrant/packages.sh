@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Install the Debian or Ubuntu packages that dcnlab needs, only those that are missing.
+#   packages.sh [PACKAGE...]      these instead of the usual ones
 set -euo pipefail
 
 packages=(
     python3-venv openvswitch-switch mininet iproute2 iputils-ping iperf3 traceroute tcpdump
     ethtool curl openssh-server openssh-client util-linux kmod
 )
+[ $# -gt 0 ] && packages=("$@")
 
 missing=()
 for package in "${packages[@]}"; do

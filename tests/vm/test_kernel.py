@@ -1,0 +1,64 @@
+"""On a kernel with the Open vSwitch datapath and netem: run inside a VM by `make vm-test`."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.client import Lab
+from lab.doctor import examine
+
+pytestmark = pytest.mark.vm
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _machine() -> None:
+    found = {finding.what: finding for finding in examine()}
+    assert found["datapath"].found.startswith("kernel")
+    assert found["netem"].state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("topology", "scheme"),
+    [
+        ("bcube:4,1", "brp"),
+        ("bcube:4,1", "wmgr"),
+        ("clot:4x4", "pow"),
+        ("smallworld:4x4,clusters=2x2", "hrsw"),
+        ("fattree:4", "ecmp"),
+    ],
+)
+def test_every_pair_pings_over_kernel_switches(topology: str, scheme: str) -> None:
+    with Lab(topology, scheme) as lab:
+        assert lab.info()["datapath"] == "kernel"
+        assert lab.pingall()["lost"] == []
+        for node in lab.nodes():
+            if node["kind"] == "switch":
+                assert lab.tables(node["name"])["equal"], node["name"]
+
+
+def test_a_cut_is_survived() -> None:
+    with Lab("bcube:2,1", "brp") as lab:
+        way = lab.route("h0", "h3")
+        lab.fail(way[0], way[1])
+        assert lab.pingall()["lost"] == []
+        lab.heal(way[0], way[1])
+        assert lab.pingall()["lost"] == []
+
+
+def test_tcp_crosses_a_relay() -> None:
+    with Lab("bcube:2,1", "brp") as lab:
+        assert lab.iperf("h0", "h3", seconds=1)["mbps"] > 10
+
+
+def test_delay_adds_up_over_the_links() -> None:
+    """h0 - switch - h1: two links there and two back, 10 ms each."""
+    with Lab("bcube:2,1", "brp", delay="10ms") as lab:
+        rtt = lab.ping("h0", "h1")
+        assert rtt is not None
+        assert 40 <= rtt < 80
+
+
+def test_loss_loses_packets() -> None:
+    with Lab("bcube:2,1", "brp", loss="20%") as lab:
+        found = lab.pingall(pairs=[["h0", "h1"]] * 60)
+        assert 0 < found["received"] < found["sent"]

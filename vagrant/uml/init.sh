@@ -1,0 +1,21 @@
+#!/bin/sh
+# The first process of the user-mode Linux of run.sh: file systems, modules, the command, the end.
+# Its root is the host's, read-only but for the project's folder and scratch space in memory.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run/home LANG=C.UTF-8
+command=$(cat "$COMMAND")
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t tmpfs run /run
+mount -t tmpfs tmp /tmp
+mkdir -p /run/home /run/modules/lib/modules /dev/shm
+mount -t tmpfs shm /dev/shm
+ln -s /usr/lib/uml/modules/* /run/modules/lib/modules/
+for module in openvswitch sch_netem sch_htb veth tun; do
+    modprobe -d /run/modules "$module" || echo "no module $module"
+done
+ip link set lo up
+ulimit -n 20000
+cd "$PROJECT" || halt -f
+sh -c "$command"
+echo "vm-test: exit $?"
+halt -f

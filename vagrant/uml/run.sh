@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Boot a distribution kernel as a program (Debian's user-mode-linux) on this machine's own root
+# file system and run a command in the project: real kernel Open vSwitch and netem where the
+# machine itself has neither, nor virtualisation.
+#
+#   vagrant/uml/run.sh [COMMAND]      (default: the lab tests that want such a kernel)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+project=$(cd "$here/../.." && pwd)
+command=${1:-.venv/bin/pytest -q -p no:cacheprovider --color=no -m vm tests/vm}
+memory=${DCNLAB_VM_MEMORY:-3G}
+
+if ! command -v linux.uml >/dev/null; then
+    echo "run.sh: needs user-mode Linux: apt-get install user-mode-linux" >&2
+    exit 2
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+if grep -qm1 amx /proc/cpuinfo; then
+    cc -shared -fPIC -O2 -o "$scratch/wide_registers.so" "$here/wide_registers.c"
+    export LD_PRELOAD="$scratch/wide_registers.so"
+fi
+printf '%s\n' "$command" >"$scratch/command"  # the kernel's command line would split it
+linux.uml mem="$memory" rootfstype=hostfs rootflags=/ rw quiet con=null con0=null,fd:1 \
+    init="$here/init.sh" PROJECT="$project" COMMAND="$scratch/command" PYTHONDONTWRITEBYTECODE=1 \
+    </dev/null | tee "$scratch/log"
+grep -q '^vm-test: exit 0' "$scratch/log"
