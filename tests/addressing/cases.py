@@ -52,10 +52,9 @@ def examples() -> Iterator[str]:
 
 
 def texts(family: Family) -> Iterator[str]:
-    """The schemes that fit, with their further settings."""
+    """The schemes that fit, in all settings that are tested."""
     for name in schemes.fitting(family):
-        yield name
-        yield from SETTINGS.get(name, ())
+        yield from SETTINGS.get(name, (name,))
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -118,12 +117,14 @@ def graph(fabric: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
     return found
 
 
+@functools.lru_cache(maxsize=256)
 def pieces(fabric: Fabric, down: LinkState = ALL_UP) -> dict[int, int]:
     """Per node the number of the connected piece that it lies in."""
     components = nx.connected_components(graph(fabric, down))
     return {node: number for number, nodes in enumerate(components) for node in nodes}
 
 
+@functools.lru_cache(maxsize=1024)
 def failures(fabric: Fabric, seed: int, share: float, splitting: bool = False) -> LinkState:
     """Random links that are down, ``share`` of all; unless ``splitting``, only as far as the
     fabric stays in as many pieces as it was."""

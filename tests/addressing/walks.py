@@ -4,82 +4,82 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from dataclasses import dataclass
 
-from addressing.header import Deliver, Drop, Header
+from addressing.header import Choices, Deliver, Drop, Header
 from addressing.scheme import Hop, Scheme, walk
 from addressing.table import compile_table
 from tests.addressing.cases import pieces
 from topos.graph import ALL_UP, LinkState
 
-#: Pairs of endpoints that are walked on larger fabrics.
-SAMPLE = 400
+#: Pairs of endpoints that are walked, tables that are compiled, and headers looked up in each.
+PAIRS, TABLES, HEADERS = 150, 6, 25
 
 
-def sample(scheme: Scheme, seed: int = 1, count: int = SAMPLE) -> list[tuple[int, int]]:
-    """All pairs of endpoints, or that many drawn ones."""
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Packets between pairs of endpoints: the first choice everywhere, then drawn ones."""
+
+    scheme: Scheme
+    links: LinkState
+    hops: tuple[tuple[int, int, tuple[Hop, ...]], ...]
+
+    @classmethod
+    def of(cls, scheme: Scheme, links: LinkState = ALL_UP, pairs: int = PAIRS, draws: int = 1) -> Walks:
+        """Walks between all pairs of endpoints, or so many drawn ones."""
+        found = []
+        for source, destination in _sample(scheme, pairs):
+            for seed in range(draws + 1):
+                draw = random.Random(seed * 1_000_003 + source * 1009 + destination) if seed else None
+                hops = tuple(walk(scheme, source, destination, links, draw))
+                found.append((source, destination, hops))
+                if all(hop.weight == 1 for hop in hops):
+                    break
+        return cls(scheme, links, tuple(found))
+
+    def undelivered(self) -> list[str]:
+        """The walks that do not end at their destination although there is a way."""
+        name, piece = self.scheme.fabric.name, pieces(self.scheme.fabric, self.links)
+        return [
+            f"{name(source)} to {name(destination)}: {hops[-1].action} at {name(hops[-1].node)}"
+            for source, destination, hops in self.hops
+            if piece[source] == piece[destination]
+            and (not isinstance(hops[-1].action, Deliver) or hops[-1].node != destination)
+        ]
+
+    def circles(self) -> list[tuple[int, int]]:
+        """The pairs between which some walk goes round until it is given up."""
+        return [(source, there) for source, there, hops in self.hops if hops[-1].action == Drop("loop")]
+
+    def table_errors(self) -> list[str]:
+        """Where a compiled table does not say what the rule says, for headers that arrived."""
+        seen: dict[int, dict[Header, None]] = {}
+        for _, _, hops in self.hops:
+            for hop in hops:
+                if not self.scheme.fabric.is_plain(hop.node):
+                    seen.setdefault(hop.node, {})[hop.header] = None
+        draw = random.Random(len(seen))
+        nodes = draw.sample(sorted(seen), min(TABLES, len(seen)))
+        return [error for node in nodes for error in self._differences(node, list(seen[node]), draw)]
+
+    def _differences(self, node: int, headers: list[Header], draw: random.Random) -> list[str]:
+        table = compile_table(self.scheme, node, self.scheme.known)
+        errors = []
+        for header in draw.sample(headers, min(HEADERS, len(headers))):
+            entry, rule = table.lookup(header), self.scheme.choices(node, header, self.scheme.known)
+            if entry != rule and not (dropped(entry) and dropped(rule)):
+                errors.append(f"{self.scheme.fabric.name(node)} {header}: {entry} is not {rule}")
+        return errors
+
+
+def dropped(choices: Choices) -> bool:
+    """True for the certain loss; all reasons are alike."""
+    return isinstance(choices[0][0], Drop)
+
+
+def _sample(scheme: Scheme, count: int) -> list[tuple[int, int]]:
     ends = scheme.endpoints()
     if len(ends) ** 2 <= count:
         return list(itertools.product(ends, ends))
-    draw = random.Random(seed)
+    draw = random.Random(1)
     return [(draw.choice(ends), draw.choice(ends)) for _ in range(count)]
-
-
-def walks(
-    scheme: Scheme, links: LinkState = ALL_UP, draws: int = 1, count: int = SAMPLE
-) -> Iterator[tuple[int, int, list[Hop]]]:
-    """(source, destination, hops): the first choice everywhere, then seeded draws."""
-    for source, destination in sample(scheme, count=count):
-        for seed in range(draws + 1):
-            draw = random.Random(seed * 1_000_003 + source * 1009 + destination) if seed else None
-            yield source, destination, list(walk(scheme, source, destination, links, draw))
-
-
-def undelivered(
-    scheme: Scheme, links: LinkState = ALL_UP, draws: int = 1, count: int = SAMPLE
-) -> list[tuple[str, str, str]]:
-    """The walks that do not end at their destination although there is a way, with how they end."""
-    names, piece = scheme.fabric.name, pieces(scheme.fabric, links)
-    return [
-        (names(source), names(destination), f"{names(hops[-1].node)}: {hops[-1].action}")
-        for source, destination, hops in walks(scheme, links, draws, count)
-        if piece[source] == piece[destination]
-        and (not isinstance(hops[-1].action, Deliver) or hops[-1].node != destination)
-    ]
-
-
-def circles(
-    scheme: Scheme, links: LinkState = ALL_UP, draws: int = 1, count: int = SAMPLE
-) -> list[tuple[str, str]]:
-    """The pairs between which some walk goes round until it is given up."""
-    names = scheme.fabric.name
-    return [
-        (names(source), names(destination))
-        for source, destination, hops in walks(scheme, links, draws, count)
-        if hops[-1].action == Drop("loop")
-    ]
-
-
-def seen(
-    scheme: Scheme, links: LinkState = ALL_UP, draws: int = 1, count: int = SAMPLE
-) -> dict[int, set[Header]]:
-    """Per node that runs the rule, the headers that arrive there."""
-    found: dict[int, set[Header]] = {}
-    for _, _, hops in walks(scheme, links, draws, count):
-        for hop in hops:
-            if not scheme.fabric.is_plain(hop.node):
-                found.setdefault(hop.node, set()).add(hop.header)
-    return found
-
-
-def table_errors(scheme: Scheme, headers: dict[int, set[Header]]) -> list[str]:
-    """Where the compiled table does not say what the rule says; all drops are alike."""
-    errors = []
-    for node, arriving in headers.items():
-        table = compile_table(scheme, node, scheme.known)
-        for header in arriving:
-            table_says, rule_says = table.lookup(header), scheme.choices(node, header, scheme.known)
-            dropped = isinstance(table_says[0][0], Drop) and isinstance(rule_says[0][0], Drop)
-            if table_says != rule_says and not dropped:
-                errors.append(f"{scheme.fabric.name(node)} {header}: {table_says} is not {rule_says}")
-    return errors
