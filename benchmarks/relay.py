@@ -240,6 +240,9 @@ def worker(lab: World, node: int, *role: str) -> Iterator[None]:
             process.kill()
 
 
+#: What processes of this program do in a server's namespace.
+ROLES: dict[str, Callable[..., None]] = {"loop": relay_by_loop, "blast": blast}
+
 # --- the comparison -----------------------------------------------------------------
 
 
@@ -292,7 +295,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.role:
         role, *rest = arguments.role
-        {"loop": relay_by_loop, "blast": blast}[role](*rest)
+        ROLES[role](*rest)
         return
     figures = compare(arguments.rounds, arguments.seconds)
     if arguments.json:

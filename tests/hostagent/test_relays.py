@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from hostagent.client import AgentError, AgentPool
+from hostagent.options import Mode
 from tests.hostagent.namespaces import World, world
 
 pytestmark = pytest.mark.lab
@@ -167,7 +168,7 @@ def test_coordinate_addresses_in_the_lowest_block() -> None:
 
 
 @pytest.mark.parametrize("mode", ["host", "workers"])
-def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(mode: str) -> None:
+def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(mode: Mode) -> None:
     heard: list[tuple[int, int, bool]] = []
     with world("torus:2x2", "wmgr", mode=mode) as lab:
         lab.pool.on_carrier = lambda node, port, up: heard.append((node, port, up))
