@@ -173,7 +173,7 @@ def packet_socket(card: str) -> socket.socket:
 # --- measurements -------------------------------------------------------------------
 
 
-def measure(lab: World, seconds: float) -> Figures:
+def measure(lab: World, seconds: int) -> Figures:
     """All three figures between the two ends."""
     last = lab.fabric.servers - 1
     ping(lab, last, 5)
@@ -187,19 +187,19 @@ def ping(lab: World, last: int, count: int) -> float:
     return statistics.median(float(ms) * 1000 for ms in re.findall(r"time=([\d.]+)", said))
 
 
-def tcp(lab: World, last: int, seconds: float) -> float:
+def tcp(lab: World, last: int, seconds: int) -> float:
     """What iperf3 receives, in Gb/s."""
     words = ["ip", "netns", "exec", lab.netns(last), "iperf3", "-s", "-1", "--forceflush"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         while "listening" not in server.stdout.readline():
             pass
-        report = lab.run(0, "iperf3", "-c", lab.addresses[last], "-t", f"{seconds:g}", "-J")
+        report = lab.run(0, "iperf3", "-c", lab.addresses[last], "-t", str(seconds), "-J")
         server.stdout.read()
     return float(json.loads(report)["end"]["sum_received"]["bits_per_second"]) / 1e9
 
 
-def small_packets(lab: World, last: int, seconds: float) -> float:
+def small_packets(lab: World, last: int, seconds: int) -> float:
     """64-byte packets a second that reach the last server's card."""
     sink = lab.inside(last, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     with sink:
@@ -246,7 +246,7 @@ ROLES: dict[str, Callable[..., None]] = {"loop": relay_by_loop, "blast": blast}
 # --- the comparison -----------------------------------------------------------------
 
 
-def compare(rounds: int, seconds: float) -> dict[str, Figures]:
+def compare(rounds: int, seconds: int) -> dict[str, Figures]:
     """Medians over rounds in which every way has its turn, so that a busy minute hits all alike."""
     runs: dict[str, list[Figures]] = {way.name: [] for way in WAYS}
     for _ in range(rounds):
@@ -289,7 +289,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.relay", description="What a relay costs.")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--role", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
