@@ -16,5 +16,8 @@ them every interface and namespace; the guard then removes the socket.
     netns.py      namespaces and interfaces                openvswitch.py  private daemons
     network.py    Mininet objects over all that            health.py   link state, merged
     measure.py    ping, iperf, probes                      client.py   Lab for Python
+    counters.py   what links have carried            capture.py  tcpdump in a node
+    explain.py    a packet's way in words            tables.py   predicted and installed entries
+    scenario/     scenario files                     view/       the web view
     doctor.py     what this machine has                    cli/        the command line
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -216,6 +217,11 @@ class Lab:
         """The way that the scheme takes as links are known now."""
         return list(self.ask("path", a=a, b=b)["path"])
 
+    def explain(self, a: str, b: str) -> list[dict[str, Any]]:
+        """The way in words: per node ``reason``, the ``entry`` that decides, and for switches
+        whether it is ``installed``."""
+        return list(self.ask("explain", a=a, b=b))
+
     def run(
         self, node: str, words: Sequence[str], timeout: float | None = None
     ) -> subprocess.CompletedProcess[str]:
@@ -231,8 +237,13 @@ class Lab:
 
 def run_here(path: Path, node: str, words: list[str]) -> int:
     """Run a program in a lab on this process's own standard descriptors; its exit code."""
+    return foreground(path, "exec", (0, 1, 2), node=node, words=words)
+
+
+def foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
+    """An operation that runs a program on these descriptors, with this process's signals passed
+    on to it; the program's exit code."""
     connection = Connection(path)
-    import signal
 
     def forward(number: int, _: object) -> None:
         connection.signal(number)
@@ -240,6 +251,6 @@ def run_here(path: Path, node: str, words: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, forward)
     try:
-        return int(connection.call("exec", None, (0, 1, 2), node=node, words=words)["exit"])
+        return int(connection.call(op, None, descriptors, **words)["exit"])
     finally:
         connection.close()

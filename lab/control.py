@@ -9,6 +9,7 @@ program runs the client may send ``{"signal": 2}`` lines.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -37,6 +38,11 @@ class Call:
     def progress(self, value: object) -> None:
         """Tell the client how far the operation is."""
         _send(self.connection, {"progress": value})
+
+    def close_descriptors(self) -> None:
+        """Give up the caller's descriptors: an end of a pipe that stays open here is never at its end."""
+        while self.descriptors:
+            os.close(self.descriptors.pop())
 
     def messages(self) -> Iterator[Request]:
         """What the client sends while the operation runs, until it goes away."""
@@ -75,7 +81,10 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
             operation = operations.get(str(call.request.get("op")))
             if operation is None:
                 raise UsageError(f"the lab knows no operation {call.request.get('op')!r}")
-            answer: Request = {"result": operation(call)}
+            try:
+                answer: Request = {"result": operation(call)}
+            finally:
+                call.close_descriptors()
         except LabError as error:
             answer = {"error": str(error), "code": error.exit_code}
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -1,12 +1,13 @@
-"""One packet's way in words: at each node what is done, and what it was decided on."""
+"""One packet's way in words: at each node what is done, what it was decided on, and the entry that says so."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from addressing import ipv4
 from addressing.header import Deliver, Drop, Field, Forward
 from addressing.scheme import Hop, Scheme, walk
+from lab import tables
 from topos.graph import LinkState
 
 
@@ -17,12 +18,18 @@ class Step:
     node: str
     reason: str
     delivered: bool
+    #: The entry of the node's table that matches: as Open vSwitch prints it for a switch, the
+    #: rule in words for a relay; empty at plain hosts and where nothing matches.
+    entry: str = ""
 
 
 def steps(scheme: Scheme, source: int, destination: int, links: LinkState) -> list[Step]:
     """The walk from source to destination that takes the first choice everywhere."""
     hops = walk(scheme, source, destination, links)
-    return [_step(scheme, hop, destination) for hop in hops]
+    return [
+        replace(_step(scheme, hop, destination), entry=tables.matching(scheme, hop.node, hop.header, links))
+        for hop in hops
+    ]
 
 
 def _step(scheme: Scheme, hop: Hop, destination: int) -> Step:

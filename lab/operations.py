@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import measure, tables
+from lab import capture, explain, measure, netns, tables
 from lab.control import Call, Operation
+from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
 from lab.measure import Endpoint, Probe
 from lab.session import Session
@@ -35,6 +39,7 @@ class _Operations:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._fabric = session.fabric
+        self._counters = LinkCounters(session.running)
 
     def op_info(self, call: Call) -> Any:
         session, fabric = self._session, self._fabric
@@ -72,16 +77,31 @@ class _Operations:
         words = call.request["words"]
         if not words:
             raise UsageError("say what to run")
-        command = self._inside(call.request["node"], [words[0], *map(self._address, words[1:])])
+        return self._run(call, [words[0], *map(self._address, words[1:])])
+
+    def op_capture(self, call: Call) -> Any:
+        """Run tcpdump in a node on the caller's descriptors, at one port or at all of the node's."""
+        request = call.request
+        node = self._session.node(request["node"])
+        namespace = self._session.running.namespace(node)
+
+        def index(interface: str) -> int:
+            return netns.inside(namespace, lambda: socket.if_nametoindex(interface))
+
+        options, expression = request.get("options", []), request.get("expression", [])
+        return self._run(
+            call, capture.command(self._fabric, node, request.get("port"), index, options, expression)
+        )
+
+    def _run(self, call: Call, words: list[str]) -> Any:
+        """Run a program in the node that a call names, on its descriptors; the program's exit code."""
+        command = self._inside(call.request["node"], words)
         stdin, stdout, stderr = call.descriptors
-        try:
-            process = subprocess.Popen(
-                command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
-                env=self._environment(call.request["node"]),
-            )  # fmt: skip
-        finally:
-            for descriptor in call.descriptors:
-                os.close(descriptor)
+        process = subprocess.Popen(
+            command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
+            env=self._environment(call.request["node"]),
+        )  # fmt: skip
+        call.close_descriptors()
         threading.Thread(target=_pass_signals, args=(call, process), daemon=True).start()
         code = process.wait()
         return {"exit": code if code >= 0 else 128 - code}
@@ -206,6 +226,22 @@ class _Operations:
         if found is None:
             raise LabError(f"no way from {call.request['a']} to {call.request['b']} as links are now")
         return {"path": [self._fabric.name(node) for node in found]}
+
+    def op_explain(self, call: Call) -> Any:
+        """:meth:`op_path` in words, with the entry that decides at each node, and for switches
+        whether it is installed."""
+        session = self._session
+        a, b = (session.server(call.request[key]) for key in ("a", "b"))
+        found = []
+        for step in explain.steps(session.scheme, a, b, session.health.state()):
+            switch = not self._fabric.is_server(self._fabric.index(step.node))
+            installed = step.entry in tables.installed(session, step.node) if switch else None
+            found.append({**asdict(step), "installed": installed})
+        return found
+
+    def op_counters(self, call: Call) -> Any:
+        """Per link the bytes that have gone from its end a to b and back; ``at`` in seconds, for rates."""
+        return {"at": time.monotonic(), "links": self._counters.read()}
 
     def op_stats(self, call: Call) -> Any:
         """Counters of the agents, by server."""

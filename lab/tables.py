@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from addressing.header import Choices, Deliver, Drop, Forward, Pattern
+from addressing.header import Choices, Deliver, Drop, Forward, Header, Pattern
 from addressing.scheme import Scheme
-from addressing.table import compile_table
+from addressing.table import Entry, compile_table
 from controller import dump, plan
 from topos.graph import ALL_UP, LinkState
 
@@ -24,6 +24,27 @@ def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> list[str]
     return list(_rule(scheme, node, links))
 
 
+def matching(scheme: Scheme, node: int, header: Header, links: LinkState = ALL_UP) -> str:
+    """The line of :func:`predicted` that decides about a header; empty where there is none."""
+    if scheme.fabric.is_plain(node):
+        return ""
+    entries = compile_table(scheme, node, links).entries
+    entry = next((entry for entry in entries if entry.pattern.matches(header)), None)
+    if entry is None:
+        return ""
+    if scheme.fabric.is_server(node):
+        return _line(scheme, entry)
+    key = entry.priority + 1, plan.match(scheme, entry.pattern)
+    return next(rule.text for rule in plan.wanted(scheme, node, links).rules if rule.key == key)
+
+
+def installed(session: Session, switch: str) -> list[str]:
+    """What Open vSwitch holds for a switch, one line per rule and group."""
+    shard = session.running.shard(switch)
+    dumps = [shard.run("ovs-ofctl", "-O", "OpenFlow13", kind, switch) for kind in ("dump-flows", "dump-groups")]
+    return [line for text in dumps for line in dump.normal_lines(text)]
+
+
 def compare(session: Session, node: int) -> dict[str, Any]:
     """Predicted and installed entries of a node, and whether they are equal (None for servers)."""
     fabric, state = session.fabric, session.health.state()
@@ -31,21 +52,20 @@ def compare(session: Session, node: int) -> dict[str, Any]:
     name = fabric.name(node)
     found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}
     if not fabric.is_server(node):
-        shard = session.running.shard(name)
-        dumps = [
-            shard.run("ovs-ofctl", "-O", "OpenFlow13", kind, name) for kind in ("dump-flows", "dump-groups")
-        ]
-        installed = [line for text in dumps for line in dump.normal_lines(text)]
         order = {line: place for place, line in enumerate(expected)}  # Open vSwitch prints in none
-        installed.sort(key=lambda line: order.get(line, len(order)))
-        found.update(installed=installed, equal=installed == expected)
+        lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
+        found.update(installed=lines, equal=lines == expected)
     return found
 
 
 def _rule(scheme: Scheme, node: int, links: LinkState) -> Iterable[str]:
     """One line per class: what is matched, in bits, and what is done."""
     for entry in compile_table(scheme, node, links).entries:
-        yield f"{_bits(scheme, entry.pattern)} -> {_done(entry.choices)}"
+        yield _line(scheme, entry)
+
+
+def _line(scheme: Scheme, entry: Entry) -> str:
+    return f"{_bits(scheme, entry.pattern)} -> {_done(entry.choices)}"
 
 
 def _bits(scheme: Scheme, pattern: Pattern) -> str:

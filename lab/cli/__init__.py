@@ -1,7 +1,9 @@
 """The command line: ``dcnlab``.
 
-    offline.py   list, topology, path, tables, explain, evaluate, compare, reproduce
+    offline.py   list, topology, path, tables, evaluate, compare, reproduce
     running.py   up, ps, exec, ping, fail, heal, stats, down
+    looking.py   explain, capture, view
+    scenarios.py run
     machine.py   doctor, demo
     show.py      how results are shown: JSON for scripts, tables for people
 

@@ -1,0 +1,60 @@
+"""Explanations without a lab: the walk's nodes, and entries that the tables have."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from addressing import registry as schemes
+from addressing.scheme import path
+from lab import tables
+from lab.explain import steps
+from tests.lab.test_command_line import dcnlab
+from topos import registry
+from topos.graph import ALL_UP
+
+SPECS = ["bcube:3,1", "clot:4x4", "smallworld:4x4,clusters=2x2", "fattree:4", "dcell:3,1"]
+PAIRS = [(spec, scheme) for spec in SPECS for scheme in schemes.fitting(registry.parse(spec))]
+
+
+@pytest.mark.parametrize(("spec", "scheme"), PAIRS, ids=[f"{t} {s}" for t, s in PAIRS])
+def test_each_entry_is_one_of_the_nodes_table(spec: str, scheme: str) -> None:
+    fabric = registry.fabric(spec)
+    bound = schemes.bind(scheme, fabric)
+    source, destination = 0, fabric.servers - 1
+    for links in (ALL_UP, ALL_UP.fail(fabric.links_of(source)[:1] if fabric.relaying else ())):
+        given = bound.given(links)
+        found = steps(given, source, destination, links)
+        assert found[-1].delivered
+        assert [step.node for step in found] == [
+            fabric.name(node) for node in path(given, source, destination, links) or ()
+        ]
+        for step in found:
+            node = fabric.index(step.node)
+            lines = tables.predicted(given, node, links)
+            assert step.entry in lines if lines else step.entry == ""
+
+
+def test_the_command_for_a_topology() -> None:
+    found = json.loads(dcnlab("explain", "bcube:4,1", "h0", "h15", "--scheme", "brp", "--json").stdout)
+    assert [step["node"] for step in found["steps"]] == ["h0", "s4", "h12", "s3", "h15"]
+    assert {step["installed"] for step in found["steps"]} == {None}
+    shown = dcnlab("explain", "bcube:4,1", "h0", "h15", "--scheme", "brp").stdout
+    assert shown.count("rule: ") == 3
+    assert shown.count("entry: cookie=") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("nolab", "h0", "h1"), "no running lab"),
+        (("bcube:4,1", "h0", "s1", "--scheme", "brp"), "s1 is a switch"),
+        (("bcube:4,1", "h0", "h99", "--scheme", "brp"), "no node 'h99'"),
+    ],
+)
+def test_bad_input(words: tuple[str, ...], says: str) -> None:
+    done = dcnlab("explain", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,108 @@
+"""The web view without a lab: drawings of every family, and who is let in."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from lab.client import Lab
+from lab.counters import parse
+from lab.view.app import HEADERS, application, drawn, new_token
+from lab.view.layout import draw
+from topos import registry
+
+TOKEN = new_token()
+EXAMPLES = [family.example for family in registry.known().values()]
+
+
+@pytest.fixture
+def client() -> TestClient:
+    """A view of a lab that is not there."""
+    return TestClient(application(Lab("bcube:2,1", "brp", "no-such-lab"), TOKEN), base_url="http://127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/fabric", f"/{TOKEN[:-1]}/", f"/{TOKEN}x/", "/%00/", f"//{TOKEN}/", "/é/"]
+)
+def test_nothing_without_the_token(client: TestClient, path: str) -> None:
+    for method in ("GET", "POST"):
+        answer = client.request(method, path)
+        assert answer.status_code == 403
+        assert "dcnlab view" in answer.text
+        assert {key: answer.headers[key] for key in HEADERS} == HEADERS
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.0.2.1"])
+def test_nothing_under_another_name(client: TestClient, host: str) -> None:
+    assert client.get(f"/{TOKEN}/", headers={"Host": host}).status_code == 400
+
+
+@pytest.mark.parametrize("page", ["", "view.css", "view.js"])
+def test_the_page_and_nothing_from_elsewhere(client: TestClient, page: str) -> None:
+    answer = client.get(f"/{TOKEN}/{page}")
+    assert answer.status_code == 200
+    assert {key: answer.headers[key] for key in HEADERS} == HEADERS
+    loaded = re.findall(r"""(?:src|href|url|import|fetch)\s*[=(]\s*["']?(\w+:)?//""", answer.text)
+    assert loaded == []
+
+
+def test_a_lab_that_is_not_there(client: TestClient) -> None:
+    answer = client.get(f"/{TOKEN}/state")
+    assert answer.status_code == 503
+    assert "no lab answers" in answer.json()["error"]
+
+
+def test_cutting_needs_a_post_and_a_link(client: TestClient) -> None:
+    assert client.get(f"/{TOKEN}/fail/0").status_code in (404, 405)
+    assert client.post(f"/{TOKEN}/fail/99").status_code == 400
+    assert client.post(f"/{TOKEN}/fail/none").status_code in (404, 405)
+
+
+def test_tokens_differ_and_are_long() -> None:
+    tokens = {new_token() for _ in range(100)}
+    assert len(tokens) == 100
+    assert min(map(len, tokens)) >= 32
+
+
+@pytest.mark.parametrize("spec", [*EXAMPLES, "clot:2x2"])
+def test_every_family_can_be_drawn(spec: str) -> None:
+    fabric = registry.fabric(spec)
+    drawing = draw(fabric)
+    assert drawing.points.shape == (fabric.size, 2)
+    assert np.isfinite(drawing.points).all()
+    assert np.isfinite(drawing.bows).all()
+    gaps = np.linalg.norm(drawing.points[:, None] - drawing.points[None], axis=2)
+    assert gaps[np.triu_indices(fabric.size, 1)].min() > 0.02
+
+
+def test_a_drawing_is_always_the_same() -> None:
+    first, second = (draw(registry.fabric("dcell:3,1")).points for _ in range(2))
+    assert (first == second).all()
+
+
+def test_no_link_of_a_grid_runs_through_a_node() -> None:
+    fabric = registry.fabric("torus:4x4")
+    drawing = draw(fabric)
+    for link, bow in zip(fabric.links(), drawing.bows, strict=True):
+        length = np.linalg.norm(drawing.points[link.a.node] - drawing.points[link.b.node])
+        assert bool(bow) == (length > 1)
+
+
+def test_the_drawing_names_what_is_drawn() -> None:
+    fabric = registry.fabric("bcube:4,1")
+    found = drawn(fabric)
+    assert [node["name"] for node in found["nodes"]] == [node.name for node in fabric.nodes()]
+    assert [(link["a"], link["b"]) for link in found["links"]] == [(x.a.node, x.b.node) for x in fabric.links()]
+
+
+def test_interface_counters_are_read() -> None:
+    text = (
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs ...\n"
+        "    lo: 10 1 0 0 0 0 0 0 20 2 0 0 0 0 0 0\n"
+        "s0-eth1:123456789012 1 0 0 0 0 0 0 7 2 0 0 0 0 0 0\n"
+    )
+    assert parse(text) == {"lo": (20, 10), "s0-eth1": (7, 123456789012)}
