@@ -12,9 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
-
-import networkx as nx
+from typing import TYPE_CHECKING, ClassVar
 
 from addressing.header import Choices, Forward, Header, drop, only
 from addressing.scheme import Class
@@ -23,6 +21,9 @@ from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
 
 #: The ports that a path leaves its nodes by, source first, with those nodes.
+if TYPE_CHECKING:
+    import networkx as nx
+
 Path = tuple[tuple[int, int], ...]
 
 
@@ -148,6 +149,8 @@ class Ksp(VertexScheme):
         return self._found[key]
 
     def _search(self, source: int, vertex: int) -> Iterator[Path]:
+        import networkx as nx  # a tenth of a second that labs of other schemes need not wait
+
         try:
             for nodes in nx.shortest_simple_paths(self._graph, source, vertex):
                 yield tuple((a, self._graph.edges[a, b]["ports"][a]) for a, b in itertools.pairwise(nodes))
@@ -161,6 +164,8 @@ class Ksp(VertexScheme):
     @cached_property
     def _graph(self) -> nx.Graph:
         """The nodes that forward; of parallel links, the one with the lowest ports."""
+        import networkx as nx
+
         graph = nx.Graph()
         fabric = self.fabric
         forwarding = [node for node in range(fabric.size) if not fabric.is_plain(node)]
