@@ -80,15 +80,15 @@ def complete(presentation: Presentation, most_rules: int = MOST_RULES) -> System
     work = _Work(presentation)
     for relator in presentation.relators:
         work.equate(bytes(relator), b"")
-    level = 0
+    level = quiet = 0
     while work.overlaps:
         length = work.overlaps[0][0]
-        if length > level:
+        if length > level or quiet > len(work.rules):
             system = work.system()
             if _acts(system):
                 return system
-            level = length
-        work.resolve()
+            level, quiet = max(level, length), 0
+        quiet = 0 if work.resolve() else quiet + 1
         if len(work.rules) > most_rules:
             raise GroupError(f"no complete system of {most_rules} rules was found")
     return work.system()
@@ -110,15 +110,17 @@ class _Work:
         for letter, inverse in enumerate(self.presentation.inverses):
             self.equate(bytes((letter, inverse)), b"")
 
-    def resolve(self) -> None:
-        """Rewrite the shortest overlap both ways, and add what follows."""
+    def resolve(self) -> bool:
+        """Rewrite the shortest overlap both ways, and add what follows; False when nothing does."""
         _, first, second, common = heapq.heappop(self.overlaps)
-        if first in self.rules and second in self.rules:
-            self.equate(self.rules[first] + second[common:], first[:-common] + self.rules[second])
+        if first not in self.rules or second not in self.rules:
+            return False
+        return self.equate(self.rules[first] + second[common:], first[:-common] + self.rules[second])
 
-    def equate(self, one: bytes, other: bytes) -> None:
-        """Make two words equal; rules whose left sides the new rule rewrites become equations again."""
-        todo = [(one, other)]
+    def equate(self, one: bytes, other: bytes) -> bool:
+        """Make two words equal; rules whose left sides the new rule rewrites become equations again.
+        False when they were equal."""
+        todo, added = [(one, other)], False
         while todo:
             left, right = (self.reduce(word) for word in todo.pop())
             if left == right:
@@ -127,6 +129,8 @@ class _Work:
                 left, right = right, left
             todo += [(longer, self._drop(longer)) for longer in [word for word in self.rules if left in word]]
             self._add(left, right)
+            added = True
+        return added
 
     def reduce(self, word: bytes) -> bytes:
         """Rewrite a word until no rule applies: letter by letter, looking for a left side that ends
