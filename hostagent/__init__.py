@@ -11,6 +11,8 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     mmsg.py      many packets per system call
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     worker.py    the event loop of one process        zygote.py  the parent that forks them
+    aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
+    configuring.py   AACM at an agent                   simulation.py   AACM offline, with a virtual clock
     options.py, channel.py   what the processes tell each other, and how
     client.py    AgentPool: the lab's side
 
@@ -23,6 +25,8 @@ The control socket carries one JSON object per line.  Orders:
     {"op": "links", "down": [3, 17], "serial": 1}     all links that are down, by number
     {"op": "stats", "serial": 2}
     {"op": "spread", "value": "packet"}               or "flow"
+    {"op": "listen", "dimensions": 2, "key": "c0ff..", "serial": 3}      take part in AACM
+    {"op": "configure", "node": 0, "sizes": [4, 4], "epoch": 1}          be its origin
 
 and events:
 
@@ -30,5 +34,8 @@ and events:
     {"event": "links-applied", "count": 16, "serial": 1}          by so many agents
     {"event": "stats", "agents": {"0": {"relayed": 5, ...}}, "serial": 2}
     {"event": "carrier", "node": 3, "port": 2, "up": false}       at once, unasked
+    {"event": "listening", "count": 16, "serial": 3}
+    {"event": "configured", "node": 5, "address": [1, 1]}         that server has its address
+    {"event": "outcome", "success": true, "ms": 3.1, ...}         the origin knows how AACM went
     {"event": "failed", "node": 3, "error": "..."}                that agent runs no more
 """

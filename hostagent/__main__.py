@@ -26,8 +26,9 @@ def main() -> int:
     arguments = _parser().parse_args()
     control = Channel(socket.socket(fileno=arguments.control_fd))
     chosen = (arguments.topology, arguments.scheme, arguments.mode, arguments.spread, arguments.seed)
+    options = Options(*chosen, unconfigured=arguments.unconfigured)
     try:
-        zygote = Zygote(Options(*chosen), control)
+        zygote = Zygote(options, control)
     except (SpecError, LabelTooWide, AddressError) as error:
         with contextlib.suppress(OSError):  # the lab is gone already
             control.send({"event": "failed", "node": None, "error": str(error)})
@@ -45,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mode", choices=("host", "workers"), default="host")
     parser.add_argument("--spread", choices=("flow", "packet"), default="flow")
     parser.add_argument("--seed", type=int, default=1, help="of the draws among several next hops")
+    parser.add_argument("--unconfigured", action="store_true", help="start without IPv4 addresses")
     return parser
 
 

@@ -36,10 +36,17 @@ class AgentPool:
     """All agents of a lab.  ``failures`` holds (server, error) pairs in the order of their events."""
 
     def __init__(
-        self, topology: str, scheme: str, *, mode: Mode = "host", spread: Spread = "flow", seed: int = 1
+        self,
+        topology: str,
+        scheme: str,
+        *,
+        mode: Mode = "host",
+        spread: Spread = "flow",
+        seed: int = 1,
+        unconfigured: bool = False,
     ) -> None:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
-        options = Options(topology, scheme, mode, spread, seed)
+        options = Options(topology, scheme, mode, spread, seed, unconfigured)
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(_command(options, theirs.fileno()), pass_fds=[theirs.fileno()])
@@ -47,8 +54,10 @@ class AgentPool:
         self._channel = Channel(ours)
         self._changed = threading.Condition()
         self._starts = self._serial = 0
-        self._ready = 0
+        self._ready = self._ready_agents = 0
         self._answers: dict[int, Message] = {}
+        self._places: dict[int, tuple[int, ...]] = {}
+        self._outcome: Message | None = None
         self._announced: dict[tuple[int, ...], int] = {}
         self._ended = False
         self._on_carrier: CarrierCallback | None = None
@@ -103,6 +112,30 @@ class AgentPool:
         """Every agent's counters, by server."""
         agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
         return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
+
+    def listen(self, dimensions: int, key: bytes, timeout: float = _PATIENCE) -> int:
+        """Have all agents take part in AACM, by the ports of a torus of so many dimensions, with
+        frames authenticated by ``key``; how many do."""
+        message = {"op": "listen", "dimensions": dimensions, "key": key.hex()}
+        return int(self._answer(self._ask(message), timeout)["count"])
+
+    def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
+        """Have server 0 configure all by AACM.
+
+        Returns ``success``, ``ms``, ``findings`` (lines of text), the numbers of ``causes`` and of
+        ``secondary`` alarms, and ``places``, the coordinates that each server took.
+        """
+        with self._changed:
+            self._places, self._outcome = {}, None
+        self._order({"op": "configure", "node": 0, "sizes": list(sizes), "epoch": epoch})
+        self._wait(self._configured, timeout, "hear how AACM went")
+        assert self._outcome is not None
+        return {**self._outcome, "places": dict(self._places)}
+
+    def _configured(self) -> bool:
+        """AACM has ended, and where it succeeded all have their addresses."""
+        found = self._outcome
+        return found is not None and (not found["success"] or len(self._places) >= self._ready_agents)
 
     def spread(self, value: Spread) -> None:
         """How agents choose among several next hops from now on."""
@@ -175,9 +208,15 @@ class AgentPool:
         with self._changed:
             if "serial" in message:
                 self._answers[message["serial"]] = message
+            elif message["event"] == "configured":
+                self._places[message["node"]] = tuple(message["address"])
+            elif message["event"] == "outcome":
+                self._outcome = message
             elif message["event"] == "failed":
                 self.failures.append((message["node"], message["error"]))
-            elif "node" not in message:
+            elif "node" in message:
+                self._ready_agents += 1
+            else:
                 self._ready += 1
             self._changed.notify_all()
 
@@ -199,4 +238,5 @@ def _command(options: Options, descriptor: int) -> list[str]:
         "--spread": options.spread,
         "--seed": options.seed,
     }
-    return [sys.executable, "-m", "hostagent", *(str(part) for pair in words.items() for part in pair)]
+    flags = ["--unconfigured"] if options.unconfigured else []
+    return [sys.executable, "-m", "hostagent", *flags, *(str(part) for pair in words.items() for part in pair)]

@@ -60,7 +60,22 @@ def diagnose(sizes: Coordinates, origin: int, reports: Mapping[int, Report]) -> 
         if seen.station
     }
     cables |= {far: near for near, far in cables.items() if far not in cables}
-    places = _layout(sizes, origin, cables)
+    layouts = (_layout(sizes, origin, cables, without) for without in _doubts(sizes, origin))
+    return min((_findings(sizes, places, cables) for places in layouts), key=len)
+
+
+def _doubts(sizes: Coordinates, origin: int) -> Iterator[tuple[int, int]]:
+    """Ends of cables to lay out without, to begin with: none, and each of the origin's own.
+
+    A wrong cable elsewhere is outvoted; one at the origin can shift everything behind it.
+    """
+    yield origin, 0
+    for port in sorted(cabled((0,) * len(sizes), sizes)):
+        yield origin, port
+
+
+def _findings(sizes: Coordinates, places: Mapping[int, Coordinates], cables: Cables) -> tuple[Finding, ...]:
+    """Everything that is not as it should be when the stations lie at ``places``."""
     absent = set(itertools.product(*map(range, sizes))) - set(places.values())
     silent = [Finding(place, 0) for place in absent]
     return tuple(sorted({*silent, *_deviations(sizes, places, cables, absent)}, key=_order))
@@ -85,12 +100,15 @@ def _deviations(
                 yield Finding(place, port, found, expected)
 
 
-def _layout(sizes: Coordinates, origin: int, cables: Cables) -> dict[int, Coordinates]:
-    """Where each station lies: first those whose place most neighbours agree on, then all anew
-    by their neighbours' votes until nobody moves."""
+def _layout(
+    sizes: Coordinates, origin: int, cables: Cables, without: tuple[int, int]
+) -> dict[int, Coordinates]:
+    """Where each station lies: first those whose place most neighbours agree on, then all anew by
+    their neighbours' votes until nobody moves.  The cable at the end ``without`` has no vote."""
     ties: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for (station, port), (far, far_port) in cables.items():
-        if far_port == opposite(port) and port <= 2 * len(sizes):
+        doubted = without in ((station, port), (far, far_port))
+        if far_port == opposite(port) and port <= 2 * len(sizes) and not doubted:
             ties[station].append((port, far))
     places = _spread(sizes, origin, ties)
     for _ in range(_MOST_ROUNDS):

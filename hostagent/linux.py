@@ -50,6 +50,14 @@ class Devices:
     carriers: CarrierWatch
     #: The ports whose card had a carrier when the devices were opened; ``carriers`` tells of later.
     up: frozenset[int]
+    #: While the TUN device has no address yet: what gives it one, and the device's index.
+    netlink: Netlink | None = None
+    tun_index: int = 0
+
+    def give_address(self, address: bytes) -> None:
+        """Give the TUN device, opened without one, its IPv4 address and the default route."""
+        assert self.netlink is not None
+        _assign(self.netlink, self.tun_index, address)
 
     def close(self) -> None:
         """Give everything back; the TUN device goes with its descriptor."""
@@ -57,13 +65,16 @@ class Devices:
         for card in self.cards:
             card.socket.close()
         self.carriers.close()
+        if self.netlink is not None:
+            self.netlink.close()
 
 
-def open_devices(namespace: str, ports: Mapping[int, str], address: bytes) -> Devices:
+def open_devices(namespace: str, ports: Mapping[int, str], address: bytes | None) -> Devices:
     """Set a server's namespace up for its agent, and open what the agent works with.
 
     ``ports`` names the interface of each port; ``address`` is the server's IPv4
-    address.  Raises OSError, with the interface that is missing named.
+    address, None when it is to be given later.  Raises OSError, with the interface that
+    is missing named.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         _no_ipv6()
@@ -80,13 +91,15 @@ def open_devices(namespace: str, ports: Mapping[int, str], address: bytes) -> De
             for name in ports.values():
                 if not found[name].silent:
                     netlink.set_up(found[name].index, arp=False)
-            _configure_tun(netlink, found[TUN_NAME].index, address, min(found[n].mtu for n in ports.values()))
+            tun_index, mtu = found[TUN_NAME].index, min(found[n].mtu for n in ports.values())
+            _configure_tun(netlink, tun_index, address, mtu)
         cards = tuple(
             Card(port, found[name].index, undo.enter_context(_open_card(name))) for port, name in ports.items()
         )
+        later = undo.enter_context(Netlink()) if address is None else None
         undo.pop_all()  # everything is open: it stays so
     up = frozenset(port for port, name in ports.items() if found[name].up)
-    return Devices(tun, cards, watch, up)
+    return Devices(tun, cards, watch, up, later, tun_index)
 
 
 @contextlib.contextmanager
@@ -131,10 +144,15 @@ def _open_tun() -> int:
     return tun
 
 
-def _configure_tun(netlink: Netlink, index: int, address: bytes, mtu: int) -> None:
+def _configure_tun(netlink: Netlink, index: int, address: bytes | None, mtu: int) -> None:
     # ICMP errors that the agent sends its own host come from the host's own address.
     _sysctl(f"ipv4/conf/{TUN_NAME}/accept_local", "1")
     netlink.set_up(index, arp=False, mtu=mtu)
+    if address is not None:
+        _assign(netlink, index, address)
+
+
+def _assign(netlink: Netlink, index: int, address: bytes) -> None:
     netlink.add_address(index, address)
     netlink.add_default_route(index, address)
 

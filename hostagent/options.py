@@ -21,6 +21,8 @@ class Options:
     mode: Mode = "host"
     spread: Spread = "flow"
     seed: int = 1
+    #: Servers start without addresses; AACM is to give them.
+    unconfigured: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,18 @@ import select
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from addressing.directions import Coordinates
+from addressing.wire import ETHERTYPE
 from hostagent import packet
 from hostagent.channel import Channel, Message
+from hostagent.configuring import Configuring
 from hostagent.core import TO_HOST, Agent
 from hostagent.linux import Card, Devices
 from hostagent.mmsg import BATCH, Slots
+from topos.families.torus import Torus
 from topos.graph import LinkState
 
 Report = Callable[[Message], None]
@@ -34,6 +38,7 @@ class Station:
         self.agent = agent
         self.devices = devices
         self.report = report
+        self.configuring: Configuring | None = None
         self.sent: Counter[str] = Counter()
         self._slots = slots
         self._cards = {card.port: card.socket.fileno() for card in devices.cards}
@@ -43,7 +48,9 @@ class Station:
 
     def descriptors(self) -> set[int]:
         """All that are open for this agent."""
-        return {*self._cards.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
+        netlink = self.devices.netlink
+        spare = set() if netlink is None else {netlink.socket.fileno()}
+        return spare | {*self._cards.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Callable[[], None]]:
         """What to call when a descriptor becomes readable."""
@@ -56,7 +63,31 @@ class Station:
 
     def counts(self) -> dict[str, int]:
         """The agent's counters and those of the devices."""
-        return self.agent.counts() | self.sent
+        own = self.configuring.counts() if self.configuring else {}
+        return self.agent.counts() | self.sent | own
+
+    # --- AACM -----------------------------------------------------------------
+
+    def listen(self, dimensions: int, key: bytes) -> None:
+        """Take part in AACM from now on, by the ports that lie in a torus of so many dimensions."""
+        ports = [port for port in self._cards if port <= 2 * dimensions]
+        self.configuring = Configuring(self.agent.node, ports, key, self._adopt, self.report)
+        self.agent.control = {ETHERTYPE: self.configuring.receive}
+
+    def say(self, frames: Iterable[tuple[int, bytes]]) -> None:
+        """Send frames of the agent's own."""
+        offload = bytes(packet.VNET_SIZE)
+        self.agent.outbox.extend((port, offload + frame) for port, frame in frames)
+        self._send_own()
+
+    def _adopt(self, place: Coordinates) -> None:
+        """Be the server at ``place``: its address is this host's."""
+        family = self.agent.scheme.fabric.family
+        assert isinstance(family, Torus)
+        address = self.agent.scheme.ipv4(family.server(place))
+        self.devices.give_address(address.to_bytes(4, "big"))
+
+    # --- events ---------------------------------------------------------------
 
     def _from_card(self, card: Card) -> None:
         slots, port, receive, now = self._slots, card.port, self.agent.receive_frame, time.monotonic()
@@ -158,7 +189,7 @@ class Worker:
     @property
     def descriptors(self) -> set[int]:
         """All that are open for these agents."""
-        return set(self._handlers)
+        return set(self._handlers).union(*(station.descriptors() for station in self._stations.values()))
 
     def close(self) -> None:
         """Give up all devices and the channel: what the parent does with its copies."""
@@ -172,7 +203,7 @@ class Worker:
         for descriptor in self._handlers:
             epoll.register(descriptor, select.EPOLLIN)
         while self._open:
-            for descriptor, _ in epoll.poll():
+            for descriptor, _ in epoll.poll(self._idle()):
                 handler = self._handlers.get(descriptor)
                 if handler is None:  # its agent has just failed
                     continue
@@ -180,6 +211,21 @@ class Worker:
                     handler()
                 except Exception as error:
                     self._fail(self._owners.get(descriptor), error)
+            self._tick()
+
+    def _idle(self) -> float | None:
+        """How long nothing is due, in seconds; None: until something arrives."""
+        timers = (
+            station.configuring.next_timer() for station in self._stations.values() if station.configuring
+        )
+        due = min((timer for timer in timers if timer is not None), default=None)
+        return None if due is None else max(0.0, due - time.monotonic())
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        for station in self._stations.values():
+            if station.configuring:
+                station.say(station.configuring.tick(now))
 
     def _fail(self, station: Station | None, error: Exception) -> None:
         """Report an error; a station that raised it is served no more."""
@@ -187,7 +233,8 @@ class Worker:
             raise error
         node = station.agent.node
         for descriptor in station.descriptors():
-            del self._handlers[descriptor], self._owners[descriptor]
+            self._handlers.pop(descriptor, None)
+            self._owners.pop(descriptor, None)
         del self._stations[node]
         station.devices.close()
         self.channel.send(failure(node, error))
@@ -208,12 +255,25 @@ class Worker:
                 for agent in agents:
                     agent.announce(state)
                 self._answer(message, {"event": "links-applied", "count": len(agents)})
+            case "listen":
+                for station in self._stations.values():
+                    station.listen(message["dimensions"], bytes.fromhex(message["key"]))
+                self._answer(message, {"event": "listening", "count": len(agents)})
+            case "configure":
+                self._configure(message)
             case "spread":
                 for agent in agents:
                     agent.spread = message["value"]
             case "stats":
                 counts = {str(node): station.counts() for node, station in self._stations.items()}
                 self._answer(message, {"event": "stats", "agents": counts})
+
+    def _configure(self, message: Message) -> None:
+        """One of the agents here, or none of them, is the origin of a configuration."""
+        station = self._stations.get(message["node"])
+        if station is not None and station.configuring is not None:
+            sizes, now = tuple(message["sizes"]), time.monotonic()
+            station.say(station.configuring.start(sizes, message["epoch"], now))
 
     def _answer(self, question: Message, answer: Message) -> None:
         self.channel.send({**answer, "serial": question["serial"]})

@@ -92,6 +92,10 @@ class Zygote:
             case "links":
                 self._links = LinkState(frozenset(order["down"]))
                 self._ask(order, {"event": "links-applied", "count": 0})
+            case "listen":
+                self._ask(order, {"event": "listening", "count": 0})
+            case "configure":
+                self._pass_on(order)
             case "stats":
                 self._ask(order, {"event": "stats", "agents": {}})
             case "spread":
@@ -135,7 +139,7 @@ class Zygote:
         that this work touches; None when it failed."""
         try:
             agent = self._agent(place.node)
-            devices = open_devices(place.netns, place.ports, agent.own)
+            devices = open_devices(place.netns, place.ports, None if self._options.unconfigured else agent.own)
             return Station(agent, devices, self._slots, self._control.send)
         except Exception as error:
             self._control.send(failure(place.node, error))
