@@ -215,9 +215,9 @@ class Worker:
 
     def _idle(self) -> float | None:
         """How long nothing is due, in seconds; None: until something arrives."""
-        timers = (
-            station.configuring.next_timer() for station in self._stations.values() if station.configuring
-        )
+        listening = (s.configuring for s in self._stations.values() if s.configuring)
+        listening = (s.configuring for s in self._stations.values() if s.configuring)
+        timers = (configuring.next_timer() for configuring in listening)
         due = min((timer for timer in timers if timer is not None), default=None)
         return None if due is None else max(0.0, due - time.monotonic())
 

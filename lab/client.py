@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from lab import capacity, runtime
+from lab import capacity, configuring, runtime
 from lab.config import LabConfig, check_emulable, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
@@ -39,6 +39,8 @@ class Lab:
         self.launch_s: float | None = None
         self.stop_s: float | None = None
         self.stages: dict[str, float] = {}
+        #: How AACM went, where servers started without addresses: milliseconds, frames by kind.
+        self.aacm: dict[str, Any] = {}
         self._guard: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
 
@@ -62,6 +64,7 @@ class Lab:
         _, scheme = resolve(self.config.topology, self.config.scheme)
         capacity.check(scheme.fabric)
         check_emulable(scheme)
+        configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire)
         self.config.shape.check()
         while self._taken() or not self._launch(stage, detach, prompt):
             if self._named:
@@ -87,7 +90,7 @@ class Lab:
                     raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
                 elif "ready" in message:
                     self.launch_s = round(time.perf_counter() - begun, 3)
-                    self.stages = message["seconds"]
+                    self.stages, self.aacm = message["seconds"], message["aacm"]
                     return True
         self._reap()
         raise LabError("the lab ended while it was launched")

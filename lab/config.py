@@ -35,6 +35,10 @@ class LabConfig:
     delay: str = ""
     loss: str = ""
     rate: str = ""
+    #: Servers start without addresses and configure themselves (AACM); two of their ports,
+    #: ``h3:2,h7:1``, whose cables are swapped.
+    unconfigured: bool = False
+    miswire: str = ""
 
     @property
     def shape(self) -> Shape:

@@ -15,7 +15,7 @@ from addressing import ipv4, mac
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from hostagent.client import AgentPlace, AgentPool
-from lab import netns, openvswitch, shaping
+from lab import configuring, netns, openvswitch, shaping
 from lab.config import LabConfig
 from lab.errors import LabError
 from lab.openvswitch import Bridge, Shard
@@ -38,6 +38,8 @@ class Running:
     agents: AgentPool | None
     datapath: str
     seconds: dict[str, float] = field(default_factory=dict)
+    #: How AACM went, where servers started without addresses.
+    aacm: dict[str, Any] = field(default_factory=dict)
 
     def namespace(self, node: int) -> str:
         """The network namespace in which a node's interfaces live."""
@@ -86,6 +88,9 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
     if agents is not None:
         agents.start(_places(fabric))
         agents.wait_ready(_PATIENCE)
+        if config.unconfigured:
+            clock.stage("addresses")
+            running.aacm = configuring.configure(agents, fabric)
     clock.stage("tables")
     if controller is not None:
         controller.wait_ready(_PATIENCE)
@@ -101,7 +106,13 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
     def carrier(node: int, port: int, up: bool) -> None:
         hear(Port(node, port), up)
 
-    pool = AgentPool(config.topology, config.scheme, mode=config.agents, spread=config.spread)
+    pool = AgentPool(
+        config.topology,
+        config.scheme,
+        mode=config.agents,
+        spread=config.spread,
+        unconfigured=config.unconfigured,
+    )
     pool.on_carrier = carrier
     return pool
 
@@ -172,9 +183,10 @@ def _bridges(fabric: Fabric) -> list[Bridge]:
 def _cables(running: Running) -> list[netns.Cable]:
     """One veth pair per link; servers that relay do without ARP."""
     fabric = running.fabric
+    swapped = configuring.exchanged(fabric, running.config.miswire)
     cables = []
     for link in fabric.links():
-        a, b = link.a, link.b
+        a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
         cables.append(
             netns.Cable(
                 interface(fabric, a.node, a.number),

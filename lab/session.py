@@ -130,7 +130,8 @@ def main() -> None:
     except Exception as error:
         tell(error=f"{type(error).__name__}: {error}", code=1)
         raise
-    tell(ready=True, seconds=session.running.seconds, datapath=session.running.datapath)
+    running = session.running
+    tell(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
     from lab import control, operations
 
     server = threading.Thread(

@@ -62,14 +62,21 @@ def up(
     delay: Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")] = "",
     loss: Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")] = "",
     rate: Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")] = "",
+    unconfigured: Annotated[
+        bool, typer.Option("--unconfigured", help="Start without addresses: servers configure themselves.")
+    ] = False,
+    miswire: Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
     options = {"backend": backend.value, "datapath": datapath.value, "spread": spread.value}
-    lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options)
+    aacm = {"unconfigured": unconfigured, "miswire": miswire}
+    lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options, **aacm)
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)
+    if lab.aacm and not json:
+        _show_configured(lab.aacm)
     if prompt:
         raise typer.Exit(lab.wait())
     if detach:
@@ -80,7 +87,7 @@ def up(
         result, held = _try(lab, test)
     finally:
         lab.stop()
-    result = {"launch_s": lab.launch_s, "stop_s": lab.stop_s, **result}
+    result = {"launch_s": lab.launch_s, "stop_s": lab.stop_s, **_configured(lab), **result}
     as_json(result) if json else _show_figures(result)
     raise typer.Exit(0 if held else 1)
 
@@ -95,10 +102,20 @@ def stages(quiet: bool) -> Iterator[Any]:
         yield lambda stage: status.update(f"making {stage}")
 
 
+def _configured(lab: Lab) -> dict[str, Any]:
+    """How AACM went, for a lab that began without addresses."""
+    return {"aacm": lab.aacm} if lab.aacm else {}
+
+
+def _show_configured(aacm: dict[str, Any]) -> None:
+    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
+    print(f"AACM: all servers have their addresses after {aacm['ms']} ms; frames: {frames}")
+
+
 def _show_started(lab: Lab, json: bool) -> None:
     info = lab.info()
     if json:
-        as_json({"launch_s": lab.launch_s, **info})
+        as_json({"launch_s": lab.launch_s, **_configured(lab), **info})
     else:
         counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
         print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")

@@ -1,0 +1,94 @@
+"""Labs that start without addresses: which may, cables swapped on purpose, and AACM's outcome."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+from addressing.ipv4 import AddressError
+from addressing.wire import check_sizes
+from hostagent.client import AgentPool
+from hostagent.delivery import Timing
+from lab import naming
+from lab.errors import LabError, UsageError
+from topos.families.torus import Torus
+from topos.graph import Fabric, Port
+
+_PLACE = re.compile(r"\(\d+(?:,\d+)*\)")
+_END = re.compile(r"(.+):(\d+)")
+_EPOCH = 1
+_KEY_BYTES = 16
+
+
+def check(fabric: Fabric, unconfigured: bool, miswire: str) -> None:
+    """UsageError when a lab like that cannot start without addresses, or its cables not be swapped so."""
+    if miswire and not unconfigured:
+        raise UsageError("--miswire needs --unconfigured: only AACM notices swapped cables")
+    if unconfigured:
+        family = fabric.family
+        if not isinstance(family, Torus):
+            raise UsageError(f"--unconfigured needs a torus, clot or novacube, not {family.name}")
+        try:
+            check_sizes(family.sizes)
+        except AddressError as error:
+            raise UsageError(str(error)) from error
+    exchanged(fabric, miswire)
+
+
+def exchanged(fabric: Fabric, miswire: str) -> dict[Port, Port]:
+    """What ``h3:2,h7:1`` says: the cable of each of the two ports is plugged into the other."""
+    if not miswire:
+        return {}
+    ends = [_end(fabric, part.strip()) for part in miswire.split(",")]
+    if len(ends) != 2 or ends[0] == ends[1]:
+        raise UsageError(f"two different ports are swapped, as in h3:2,h7:1, not {miswire!r}")
+    a, b = ends
+    return {a: b, b: a}
+
+
+def _end(fabric: Fabric, text: str) -> Port:
+    """A port named ``h3:2`` that lies in the torus."""
+    match = _END.fullmatch(text)
+    if match is None:
+        raise UsageError(f"a port is a server and a number, as in h3:2, not {text!r}")
+    end = Port(naming.server(fabric, match[1]), int(match[2]))
+    family = fabric.family
+    assert isinstance(family, Torus)
+    if end.number > 2 * len(family.sizes) or fabric.peer(end.node, end.number) is None:
+        raise UsageError(f"{match[1]} has no torus cable at port {end.number}")
+    return end
+
+
+def configure(agents: AgentPool, fabric: Fabric) -> dict[str, Any]:
+    """Run AACM: ``ms`` until the origin knew, ``frames`` by kind; LabError with everything found wrong."""
+    family = fabric.family
+    assert isinstance(family, Torus)
+    agents.listen(len(family.sizes), secrets.token_bytes(_KEY_BYTES))
+    patience = Timing().patience(family.sizes) * (4 + sum(family.sizes))
+    outcome = agents.configure(family.sizes, _EPOCH, patience)
+    if not outcome["success"]:
+        raise LabError(_failure(fabric, outcome))
+    wrong = [node for node, place in outcome["places"].items() if place != family.coordinates(node)]
+    if wrong:
+        raise LabError(f"AACM gave {fabric.name(wrong[0])} the coordinates of another server")
+    return {"ms": outcome["ms"], "frames": frames(agents)}
+
+
+def frames(agents: AgentPool) -> dict[str, int]:
+    """How many AACM frames the servers have sent, by kind."""
+    total: dict[str, int] = {}
+    for counts in agents.stats().values():
+        for name, count in counts.items():
+            if name.startswith("AACM sent "):
+                kind = name.removeprefix("AACM sent ")
+                total[kind] = total.get(kind, 0) + count
+    return total
+
+
+def _failure(fabric: Fabric, outcome: dict[str, Any]) -> str:
+    """One line that names all that AACM found wrong, servers by name and coordinates."""
+    found = "; ".join(outcome["findings"]) or "no cause found, but not every server answered in time"
+    found = _PLACE.sub(lambda place: f"{fabric.name(fabric.index(place[0]))} {place[0]}", found)
+    alarms = f"{outcome['causes']} direct and {outcome['secondary']} secondary alarms"
+    return f"AACM found errors after {outcome['ms']} ms ({alarms}): {found}"

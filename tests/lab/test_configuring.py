@@ -1,0 +1,67 @@
+"""Labs whose servers start without addresses: AACM over real cards, right and wrong cables."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lab.client import Lab
+
+pytestmark = pytest.mark.lab
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(("topology", "cables"), [("clot:4x4", 32), ("torus:3x5", 30), ("torus:2x2x3", 24)])
+def test_every_server_finds_its_address(topology: str, cables: int) -> None:
+    """One Config and one ACK over each torus cable, the right address on every TUN device."""
+    with Lab(topology, "pow", unconfigured=True) as lab:
+        assert lab.aacm["frames"]["config"] == lab.aacm["frames"]["config ack"] == cables
+        assert lab.aacm["ms"] > 0
+        for node in lab.nodes():
+            if node["kind"] == "server":
+                shown = json.loads(lab.run(node["name"], ["ip", "-j", "address", "show", "dcn0"]).stdout)
+                assert [a["local"] for a in shown[0]["addr_info"]] == [node["ipv4"]]
+        assert lab.pingall()["lost"] == []
+
+
+def test_up_says_how_long_it_took_and_how_many_frames() -> None:
+    done = dcnlab("up", "clot:4x4", "--scheme", "pow", "--unconfigured", "--test", "pingpairs", "--json")
+    assert done.returncode == 0, done.stderr
+    aacm = json.loads(done.stdout)["aacm"]
+    assert (aacm["frames"]["config"], aacm["frames"]["config ack"]) == (32, 32)
+
+
+def test_swapped_cables_are_named() -> None:
+    words = ("--scheme", "pow", "--unconfigured", "--miswire", "h3:2,h7:1", "--test", "pingpairs")
+    done = dcnlab("up", "clot:4x4", *words)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert "h3 (0,3) port 2 is cabled to h11 (2,3) port 2, not h15 (3,3) port 1" in line
+    assert "h7 (1,3) port 1 is cabled to h15 (3,3) port 1, not h11 (2,3) port 2" in line
+    assert line.count(" is cabled to ") == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("clot:4x4", "--scheme", "pow", "--miswire", "h3:2,h7:1"), "needs --unconfigured"),
+        (("bcube:4,1", "--scheme", "brp", "--unconfigured"), "needs a torus"),
+        (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3:2"), "two different ports"),
+        (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3:5,h7:1"), "no torus cable"),
+        (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3,h7:1"), "as in h3:2"),
+    ],
+)
+def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:
+    done = dcnlab("up", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
