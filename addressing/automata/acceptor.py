@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from addressing.automata.group import Group
+
 #: No state: the word read so far is not accepted.
 DEAD = -1
 
@@ -84,6 +88,22 @@ class Acceptor:
                     found[end] = None
                     queue.append(end)
         return queue
+
+
+def of_group(group: Group) -> Acceptor:
+    """The smallest acceptor of a finite group's normal forms: its states are the different trees that
+    stand below elements in the tree of normal forms."""
+    rows = np.full((group.order, group.degree), DEAD, dtype=np.int32)
+    numbers: dict[bytes, int] = {}
+    for element in range(group.order - 1, -1, -1):
+        number = numbers.setdefault(rows[element].tobytes(), len(numbers))
+        if element:
+            rows[group.parents[element], group.last[element]] = number
+    # The identity's tree came last; the first state must be its.
+    last = len(numbers) - 1
+    found = [np.frombuffer(row, dtype=np.int32).tolist() for row in numbers]
+    moves = [tuple(DEAD if end == DEAD else last - end for end in row) for row in reversed(found)]
+    return Acceptor(tuple(moves), {})
 
 
 def index_automaton(words: Iterable[bytes], degree: int) -> Acceptor:

@@ -8,7 +8,7 @@ of normal forms.  Letters are numbered 0 .. k-1 in their order; k stands for pad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -106,6 +106,24 @@ class Group:
             above = self.parents[level]
             found[level] = np.where(above == 0, self.last[level], found[above])
         return found
+
+    @cached_property
+    def tails(self) -> IntArray:
+        """Per element that of its normal form without the first letter; the identity's is itself."""
+        found = np.zeros(self.order, dtype=np.int32)
+        for level in self.levels[2:]:
+            found[level] = self.right[found[self.parents[level]], self.last[level]]
+        return found
+
+    def rules(self) -> Iterator[tuple[Word, Word]]:
+        """The complete reduced rewriting system: the words that are no normal forms although all
+        their parts are, each with its normal form."""
+        extends = np.zeros((self.order, self.degree), dtype=np.bool_)
+        extends[self.parents[1:], self.last[1:]] = True
+        least = ~extends & extends[self.tails]
+        least[0] = False
+        for element, letter in np.argwhere(least).tolist():
+            yield (*self.word(element), letter), self.word(int(self.right[element, letter]))
 
     @cached_property
     def levels(self) -> tuple[slice, ...]:

@@ -1,6 +1,7 @@
 """The command line: ``dcnlab``.
 
     offline.py   list, topology, path, tables, evaluate, compare, reproduce
+    automaton.py automaton
     running.py   up, ps, exec, ping, fail, heal, stats, down
     looking.py   explain, capture, view
     scenarios.py run

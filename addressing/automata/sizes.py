@@ -1,0 +1,85 @@
+"""What routing by word differences costs, beside a full table: states, transitions, bits.
+
+States are not memory: what a node stores are transitions.  Bits are those of packed
+tables (see :attr:`Diff.bits`); a full table has a port for every other vertex, without
+their names.  A node that computes needs Diff, and the word acceptor to read labels.  The
+complete rewriting system reduces words as well, and where rules are short and few it is
+the smaller of the two; its bits are those of the letters of both sides, and of their ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from addressing.automata.acceptor import DEAD, Acceptor, of_group
+from addressing.automata.coding import Coding
+from addressing.automata.differences import Diff, automaton
+from addressing.automata.group import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of an automaton."""
+
+    states: int
+    transitions: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A group's automata in one letter order; ``diff`` has all transitions between word
+    differences, ``trimmed`` those that reductions need."""
+
+    elements: int
+    degree: int
+    diameter: int
+    label_bits: int
+    diff: Size
+    trimmed: Size
+    acceptor: Size
+    rules: int
+    rule_bits: int
+    table_entries: int
+    table_bits: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; shares are of the elements, ratios of the full table's bits."""
+        return asdict(self) | {
+            "states_share": self.diff.states / self.elements,
+            "diff_to_table": self.diff.bits / self.table_bits,
+            "trimmed_to_table": self.trimmed.bits / self.table_bits,
+            "rules_to_table": self.rule_bits / self.table_bits,
+        }
+
+
+def measure(group: Group) -> Sizes:
+    """All sizes of one group."""
+    entries = group.order - 1
+    rules = list(group.rules())
+    letters = sum(len(left) + len(right) + 2 for left, right in rules)
+    return Sizes(
+        elements=group.order,
+        degree=group.degree,
+        diameter=int(group.lengths[-1]),
+        label_bits=Coding.of(group).bits,
+        diff=_of_diff(automaton(group, trimmed=False)),
+        trimmed=_of_diff(automaton(group)),
+        acceptor=_of_acceptor(of_group(group), group.degree),
+        rules=len(rules),
+        rule_bits=letters * group.degree.bit_length(),
+        table_entries=entries,
+        table_bits=entries * max(1, (group.degree - 1).bit_length()),
+    )
+
+
+def _of_diff(diff: Diff) -> Size:
+    return Size(diff.states, diff.transitions, diff.bits)
+
+
+def _of_acceptor(acceptor: Acceptor, degree: int) -> Size:
+    """Per state one bit for each letter, and per transition a state."""
+    transitions = sum(end != DEAD for row in acceptor.moves for end in row)
+    state = max(1, (acceptor.states - 1).bit_length())
+    return Size(acceptor.states, transitions, acceptor.states * degree + transitions * state)
