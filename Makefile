@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 # Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
+# Every topology with every scheme as a lab: independent of each other, so two at a time.
+CATALOGUE := tests/lab/test_catalogue.py
+
 .PHONY: help setup demo test check bench vm-test packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,7 +35,8 @@ check: packages $(VENV)/.dev    ## lint, types, layers, fast tests: no privilege
 	@$(BIN)/pytest -q -n 2 -m 'not lab and not vm'
 
 test: check      ## everything that CI runs: check, then real labs
-	@$(BIN)/pytest -q -m lab
+	@$(BIN)/pytest -q -m lab --ignore=$(CATALOGUE)
+	@$(BIN)/pytest -q -m lab -n 2 $(CATALOGUE)
 
 bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
 	@$(BIN)/python -m benchmarks
