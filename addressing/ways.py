@@ -1,14 +1,16 @@
 """Shortest ways over the links that are up: what full tables and all detours rest on.
 
 Distances are found breadth first from the destination, one array operation per
-distance, on first use; as many of them are kept as fit into a fixed memory.
+distance, on first use; as many of them are kept as fit into a fixed memory.  Links work
+both ways, so what is known from one end answers for the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -29,17 +31,33 @@ class Ways:
 
     def to(self, node: int) -> IntArray:
         """Per node the number of hops to ``node``; UNREACHABLE (-1) where there is no way."""
-        return self._kept(node)
+        kept = self._kept
+        if node not in kept:
+            while len(kept) >= max(16, _KEPT // (4 * self.fabric.size)):
+                kept.popitem(last=False)
+            kept[node] = self.search((node,))
+        kept.move_to_end(node)
+        return kept[node]
+
+    def hops(self, a: int, b: int) -> int:
+        """Hops between two nodes, by what is known already of either; UNREACHABLE without a way."""
+        if b not in self._kept and a in self._kept:
+            return int(self._kept[a][b])
+        return int(self.to(b)[a])
+
+    def prepare(self, at: int) -> None:
+        """Make ready to ask for the ways from one node to many others."""
+        for node in (*self.fabric.neighbours(at, self.down), at):
+            self.to(node)
 
     def nearer(self, at: int, node: int, links: LinkState) -> Iterator[int]:
         """The ports of ``at`` that lie on shortest ways to ``node``, in port order, less those
         that ``links`` holds down: whichever of them is taken, the distance falls."""
-        distance = self.to(node)
-        wanted = distance[at] - 1
+        wanted = self.hops(at, node) - 1
         if wanted < 0:
             return
         for port, end in self.fabric.ports(at, self.down):
-            if distance[end.node] == wanted and self.fabric.link_at(at, port) not in links.down:
+            if self.hops(end.node, node) == wanted and self.fabric.link_at(at, port) not in links.down:
                 yield port
 
     def search(self, sources: Iterable[int], within: int | None = None) -> IntArray:
@@ -60,9 +78,9 @@ class Ways:
         return distance
 
     @cached_property
-    def _kept(self) -> Callable[[int], IntArray]:
-        room = max(16, _KEPT // (4 * self.fabric.size))
-        return lru_cache(maxsize=room)(lambda node: self.search((node,)))
+    def _kept(self) -> OrderedDict[int, IntArray]:
+        """Distances by node, those asked for last at the end."""
+        return OrderedDict()
 
     @cached_property
     def _rows(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], IntArray]:

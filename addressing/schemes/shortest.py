@@ -53,6 +53,7 @@ class Shortest(Scheme):
         return only(Forward(ports[0]))
 
     def classes(self, at: int) -> Iterable[Class]:
+        self.ways.prepare(at)
         for server in range(self.fabric.servers):
             yield exact(server, self.label_bits), Header(server)
 

@@ -56,6 +56,7 @@ class Tz(VertexScheme):
     def vertex_label(self, vertex: int) -> int:
         number = int(self._nearest[vertex])
         landmark = self.landmarks[number]
+        self.ways.prepare(landmark)
         port = 0 if landmark == vertex else next(self.ways.nearer(landmark, vertex, self.known), 0)
         _, landmark_bits, port_bits = self._widths
         return (self._ranks[vertex] << landmark_bits | number) << port_bits | port
@@ -88,7 +89,7 @@ class Tz(VertexScheme):
 
     def _stores(self, at: int, vertex: int) -> bool:
         """True when ``vertex`` lies in the cluster of ``at``."""
-        return 0 <= int(self.ways.to(vertex)[at]) < int(self._radius[vertex])
+        return 0 <= self.ways.hops(at, vertex) < int(self._radius[vertex])
 
     def _leave(self, landmark: int, port: int, links: LinkState) -> Choices:
         if not 1 <= port <= self.fabric.port_count(landmark):
@@ -97,7 +98,8 @@ class Tz(VertexScheme):
         return drop(f"port {port} is down") if down else only(Forward(port))
 
     def transit(self, at: int) -> Iterable[Class]:
-        distance = self.ways.search((at,))
+        self.ways.prepare(at)
+        distance = self.ways.to(at)
         stored = (distance >= 0) & (distance < self._radius)
         served: dict[int, int] = {}
         for vertex in self.vertices:

@@ -1,0 +1,170 @@
+"""brp, dcube and dfr against the theorems of their papers."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from fractions import Fraction
+
+import networkx as nx
+import pytest
+
+from addressing import mobius
+from addressing.header import Deliver
+from addressing.scheme import path, walk
+from addressing.schemes.brp import Brp
+from addressing.schemes.dcube import DCube
+from addressing.schemes.dcube_shortest import DCubeShortest
+from addressing.schemes.dfr import Dfr
+from addressing.table import compile_table
+from tests.addressing.cases import build, failures, graph, pieces
+from topos.families.dcube import CubeOfSwitches
+from topos.graph import Fabric
+
+
+def servers(fabric: Fabric, nodes: tuple[int, ...] | None) -> list[int]:
+    assert nodes is not None
+    return [node for node in nodes if fabric.is_server(node)]
+
+
+# --- BCube ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", ["bcube:4,1", "bcube:3,2", "bcube:2,3", "bcube:4,2,parts=3"])
+def test_brp_has_k_plus_one_node_disjoint_paths(spec: str) -> None:
+    fabric = build(spec)
+    scheme = Brp(fabric, multipath=True)
+    draw = random.Random(1)
+    for _ in range(60):
+        source, destination = draw.sample(range(fabric.servers), 2)
+        ways = list(scheme.ways(source, destination))
+        assert len(ways) == scheme.bcube.k + 1
+        inner = [node for way in ways for node in way[1:-1]]
+        assert len(set(inner)) == len(inner)
+        for way in ways:
+            assert (way[0], way[-1]) == (source, destination)
+            for a, b in itertools.pairwise(way):
+                differing = [
+                    x != y for x, y in zip(scheme.bcube.digits(a), scheme.bcube.digits(b), strict=True)
+                ]
+                assert sum(differing) == 1
+        assert len(scheme.headers(source, destination)) == len(ways)
+
+
+def test_brp_takes_a_shortest_path_and_a_switch_has_an_entry_a_port() -> None:
+    fabric = build("bcube:4,1")
+    scheme, known = Brp(fabric), graph(fabric)
+    for source, destination in itertools.permutations(range(fabric.servers), 2):
+        found = path(scheme, source, destination)
+        assert found is not None
+        assert len(found) - 1 == nx.shortest_path_length(known, source, destination)
+    for switch in range(fabric.servers, fabric.size):
+        assert len(compile_table(scheme, switch).entries) == 4
+
+
+# --- DCube ----------------------------------------------------------------------
+
+
+def cube_distances(family: CubeOfSwitches) -> nx.Graph:
+    cube = nx.Graph()
+    for address in range(1 << family.m):
+        cube.add_edges_from((address, family.neighbour(address, j)) for j in range(family.m))
+    return cube
+
+
+@pytest.mark.parametrize(
+    ("m", "share"), [(1, 0), (2, 0), (3, Fraction(1, 8)), (4, Fraction(1, 8)), (5, Fraction(5, 32))]
+)
+def test_algorithm_3_is_one_hop_too_long_for_the_known_share_of_pairs(m: int, share: Fraction) -> None:
+    family = build(f"mdcube:{m},1").family
+    assert isinstance(family, CubeOfSwitches)
+    distance = dict(nx.all_pairs_shortest_path_length(cube_distances(family)))
+    excess: Counter[int] = Counter()
+    for a, b in itertools.product(range(1 << m), repeat=2):
+        at = a
+        route = mobius.dimensions(a, b, m)
+        for dimension in route:
+            at = family.neighbour(at, dimension)
+        assert at == b
+        excess[len(route) - distance[a][b]] += 1
+    assert set(excess) <= {0, 1}
+    assert Fraction(excess[1], 4**m) == share
+
+
+def test_printed_routes_of_h_dcube_correct_bits_from_the_highest_down() -> None:
+    fabric = build("hdcube:4,2")
+    scheme = DCube(fabric)
+    for source, destination in itertools.permutations(range(fabric.servers), 2):
+        (way,) = scheme.ways(source, destination)
+        crossed = [scheme.cube.address(a) ^ scheme.cube.address(b) for a, b in itertools.pairwise(way)]
+        flipped = [bits for bits in crossed if bits]
+        assert flipped == sorted(flipped, reverse=True)
+        assert len(set(way)) == len(way)
+        assert servers(fabric, path(scheme, source, destination)) == list(way)
+
+
+@pytest.mark.parametrize(
+    "spec", ["hdcube:4,2", "mdcube:4,1", "dcube:3,1,cube=twisted", "dcube:4,1,cube=mobius0"]
+)
+def test_shortest_routes_have_the_fewest_server_hops(spec: str) -> None:
+    fabric = build(spec)
+    scheme = DCubeShortest(fabric)
+    joined = nx.Graph()
+    for switch in range(fabric.servers, fabric.size):
+        joined.add_edges_from(itertools.combinations(fabric.neighbours(switch), 2))
+    joined.add_edges_from((a, b) for a, _, b, _ in fabric.cables.tolist() if max(a, b) < fabric.servers)
+    for source in range(0, fabric.servers, 7):
+        distance = nx.single_source_shortest_path_length(joined, source)
+        for destination in range(fabric.servers):
+            found = servers(fabric, path(scheme, source, destination))
+            assert len(found) - 1 == distance[destination]
+
+
+def test_h_dcube_of_8_ports_has_the_computed_average_path() -> None:
+    # Switch addresses and places are all alike in H-DCube(8, 1): one source stands for all.
+    fabric = build("hdcube:8,1")
+    scheme = DCubeShortest(fabric)
+    ways = [next(scheme.ways(0, destination)) for destination in range(1, fabric.servers)]
+    assert sum(len(way) - 1 for way in ways) / len(ways) == pytest.approx(8.065, abs=5e-4)
+
+
+def test_a_switch_of_dcube_has_an_entry_a_port() -> None:
+    fabric = build("mdcube:4,2")
+    for scheme in (DCube(fabric), DCubeShortest(fabric)):
+        assert len(compile_table(scheme, fabric.servers).entries) == 4
+
+
+# --- DCell ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "bound"), [("dcell:4,1", 3), ("dcell:3,2", 7), ("ficonn:4,2", 7), ("hcn:3,2", 7)]
+)
+def test_cell_routing_takes_at_most_two_to_the_k_plus_one_less_one_hops(spec: str, bound: int) -> None:
+    fabric = build(spec)
+    scheme, draw = Dfr(fabric), random.Random(1)
+    for _ in range(300):
+        source, destination = draw.randrange(fabric.servers), draw.randrange(fabric.servers)
+        assert len(servers(fabric, path(scheme, source, destination))) - 1 <= bound
+
+
+def test_a_switch_of_dcell_has_an_entry_a_port_and_a_server_one_per_sibling_cell() -> None:
+    fabric = build("dcell:4,1")
+    scheme = Dfr(fabric)
+    assert len(compile_table(scheme, fabric.servers).entries) == 4
+    assert len(list(scheme.rule_classes(0))) == 3 + 4
+
+
+@pytest.mark.parametrize("spec", ["dcell:4,1", "dcell:3,2", "ficonn:4,2"])
+def test_local_reroute_passes_single_faults_that_only_servers_know(spec: str) -> None:
+    fabric = build(spec)
+    scheme, draw = Dfr(fabric), random.Random(2)
+    for seed in range(25):
+        down = failures(fabric, seed, 1e-9)
+        piece = pieces(fabric, down)
+        source, destination = draw.sample(range(fabric.servers), 2)
+        hops = list(walk(scheme, source, destination, down))
+        if piece[source] == piece[destination]:
+            assert isinstance(hops[-1].action, Deliver)
+            assert hops[-1].node == destination

@@ -1,0 +1,120 @@
+"""shortest, ecmp, ksp and tz against networkx and against their own theorems."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice, pairwise
+
+import networkx as nx
+import pytest
+
+from addressing.header import Forward, Header
+from addressing.scheme import path
+from addressing.schemes.ecmp import Ecmp
+from addressing.schemes.ksp import Ksp
+from addressing.schemes.shortest import Shortest
+from addressing.schemes.tz import Tz
+from addressing.table import compile_table
+from addressing.ways import Ways
+from tests.addressing.cases import build, failures, graph
+from topos.graph import ALL_UP
+
+SPECS = ["bcube:3,1", "fattree:4", "slimfly:3,hosts=1", "jellyfish:5,20,3", "borel:7,2,1,2", "clot:4x4"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_shortest_takes_the_first_port_of_a_shortest_way(spec: str, share: float) -> None:
+    fabric = build(spec)
+    down = failures(fabric, 1, share) if share else ALL_UP
+    scheme, known = Shortest(fabric, known=down), graph(fabric, down)
+    for destination in range(0, fabric.servers, 5):
+        distance = nx.single_source_shortest_path_length(known, destination)
+        for at in set(range(fabric.size)) - {destination}:
+            nearer = [p for p, end in fabric.ports(at, down) if distance[end.node] == distance[at] - 1]
+            assert scheme.choices(at, Header(destination)) == ((Forward(nearer[0]), 1.0),)
+            spread = Ecmp(fabric, known=down).choices(at, Header(destination))
+            assert [action for action, _ in spread] == [Forward(port) for port in nearer]
+            assert {weight for _, weight in spread} == {1 / len(nearer)}
+
+
+def test_full_tables_have_one_entry_per_server() -> None:
+    fabric = build("bcube:3,1")
+    for node in range(fabric.size):
+        assert len(compile_table(Shortest(fabric), node).entries) == fabric.servers
+
+
+def test_a_neighbour_that_fails_unannounced_is_passed_by_on_another_shortest_way() -> None:
+    fabric = build("fattree:4")
+    scheme = Shortest(fabric)
+    edge, there = fabric.servers, Header(fabric.servers - 1)
+    action, _ = scheme.choices(edge, there)[0]
+    assert isinstance(action, Forward)
+    down = ALL_UP.fail((fabric.link_at(edge, action.port),))
+    other, _ = scheme.choices(edge, there, down)[0]
+    assert isinstance(other, Forward)
+    assert other != action
+
+
+def test_distances_are_found_from_either_end() -> None:
+    fabric = build("dcell:3,1")
+    ways, prepared = Ways(fabric, ALL_UP), Ways(fabric, ALL_UP)
+    prepared.prepare(3)
+    for node in range(fabric.size):
+        assert list(ways.nearer(3, node, ALL_UP)) == list(prepared.nearer(3, node, ALL_UP))
+        assert prepared.hops(3, node) == ways.to(node)[3]
+
+
+@pytest.mark.parametrize("spec", ["slimfly:3,hosts=1", "bcube:3,1", "jellyfish:5,20,3"])
+def test_ksp_finds_the_k_shortest_simple_paths(spec: str) -> None:
+    fabric = build(spec)
+    scheme, draw = Ksp(fabric, 6), random.Random(3)
+    forwarding = nx.Graph(graph(fabric).subgraph(v for v in range(fabric.size) if not fabric.is_plain(v)))
+    for _ in range(15):
+        source, vertex = draw.sample(scheme.vertices, 2)
+        paths = scheme.paths(source, vertex)
+        expected = islice(nx.shortest_simple_paths(forwarding, source, vertex), 6)
+        assert [len(p) for p in paths] == [len(nodes) - 1 for nodes in expected]
+        assert len(set(paths)) == len(paths)
+        for found in paths:
+            nodes = [node for node, _ in found] + [vertex]
+            assert len(set(nodes)) == len(nodes)
+            assert [fabric.peer(node, port).node for node, port in found] == nodes[1:]  # type: ignore[union-attr]
+
+
+def test_ksp_uses_every_path_with_equal_weight() -> None:
+    fabric = build("slimfly:3,hosts=1")
+    scheme = Ksp(fabric, 4)
+    edge, host = fabric.servers, 17
+    choices = scheme.choices(edge, Header(scheme.label(host), tag=12345 & 0x3F, in_port=1))
+    tags = {action.tag for action, _ in choices if isinstance(action, Forward)}
+    assert len(choices) == len(tags) == 4
+    assert {weight for _, weight in choices} == {0.25}
+
+
+@pytest.mark.parametrize("spec", ["smallworld:8x8", "jellyfish:7,60,4", "bcube:4,1", "random:60,3"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tz_stretch_is_at_most_three(spec: str, seed: int) -> None:
+    fabric = build(spec)
+    scheme, known, draw = Tz(fabric, seed), graph(fabric), random.Random(seed)
+    for _ in range(250):
+        source, destination = draw.sample(range(fabric.servers), 2)
+        walked = path(scheme, source, destination)
+        assert walked is not None
+        ends = scheme.homes[source], scheme.homes[destination]
+        between = len([pair for pair in pairwise(walked) if not any(map(fabric.is_plain, pair))])
+        assert between <= 3 * nx.shortest_path_length(known, *map(int, ends))
+
+
+def test_tz_clusters_and_landmarks_are_what_the_definition_says() -> None:
+    fabric = build("random:60,3")
+    scheme, known = Tz(fabric), graph(fabric)
+    distance = dict(nx.all_pairs_shortest_path_length(known))
+    radius = {v: min(distance[v][a] for a in scheme.landmarks) for v in range(60)}
+    for at in range(60):
+        cluster = {v for v in range(60) if v != at and distance[at][v] < radius[v]}
+        assert len(cluster) <= 4 * 60**0.5
+        entries = compile_table(scheme, at).entries
+        full = (1 << scheme.label_bits) - 1
+        assert {scheme.find(e.pattern.label) for e in entries if e.pattern.mask == full} == cluster | {at}
+        assert len(entries) <= 1 + len(cluster) + len(scheme.landmarks) + fabric.port_count(at)
