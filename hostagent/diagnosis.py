@@ -19,13 +19,16 @@ from addressing.wire import Report
 End = tuple[Coordinates, int]
 #: (station, port) at both ends: who is seen at which port.
 Cables = Mapping[tuple[int, int], tuple[int, int]]
+#: The cables of each station that run between opposite ports, as (port, far station).
+Ties = Mapping[int, list[tuple[int, int]]]
 _MOST_ROUNDS = 16
 
 
 @dataclass(frozen=True, order=True)
 class Finding:
     """One error.  ``port`` 0: the whole server is silent.  ``found`` is the end at which the cable
-    of ``port`` arrives, None when nothing answers there; ``expected`` is where it belongs."""
+    of ``port`` arrives, None when nothing answers there; ``expected`` is where it belongs, None
+    where no cable does."""
 
     place: Coordinates
     port: int
@@ -36,8 +39,7 @@ class Finding:
         here = shown(self.place)
         if not self.port:
             return f"{here} is silent on all its cables"
-        assert self.expected is not None
-        there = f"{shown(self.expected[0])} port {self.expected[1]}"
+        there = f"{shown(self.expected[0])} port {self.expected[1]}" if self.expected else "at all"
         if self.found is None:
             return f"the cable from {here} port {self.port} to {there} is silent"
         return f"{here} port {self.port} is cabled to {shown(self.found[0])} port {self.found[1]}, not {there}"
@@ -60,18 +62,9 @@ def diagnose(sizes: Coordinates, origin: int, reports: Mapping[int, Report]) -> 
         if seen.station
     }
     cables |= {far: near for near, far in cables.items() if far not in cables}
-    layouts = (_layout(sizes, origin, cables, without) for without in _doubts(sizes, origin))
+    doubts = (0, *sorted(cabled((0,) * len(sizes), sizes)))
+    layouts = (_layout(sizes, origin, cables, doubted) for doubted in doubts)
     return min((_findings(sizes, places, cables) for places in layouts), key=len)
-
-
-def _doubts(sizes: Coordinates, origin: int) -> Iterator[tuple[int, int]]:
-    """Ends of cables to lay out without, to begin with: none, and each of the origin's own.
-
-    A wrong cable elsewhere is outvoted; one at the origin can shift everything behind it.
-    """
-    yield origin, 0
-    for port in sorted(cabled((0,) * len(sizes), sizes)):
-        yield origin, port
 
 
 def _findings(sizes: Coordinates, places: Mapping[int, Coordinates], cables: Cables) -> tuple[Finding, ...]:
@@ -90,42 +83,36 @@ def _deviations(
 ) -> Iterator[Finding]:
     """The ends of cables that run otherwise than they should; a silent cable once."""
     for station, place in places.items():
-        for port in cabled(place, sizes):
-            expected = (step(place, port, sizes), opposite(port))
+        for port in range(1, 2 * len(sizes) + 1):
+            expected = (step(place, port, sizes), opposite(port)) if port in cabled(place, sizes) else None
             far = cables.get((station, port))
             found = (places[far[0]], far[1]) if far and far[0] in places else None
-            if found == expected or (found is None and expected[0] in absent):
+            if found == expected or (found is None and expected and expected[0] in absent):
                 continue
-            if found is not None or (place, port) < expected:
+            if found is not None or (expected and (place, port) < expected):
                 yield Finding(place, port, found, expected)
 
 
-def _layout(
-    sizes: Coordinates, origin: int, cables: Cables, without: tuple[int, int]
-) -> dict[int, Coordinates]:
+def _layout(sizes: Coordinates, origin: int, cables: Cables, doubted: int) -> dict[int, Coordinates]:
     """Where each station lies: first those whose place most neighbours agree on, then all anew by
-    their neighbours' votes until nobody moves.  The cable at the end ``without`` has no vote."""
+    their neighbours' votes until nobody moves.
+
+    A wrong cable at the origin can shift everything behind it; the one at port ``doubted`` speaks last.
+    """
     ties: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for (station, port), (far, far_port) in cables.items():
-        doubted = without in ((station, port), (far, far_port))
-        if far_port == opposite(port) and port <= 2 * len(sizes) and not doubted:
+        if far_port == opposite(port) and port <= 2 * len(sizes):
             ties[station].append((port, far))
-    places = _spread(sizes, origin, ties)
+    places = _spread(sizes, origin, ties, doubted)
     for _ in range(_MOST_ROUNDS):
-        moved = False
-        for station in places:
-            votes = Counter(step(places[far], opposite(port), sizes) for port, far in ties[station])
-            best, count = max(votes.items(), key=lambda vote: vote[1], default=((), 0))
-            if station != origin and count > votes[places[station]]:
-                places[station], moved = best, True
-        if not moved:
+        if not _improve(sizes, origin, ties, places):
             break
-    return places
+    absent = set(itertools.product(*map(range, sizes))) - set(places.values())
+    adrift = {station for station, _ in cables} - set(places)  # no cable of theirs says where they are
+    return places | dict(zip(sorted(adrift), sorted(absent), strict=False))
 
 
-def _spread(
-    sizes: Coordinates, origin: int, ties: Mapping[int, list[tuple[int, int]]]
-) -> dict[int, Coordinates]:
+def _spread(sizes: Coordinates, origin: int, ties: Ties, doubted: int) -> dict[int, Coordinates]:
     """Places from the origin outwards, the best attested first."""
     places: dict[int, Coordinates] = {}
     votes: dict[int, Counter[Coordinates]] = defaultdict(Counter)
@@ -139,6 +126,18 @@ def _spread(
         for port, far in ties[station]:
             if far not in places:
                 there = step(place, port, sizes)
-                votes[far][there] += 1
-                heapq.heappush(queue, (-votes[far][there], next(tickets), far, there))
+                trusted = station != origin or port != doubted
+                votes[far][there] += trusted
+                heapq.heappush(queue, (-votes[far][there] if trusted else 1, next(tickets), far, there))
     return places
+
+
+def _improve(sizes: Coordinates, origin: int, ties: Ties, places: dict[int, Coordinates]) -> bool:
+    """Move each station to where most of its neighbours put it; whether any has moved."""
+    moved = False
+    for station in places:
+        votes = Counter(step(places[far], opposite(port), sizes) for port, far in ties[station])
+        best, count = max(votes.items(), key=lambda vote: vote[1], default=((), 0))
+        if station != origin and count > votes[places[station]]:
+            places[station], moved = best, True
+    return moved
