@@ -10,7 +10,7 @@ import heapq
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from addressing import mac
@@ -51,6 +51,8 @@ class Simulation:
     outcomes: list[Outcome] = field(default_factory=list)
     #: (server, address) in the order in which addresses were taken.
     taken: list[tuple[int, Coordinates]] = field(default_factory=list)
+    #: Called with the end that sends and the bytes of every frame.
+    tap: Callable[[Port, bytes], None] | None = None
 
     def __post_init__(self) -> None:
         fabric = self.torus.build()
@@ -99,15 +101,14 @@ class Simulation:
 
     # --- running ------------------------------------------------------------------
 
-    def configure(self, most_events: int = 20_000_000) -> Outcome | None:
-        """One configuration from server 0, until nothing happens any more; its last outcome."""
+    def configure(self, *, whole: bool = True) -> Outcome | None:
+        """One configuration from server 0, until nothing happens any more, or with ``whole`` false
+        until the origin knows how it went; its last outcome."""
         self.epoch += 1
         told = len(self.outcomes)
         self.stations[0].configure(self.torus.sizes, self.epoch, self.now)
         self._settle(0)
-        for _ in range(most_events):
-            if not self._events:
-                break
+        while self._events and (whole or len(self.outcomes) == told):
             self._step()
         return self.outcomes[-1] if len(self.outcomes) > told else None
 
@@ -152,6 +153,8 @@ class Simulation:
         far = self.wires.get(end)
         if far is None:
             return
+        if self.tap is not None:
+            self.tap(end, data)
         noise, draw = self.noise, self._random
         for _ in range(1 + (noise.duplicate > 0 and draw.random() < noise.duplicate)):
             if noise.loss and draw.random() < noise.loss:

@@ -1,0 +1,272 @@
+"""AACM on whole tori with a virtual clock: right cables, wrong ones, noise, forgeries, change."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from addressing import ipv4, wire
+from addressing.wire import Flag
+from hostagent.simulation import Noise, Simulation, hardware
+from hostagent.trials import swaps
+from topos import registry
+from topos.families.torus import Torus
+from topos.graph import Port
+
+KEY = b"a shared key"
+TORI = ["2", "5", "2x2", "4x4", "3x5", "3x3x3", "3x2x4", "4x2x3x2", "2x2x2x3x2", "2x3x2x2x2x3"]
+
+
+def torus(sizes: str) -> Torus:
+    family = registry.parse(f"torus:{sizes}")
+    assert isinstance(family, Torus)
+    return family
+
+
+def right(simulation: Simulation) -> bool:
+    """Every server that runs has its own coordinates."""
+    return all(s.address == simulation.torus.coordinates(node) for node, s in simulation.stations.items())
+
+
+def none_wrong(simulation: Simulation) -> bool:
+    return all(
+        s.address in (None, simulation.torus.coordinates(node)) for node, s in simulation.stations.items()
+    )
+
+
+def findings(simulation: Simulation) -> list[str]:
+    outcome = simulation.configure()
+    assert outcome is not None
+    assert not outcome.success
+    return [str(finding) for finding in outcome.findings]
+
+
+@pytest.mark.parametrize("sizes", TORI)
+def test_one_config_and_one_ack_per_cable(sizes: str) -> None:
+    simulation = Simulation(torus(sizes), key=KEY)
+    outcome = simulation.configure()
+    assert outcome is not None
+    assert outcome.success
+    assert right(simulation)
+    counts = simulation.counts()
+    cables = len(simulation.torus.cables())
+    assert counts["sent config"] == counts["sent config ack"] == cables
+    assert counts["sent success"] == counts["sent success ack"]
+    assert counts.keys() == {"sent config", "sent config ack", "sent success", "sent success ack"}
+
+
+def test_the_last_server_is_configured_after_the_sum_of_all_maximal_coordinates() -> None:
+    simulation = Simulation(torus("4x5x3"))
+    simulation.configure()
+    last, place = simulation.taken[-1]
+    assert last == 4 * 5 * 3 - 1
+    assert place == (3, 4, 2)
+    assert [sum(place) for _, place in simulation.taken] == sorted(sum(place) for _, place in simulation.taken)
+
+
+def test_4096_servers_with_noise() -> None:
+    simulation = Simulation(torus("16x16x16"), noise=Noise(0.02, 0.02, 30e-6), key=KEY)
+    outcome = simulation.configure()
+    assert outcome is not None
+    assert outcome.success
+    assert right(simulation)
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from(TORI[:7]),
+    st.integers(0, 2**32),
+    st.floats(0, 0.2),
+    st.floats(0, 0.5),
+    st.sampled_from([0, 1e-5, 1e-4]),
+)
+def test_lost_duplicated_and_reordered_frames(
+    sizes: str, seed: int, loss: float, duplicate: float, jitter: float
+) -> None:
+    simulation = Simulation(torus(sizes), seed=seed, noise=Noise(loss, duplicate, jitter), key=KEY)
+    for _ in range(2):  # the second configuration has the other Alt bit
+        outcome = simulation.configure()
+        assert none_wrong(simulation)
+        assert outcome is not None
+        assert outcome.success
+        assert right(simulation)
+
+
+def test_addresses_stay_while_the_next_configuration_is_under_way() -> None:
+    simulation = Simulation(torus("4x4"))
+    simulation.configure()
+    simulation.leave(5)
+    assert findings(simulation) == ["(1,1) is silent on all its cables"]
+    assert right(simulation)  # those that the second did not reach keep what they had
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_swap_on_4x4_is_found_and_named(part: int) -> None:
+    trials = list(swaps(torus("4x4"), part, 4))
+    assert len(trials) == 992 / 4
+    assert all(trial.found and trial.named for trial in trials)
+
+
+def test_swaps_on_3x3x3_are_found_and_named() -> None:
+    """A sample; `dcnlab aacm torus:3x3x3 --swaps` tries all 6480."""
+    trials = list(swaps(torus("3x3x3"), 7, 48))
+    assert len(trials) == 135
+    assert all(trial.found and trial.named for trial in trials)
+
+
+def test_dead_servers_dead_cables_and_swaps_at_once() -> None:
+    simulation = Simulation(torus("4x4x4"), key=KEY)
+    simulation.cut(Port(5, 1))
+    simulation.leave(20)
+    simulation.swap(Port(7, 1), Port(40, 3))
+    assert findings(simulation) == [
+        "the cable from (0,1,1) port 1 to (1,1,1) port 2 is silent",
+        "(0,1,3) port 1 is cabled to (2,3,0) port 4, not (1,1,3) port 2",
+        "(1,1,0) is silent on all its cables",
+        "(1,1,3) port 2 is cabled to (2,2,0) port 3, not (0,1,3) port 1",
+        "(2,2,0) port 3 is cabled to (1,1,3) port 2, not (2,3,0) port 4",
+        "(2,3,0) port 4 is cabled to (0,1,3) port 1, not (2,2,0) port 3",
+    ]
+    assert none_wrong(simulation)
+
+
+def test_waiting_in_vain_is_told_apart_from_causes() -> None:
+    """(1,1) is dead: both servers that should configure it name it, all that wait only wait."""
+    simulation = Simulation(torus("4x4"))
+    simulation.leave(5)
+    outcome = simulation.configure()
+    assert outcome is not None
+    assert {cause.address for cause in outcome.causes} == {(0, 1), (1, 0)}
+    assert all(seen.address == (1, 1) for cause in outcome.causes for seen in cause.sightings)
+    assert outcome.secondary
+    assert all(alarm.address is None for alarm in outcome.secondary)
+
+
+def test_what_is_found_wrong_is_mended_and_configured_anew() -> None:
+    simulation = Simulation(torus("3x4"), key=KEY)
+    simulation.swap(Port(3, 1), Port(7, 3))
+    assert len(findings(simulation)) == 4
+    simulation.swap(Port(3, 1), Port(7, 3))
+    outcome = simulation.configure()
+    assert outcome is not None
+    assert outcome.success
+    assert right(simulation)
+
+
+# --- frames that nobody sent ------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.integers(1, 2))
+def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configurations: int) -> None:
+    """Whoever holds a cable but not the key can replay what it saw, at any port, whole or in part."""
+    rng = random.Random(seed)
+    recorded: list[bytes] = []
+    simulation = Simulation(torus("3x4"), key=KEY)
+    simulation.tap = lambda end, data: recorded.append(data)
+    for _ in range(configurations):
+        simulation.configure()
+    forged = wire.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (2, 2), (3, 4))
+    attacks = [*recorded, wire.encode(forged), wire.encode(forged, b"a guess")]
+    for _ in range(150):
+        data = bytearray(rng.choice(attacks))
+        if rng.random() < 0.3:
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        if rng.random() < 0.3:
+            del data[rng.randrange(len(data)) :]
+        simulation.inject(rng.choice(sorted(simulation.wires)), bytes(data))
+        assert right(simulation)
+    assert any(name.startswith("rejected") for name in simulation.counts())
+    outcome = simulation.configure()
+    assert outcome is not None
+    assert outcome.success
+
+
+def test_without_a_key_one_forged_cable_cannot_move_a_server_that_has_two() -> None:
+    simulation = Simulation(torus("4x4"))
+    simulation.configure()
+    forged = wire.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (3, 2), (4, 4))
+    simulation.inject(Port(5, 2), wire.encode(forged))
+    assert simulation.stations[5].address == (1, 1)
+
+
+def test_radices_that_give_addresses_no_host_can_use_are_refused() -> None:
+    simulation = Simulation(torus("29x2"))
+    with pytest.raises(ipv4.AddressError, match="29x2"):
+        simulation.configure()
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(2, 32), min_size=1, max_size=2).map(tuple))
+def test_usable_radices_are_those_whose_addresses_are_all_legal(sizes: tuple[int, ...]) -> None:
+    def legal(place: tuple[int, ...]) -> bool:
+        try:
+            return ipv4.from_coordinates(place) >> 24 < 224
+        except ipv4.AddressError:
+            return False
+
+    assert wire.usable(sizes) == all(map(legal, itertools.product(*map(range, sizes))))
+
+
+# --- any history ------------------------------------------------------------------
+
+
+class History(RuleBasedStateMachine):
+    """Servers come and go, cables are cut, mended and swapped, frames get lost; between all that,
+    configurations run.  What the origin says must be what is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.simulation = Simulation(torus("3x4"), noise=Noise(0.05, 0.1, 3e-5), key=KEY)
+        self.proper = dict(self.simulation.wires)
+        self.ends = sorted(self.proper)
+
+    @rule(node=st.integers(1, 11))
+    def leave(self, node: int) -> None:
+        self.simulation.leave(node)
+
+    @rule(node=st.integers(1, 11))
+    def join(self, node: int) -> None:
+        self.simulation.leave(node)
+        self.simulation.join(node)
+
+    @rule(number=st.integers(0, 47))
+    def cut(self, number: int) -> None:
+        self.simulation.cut(self.ends[number])
+
+    @rule(a=st.integers(0, 47), b=st.integers(0, 47))
+    def swap(self, a: int, b: int) -> None:
+        near, far = self.ends[a], self.ends[b]
+        if near != far and {near, far} <= self.simulation.wires.keys():
+            self.simulation.swap(near, far)
+
+    @rule()
+    def mend_all(self) -> None:
+        self.simulation.wires = dict(self.proper)
+        for node in range(12):
+            if node not in self.simulation.stations:
+                self.simulation.join(node)
+
+    @rule()
+    def configure(self) -> None:
+        simulation = self.simulation
+        outcome = simulation.configure()
+        assert outcome is not None
+        sound = simulation.wires == self.proper and len(simulation.stations) == 12
+        assert outcome.success == sound
+        assert bool(outcome.findings) == (not sound)
+        if sound:
+            assert right(simulation)
+
+    @invariant()
+    def hardware_addresses_differ(self) -> None:
+        assert len({hardware(node) for node in self.simulation.stations}) == len(self.simulation.stations)
+
+
+History.TestCase.settings = settings(max_examples=40, stateful_step_count=12)
+test_any_history = History.TestCase
