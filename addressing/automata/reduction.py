@@ -84,9 +84,8 @@ class Reducer:
         if (goal := self._goals[letter]) in columns[-1]:
             return _trace(columns, length, goal)
         ends = {state: right for right, state in enumerate(self._longer[letter]) if state != NONE}
-        state = next((state for state in columns[-1] if state in ends), None)
-        if state is None:
-            raise ValueError("the kept word has no partner: it was no normal form of this group")
+        # There is always one: the path itself, followed by the letter.
+        state = next(state for state in columns[-1] if state in ends)
         return [*_trace(columns, length, state), ends[state]]
 
     @cached_property

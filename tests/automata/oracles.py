@@ -1,0 +1,77 @@
+"""Small groups, and what is true of them by the definitions alone, on the graphs themselves."""
+
+from __future__ import annotations
+
+import functools
+
+import networkx as nx
+
+from addressing.automata.group import Group, Word, of_graph
+from topos.cayley import CayleyGraph
+from topos.registry import parse
+
+#: Every family, up to 120 elements.
+SMALL = (
+    "hypercube:3", "hypercube:6", "bubblesort:3", "bubblesort:4", "bubblesort:5", "star:3", "star:4", "star:5",
+    "transposition:4", "transposition:5", "pancake:4", "pancake:5", "butterfly:3", "butterfly:4",
+    "borel:7,2,1,2", "borel:11,3,0,1", "borel:11,3,1,2",
+)  # fmt: skip
+#: Letter orders other than that of the ports.
+REORDERED = (
+    ("transposition:4", (1, 2, 4, 3, 5, 6)), ("pancake:4", (3, 1, 2)), ("butterfly:3", (4, 2, 3, 1)),
+    ("borel:7,2,1,2", (2, 3, 1, 4)), ("bubblesort:4", (3, 1, 2)),
+)  # fmt: skip
+CASES = (*((spec, None) for spec in SMALL), *REORDERED)
+
+
+@functools.cache
+def family(spec: str) -> CayleyGraph:
+    """The family of a specification."""
+    found = parse(spec)
+    assert isinstance(found, CayleyGraph)
+    return found
+
+
+@functools.cache
+def group(spec: str, order: tuple[int, ...] | None = None) -> Group:
+    """The group of a specification, built once."""
+    return of_graph(family(spec), order)
+
+
+@functools.cache
+def normal_forms(spec: str, order: tuple[int, ...] | None = None) -> dict[int, Word]:
+    """Per vertex its normal form, as networkx's distances give it: from the identity always by the
+    least letter that leads nearer.  Letters are numbered in their order."""
+    graph = family(spec)
+    ports = order or tuple(range(1, len(graph.letters) + 1))
+    network = nx.Graph((v, graph.step(v, p)) for v in range(graph.vertices) for p in ports)
+    return {v: _least(graph, ports, v, nx.single_source_shortest_path_length(network, v)) for v in network}
+
+
+def _least(graph: CayleyGraph, ports: tuple[int, ...], target: int, distance: dict[int, int]) -> Word:
+    at, word = 0, []
+    while at != target:
+        ends = [graph.step(at, port) for port in ports]
+        letter = next(i for i, end in enumerate(ends) if distance[end] == distance[at] - 1)
+        word.append(letter)
+        at = ends[letter]
+    return tuple(word)
+
+
+@functools.cache
+def definition15(spec: str, order: tuple[int, ...] | None = None) -> frozenset[int]:
+    """The word differences, as vertices: u(t)^-1 v(t) for all t and all neighbours u and v."""
+    graph, words = family(spec), normal_forms(spec, order)
+    ports = order or tuple(range(1, len(graph.letters) + 1))
+
+    @functools.cache
+    def spell(word: Word) -> int:
+        return graph.step(spell(word[:-1]), ports[word[-1]]) if word else 0
+
+    pairs = set()
+    for u in range(graph.vertices):
+        for port in ports:
+            one, other = words[u], words[graph.step(u, port)]
+            for t in range(max(len(one), len(other)) + 1):
+                pairs.add((spell(one[:t]), spell(other[:t])))
+    return frozenset(graph.quotient(a, b) for a, b in pairs)

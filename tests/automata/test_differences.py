@@ -1,0 +1,83 @@
+"""Word differences against Definition 15 itself, and against the numbers of PAPERS, section 4."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from addressing.automata import orders
+from addressing.automata.differences import Diff, automaton, differences
+from addressing.automata.group import of_graph
+from tests.automata.oracles import CASES, definition15, family, group
+
+every_case = pytest.mark.parametrize(("spec", "order"), CASES)
+
+
+def transitions(diff: Diff) -> set[tuple[int, int, int, int]]:
+    """(element, left letter, right letter, element)."""
+    width = diff.degree + 1
+    rows = zip(diff.rows.tolist(), diff.right.tolist(), diff.target.tolist(), strict=True)
+    element = diff.elements.tolist()
+    return {(element[row // width], row % width, right, element[end]) for row, right, end in rows}
+
+
+@every_case
+def test_states_are_those_of_the_definition(spec: str, order: tuple[int, ...] | None) -> None:
+    found = group(spec, order)
+    assert {int(found.vertices[u]) for u in differences(found)} == definition15(spec, order)
+
+
+@every_case
+def test_transitions_by_products(spec: str, order: tuple[int, ...] | None) -> None:
+    """All of x^-1 d y that are differences; the trimmed ones are those on the way of two neighbours."""
+    found = group(spec, order)
+    states, pad = set(differences(found).tolist()), found.degree
+    letters = range(pad + 1)
+    back = [*found.inverses, pad]
+
+    def end(d: int, x: int, y: int) -> int:
+        word = [letter for letter in (back[x], *found.word(d), y) if letter < pad]
+        return found.spell(word)
+
+    pairs = [pair for pair in itertools.product(letters, letters) if pair != (pad, pad)]
+    full = {(d, x, y, end(d, x, y)) for d in states for x, y in pairs if end(d, x, y) in states}
+    assert transitions(automaton(found, trimmed=False)) == full
+    used = {(0, letter, letter, 0) for letter in range(pad)}
+    for u in range(found.order):
+        for v in found.right[u].tolist():
+            d = 0
+            for x, y in itertools.zip_longest(found.word(u), found.word(v), fillvalue=pad):
+                used.add((d, x, y, end(d, x, y)))
+                d = end(d, x, y)
+    assert transitions(automaton(found)) == used
+
+
+@pytest.mark.parametrize(
+    ("spec", "order", "states"),
+    [
+        ("hypercube:10", "natural", 56), ("bubblesort:7", "natural", 27), ("transposition:7", "colex", 197),
+        ("transposition:7", "lex", 961),
+    ],
+)  # fmt: skip
+def test_sizes_of_the_paper(spec: str, order: str, states: int) -> None:
+    assert len(differences(of_graph(family(spec), orders.named(family(spec), order)))) == states
+
+
+@pytest.mark.parametrize(("s", "percent"), [(5, 47), (6, 43), (7, 39)])
+def test_shares_of_the_star_graph(s: int, percent: int) -> None:
+    found = group(f"star:{s}")
+    assert int(100 * len(differences(found)) / found.order) == percent
+
+
+def test_butterfly_is_below_55_percent_but_where_it_is_not() -> None:
+    """s = 5 in every order of letters; s = 7 in the natural order, while another holds."""
+
+    def share(s: int, order: tuple[int, ...]) -> float:
+        found = of_graph(family(f"butterfly:{s}"), order)
+        return len(differences(found)) / found.order
+
+    natural = (1, 2, 3, 4)
+    assert min(share(5, order) for order in itertools.permutations(natural)) > 0.55
+    assert [s for s in range(4, 10) if share(s, natural) > 0.55] == [5, 7]
+    assert share(7, (4, 2, 3, 1)) < 0.55

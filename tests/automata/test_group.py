@@ -1,0 +1,113 @@
+"""Normal forms against the graphs; groups from elements of any kind."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from addressing.automata.acceptor import DEAD, of_group
+from addressing.automata.coding import Coding
+from addressing.automata.group import GroupError, composed, of_elements
+from tests.automata.oracles import CASES, family, group, normal_forms
+
+every_case = pytest.mark.parametrize(("spec", "order"), CASES)
+
+
+@every_case
+def test_normal_forms_are_least_shortest_words(spec: str, order: tuple[int, ...] | None) -> None:
+    found, words = group(spec, order), normal_forms(spec, order)
+    assert {int(found.vertices[u]): found.word(u) for u in range(found.order)} == words
+    numbered = [found.word(u) for u in range(found.order)]
+    assert numbered == sorted(numbered, key=lambda word: (len(word), word))
+    assert [len(word) for word in numbered] == found.lengths.tolist()
+
+
+@every_case
+def test_tables_are_the_group(spec: str, order: tuple[int, ...] | None) -> None:
+    found, graph = group(spec, order), family(spec)
+    vertex = found.vertices.tolist()
+    for u in range(found.order):
+        assert found.ranks[vertex[u]] == u
+        assert vertex[found.inverse[u]] == graph.inverse(vertex[u])
+        assert found.spell(found.word(u)) == u
+        assert found.word(int(found.tails[u])) == found.word(u)[1:]
+        assert tuple(found.word(u)[:1] or (found.degree,)) == (int(found.first[u]),)
+        for letter, generator in enumerate(found.generators):
+            assert vertex[found.right[u, letter]] == graph.step(vertex[u], generator + 1)
+            assert vertex[found.left[letter, u]] == graph.product(graph.step(0, generator + 1), vertex[u])
+            assert found.right[found.right[u, letter], found.inverses[letter]] == u
+
+
+@every_case
+def test_rules_are_the_least_words_that_are_no_normal_forms(spec: str, order: tuple[int, ...] | None) -> None:
+    found = group(spec, order)
+    words = {word: u for u, word in enumerate(found.word(u) for u in range(found.order))}
+    expected = {
+        (*word, letter): found.word(int(found.right[u, letter]))
+        for word, u in words.items()
+        for letter in range(found.degree)
+        if (*word, letter) not in words and (*word[1:], letter) in {**words, (letter,): 0} and word
+    }
+    assert dict(found.rules()) == expected
+
+
+@every_case
+def test_acceptor_of_a_group(spec: str, order: tuple[int, ...] | None) -> None:
+    found = group(spec, order)
+    acceptor = of_group(found)
+    assert acceptor.count == found.order
+    for u in range(found.order):
+        state = acceptor.read(found.word(u))
+        longer = [found.word(int(found.right[u, a])) == (*found.word(u), a) for a in range(found.degree)]
+        assert [end != DEAD for end in acceptor.moves[state]] == longer
+    assert acceptor.minimised().states == acceptor.states
+
+
+@every_case
+def test_labels_begin_like_those_above_them(spec: str, order: tuple[int, ...] | None) -> None:
+    found = group(spec, order)
+    coding = Coding.of(found)
+    assert len(coding.elements) == found.order
+    assert max(coding.labels) < 1 << coding.bits
+    below = sorted(range(found.order), key=lambda u: coding.labels[u])
+    assert below == sorted(range(found.order), key=found.word)
+
+
+def test_permutations_given_as_such() -> None:
+    """Adjacent exchanges of five symbols, as tuples, make the bubble-sort graph."""
+    exchanges = [tuple(x + (x == i) - (x == i + 1) for x in range(5)) for i in range(4)]
+    found = of_elements(exchanges, tuple(range(5)), composed)
+    assert np.array_equal(found.right, group("bubblesort:5").right)
+
+
+def test_matrices_given_as_such() -> None:
+    """Matrices modulo 7 make the Borel graph."""
+
+    def times(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+        rows = ((a[i] * b[j] + a[i + 1] * b[j + 2]) % 7 for i, j in itertools.product((0, 2), (0, 1)))
+        return tuple(rows)
+
+    def matrix(t: int, y: int) -> tuple[int, ...]:
+        return pow(2, t, 7), y % 7, 0, 1
+
+    one, other = matrix(1, 1), matrix(2, 1)
+    back = [matrix(-1, -pow(2, -1, 7)), matrix(-2, -pow(2, -2, 7))]
+    found = of_elements([one, back[0], other, back[1]], matrix(0, 0), times)
+    assert np.array_equal(found.right, group("borel:7,2,1,2").right)
+
+
+def test_generators_without_inverses_are_refused() -> None:
+    with pytest.raises(GroupError, match="no inverse among the generators"):
+        of_elements([(1, 2, 0)], (0, 1, 2), composed)
+
+
+def test_larger_group_by_samples() -> None:
+    """star:7, against the graph's own products."""
+    found, graph, draw = group("star:7"), family("star:7"), random.Random(1)
+    for _ in range(200):
+        u, v = draw.randrange(found.order), draw.randrange(found.order)
+        there = found.translated(int(found.inverse[u]))[v]
+        assert int(found.vertices[there]) == graph.quotient(int(found.vertices[u]), int(found.vertices[v]))

@@ -1,0 +1,144 @@
+"""Reduction by Diff against normal forms: every element, random words, both implementations.
+
+At the end an exhibit: the paper's Algorithm 4, which takes one transition where all must be
+followed, and what comes of it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addressing.automata.differences import Diff, automaton
+from addressing.automata.group import Word
+from addressing.automata.kernels import Backwards
+from addressing.automata.reduction import Reducer
+from tests.automata.oracles import CASES, SMALL, group, normal_forms
+
+every_case = pytest.mark.parametrize(("spec", "order"), CASES)
+
+
+@functools.cache
+def reducer(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = True) -> Reducer:
+    return Reducer(automaton(group(spec, order), trimmed))
+
+
+@functools.cache
+def backwards(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = True) -> Backwards:
+    return Backwards.of(automaton(group(spec, order), trimmed))
+
+
+def in_bulk(found: Backwards, words: list[Word], longest: int) -> list[Word]:
+    """The compiled reduction of words of any lengths."""
+    pad = found.diff.degree
+    rows = np.full((len(words), max(1, *map(len, words))), pad, dtype=np.int32)
+    for row, word in zip(rows, words, strict=True):
+        row[: len(word)] = word
+    return [tuple(x for x in row if x < pad) for row in found.reduce(rows, longest).tolist()]
+
+
+@every_case
+@pytest.mark.parametrize("trimmed", [True, False])
+def test_every_product_of_an_element_and_a_letter(
+    spec: str, order: tuple[int, ...] | None, trimmed: bool
+) -> None:
+    """All that a longer word needs; both implementations, on both forms of Diff."""
+    found, words = group(spec, order), normal_forms(spec, order)
+    appended = [(*found.word(u), a) for u in range(found.order) for a in range(found.degree)]
+    expected = [words[int(found.vertices[v])] for v in found.right.ravel()]
+    forwards = reducer(spec, order, trimmed)
+    assert [forwards.reduce(word[-1:], start=word[:-1]) for word in appended] == expected
+    assert in_bulk(backwards(spec, order, trimmed), appended, int(found.lengths[-1])) == expected
+
+
+@pytest.mark.parametrize("spec", SMALL)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_random_words(spec: str, data: st.DataObject) -> None:
+    found = group(spec)
+    word = tuple(data.draw(st.lists(st.integers(0, found.degree - 1), max_size=40)))
+    least = found.word(found.spell(word))
+    assert reducer(spec).reduce(word) == least
+    assert in_bulk(backwards(spec), [word], int(found.lengths[-1])) == [least]
+    assert reducer(spec).reduce((*reducer(spec).inverse(word), *word)) == ()
+
+
+@pytest.mark.parametrize("spec", ["star:7", "transposition:7", "butterfly:9", "bubblesort:7"])
+def test_long_words_in_large_groups(spec: str) -> None:
+    found = group(spec)
+    drawn = np.random.default_rng(3).integers(0, found.degree, (200, 100)).tolist()
+    words = [tuple(word) for word in drawn]
+    expected = [found.word(found.spell(word)) for word in words]
+    assert in_bulk(backwards(spec), words, int(found.lengths[-1])) == expected
+    assert [reducer(spec).reduce(word) for word in words[:5]] == expected[:5]
+
+
+# --- exhibit: Algorithm 4 ------------------------------------------------------------------
+
+
+def replaced_once(diff: Diff, word: Word, start: int, itself: bool) -> tuple[int, Word] | None:
+    """Algorithm 4's step, in our reading: from the identity at place ``start`` always the first
+    transition that Diff has (padding counts as least), until the identity comes again.
+
+    Returns where that is and the right letters; with ``itself`` a letter is first tried
+    against itself, as printed."""
+    state, out, pad = 0, [], diff.degree
+    for place in range(start, len(word)):
+        arcs = diff.arcs[state * (pad + 1) + word[place]]
+        ordered = sorted(
+            arcs, key=lambda arc: (not (itself and arc[0] == word[place]), (arc[0] + 1) % (pad + 1))
+        )
+        if not ordered:
+            return None
+        right, state = ordered[0]
+        out += [right] if right < pad else []
+        if state == 0:
+            return place + 1, tuple(out)
+    return None
+
+
+def printed(diff: Diff, word: Word, most: int) -> int:
+    """Algorithm 4 as printed: repeat while something is accepted; the rounds done, at most ``most``."""
+    for rounds in range(most):
+        found = replaced_once(diff, word, 0, itself=True)
+        if found is None:
+            return rounds
+        word = (*found[1], *word[found[0] :])
+    return most
+
+
+def repaired(diff: Diff, word: Word) -> Word:
+    """The same made to end: a replacement must make the word smaller."""
+    for start in range(len(word)):
+        found = replaced_once(diff, word, start, itself=False)
+        if found is not None:
+            shorter = (*word[:start], *found[1], *word[found[0] :])
+            if (len(shorter), shorter) < (len(word), word):
+                return repaired(diff, shorter)
+    return word
+
+
+def test_exhibit_algorithm_4_as_printed_does_not_end() -> None:
+    """The first letter is accepted against itself, for ever."""
+    diff = automaton(group("bubblesort:5"), trimmed=False)
+    assert printed(diff, (0, 1, 2), most=10_000) == 10_000
+
+
+@pytest.mark.parametrize(("spec", "wrong"), [("bubblesort:5", 0.75), ("star:5", 0.75)])
+def test_exhibit_algorithm_4_repaired_is_mostly_wrong(spec: str, wrong: float) -> None:
+    """What it returns is the same element, but for more than three pairs in four not its least word."""
+    found, diff = group(spec), automaton(group(spec), trimmed=False)
+    forwards = reducer(spec)
+    failures = pairs = 0
+    for u in range(0, found.order, 7):
+        for v in range(found.order):
+            word = (*forwards.inverse(found.word(u)), *found.word(v))
+            least, answer = forwards.reduce(word), repaired(diff, word)
+            assert found.spell(answer) == found.spell(word)
+            assert (len(least), least) <= (len(answer), answer)
+            failures, pairs = failures + (answer != least), pairs + 1
+    assert failures > wrong * pairs

@@ -1,0 +1,114 @@
+"""The scheme on the automata: shortest ways everywhere, labels, and the prefixes that switches hold."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import networkx as nx
+import pytest
+
+from addressing.cover import prefixes
+from addressing.registry import bind
+from addressing.scheme import Scheme, path
+from addressing.schemes.wmgr_cayley import WmgrCayley
+from addressing.table import compile_table
+from tests.automata.oracles import family, normal_forms
+from topos.registry import SpecError, fabric
+
+SPECS = (
+    "hypercube:4", "bubblesort:4", "star:4", "transposition:4", "pancake:4", "butterfly:3", "borel:11,3,1,2",
+)  # fmt: skip
+
+
+def bound(spec: str, text: str = "wmgr-cayley") -> Scheme:
+    return bind(text, fabric(spec))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("hosts", ["", ",hosts=2"])
+def test_stretch_is_one(spec: str, hosts: str) -> None:
+    scheme = bound(spec + hosts)
+    network = nx.Graph((a, b) for a, _, b, _ in scheme.fabric.cables.tolist())
+    distances = dict(nx.all_pairs_shortest_path_length(network))
+    for source in range(0, scheme.fabric.servers, 3):
+        for destination in range(scheme.fabric.servers):
+            way = path(scheme, source, destination)
+            assert way is not None
+            assert len(way) - 1 == distances[source][destination]
+
+
+def test_the_way_from_the_identity_is_the_normal_form() -> None:
+    scheme, graph = bound("star:5"), family("star:5")
+    for vertex, word in normal_forms("star:5").items():
+        ways = [graph.spell(tuple(letter + 1 for letter in word[:t])) for t in range(len(word) + 1)]
+        assert path(scheme, 0, vertex) == tuple(ways)
+
+
+@pytest.mark.parametrize("s", [3, 5, 6])
+def test_hypercubes_need_a_prefix_per_port(s: int) -> None:
+    scheme = bound(f"hypercube:{s},hosts=1")
+    switches = range(scheme.fabric.servers, scheme.fabric.size)
+    assert {len(compile_table(scheme, node).entries) for node in switches} == {s + 1}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith("hypercube")])
+def test_elsewhere_only_the_identity_does_with_so_few(spec: str) -> None:
+    """Its prefixes are the first letters; the other switches need more, but fewer than a full table."""
+    scheme = bound(f"{spec},hosts=1")
+    first, degree = scheme.fabric.servers, len(family(spec).letters)
+    sizes = [len(compile_table(scheme, node).entries) for node in range(first, scheme.fabric.size)]
+    assert sizes[0] == min(sizes) <= degree + 1
+    assert degree + 1 < max(sizes) < scheme.fabric.switches
+
+
+def test_prefixes_of_few_values_are_those_of_all() -> None:
+    """Values that are left out may come out any way, as those decided by None."""
+    decisions = {3: "a", 4: "b", 5: "b", 9: "a", 14: "b"}
+    few = list(prefixes(4, decisions.__getitem__, sorted(decisions)))
+    assert few == list(prefixes(4, decisions.get))
+
+
+@pytest.mark.parametrize("order", ["lex", "search", "6.5.4.3.2.1"])
+def test_orders(order: str) -> None:
+    scheme = bound("transposition:4", f"wmgr-cayley:order={order}")
+    assert isinstance(scheme, WmgrCayley)
+    assert path(scheme, 0, 23) is not None
+    if order[0] == "6":
+        assert scheme.structure.group.generators == (5, 4, 3, 2, 1, 0)
+
+
+def test_errors_are_one_line() -> None:
+    with pytest.raises(
+        SpecError, match="order must be one of natural, lex, colex, search, or the ports 1 to 3"
+    ):
+        bound("star:4", "wmgr-cayley:order=1.2")
+    with pytest.raises(SpecError, match="it needs a Cayley graph"):
+        bound("bcube:2,1")
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lab.cli", "automaton", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_command() -> None:
+    both = [json.loads(dcnlab("star:4", "--json", "--from", road).stdout) for road in ("graph", "presentation")]
+    for found in both:
+        assert found.pop("seconds") >= 0
+    assert both[0] | {"from": ""} == both[1] | {"from": ""}
+    assert both[0]["diff"]["states"] == 14
+    shown = dcnlab("butterfly:4", "--order", "search", "--seconds", "0.2")
+    assert "Diff, trimmed" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(("bcube:4,1",), "is no Cayley graph"), (("star:4", "--order", "2"), "joined by full stops")],
+)
+def test_command_refuses(words: tuple[str, ...], says: str) -> None:
+    found = dcnlab(*words)
+    assert found.returncode == 2
+    assert says in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
