@@ -12,7 +12,7 @@ from lab.errors import UsageError
 from lab.launch import interface
 from topos.graph import Fabric
 
-#: tcpdump's own user cannot be changed to in a user namespace, and the lab has no other.
+#: A user of tcpdump's own does not exist in a user namespace, and the lab has no other.
 _AS_WE_ARE = ("-Z", "root")
 
 

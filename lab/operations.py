@@ -15,7 +15,7 @@ from typing import Any
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import capture, explain, measure, netns, tables
+from lab import capture, explain, groups, measure, netns, tables
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -97,6 +97,7 @@ class _Operations:
         """Run a program in the node that a call names, on its descriptors; the program's exit code."""
         command = self._inside(call.request["node"], words)
         stdin, stdout, stderr = call.descriptors
+        groups.pretend()
         process = subprocess.Popen(
             command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
             env=self._environment(call.request["node"]),

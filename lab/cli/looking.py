@@ -12,7 +12,7 @@ import typer
 from lab import naming
 from lab.cli.app import app
 from lab.cli.running import LabName, NodeName
-from lab.cli.show import JsonFlag, as_json
+from lab.cli.show import JsonFlag, as_json, brief
 from lab.client import Lab, foreground
 from lab.config import resolve
 from lab.errors import LabError, UsageError
@@ -45,9 +45,9 @@ def explain(
         as_json({"steps": found})
     else:
         for step in found:
-            print(f"{step['node']:6}{step['reason']}")
+            print(f"{step['node']:6}{brief(step['reason'])}")
             if step["entry"]:
-                print(f"{'':8}{_kind(step)}: {step['entry']}")
+                print(f"{'':8}{_kind(step)}: {brief(step['entry'])}")
     if not found[-1]["delivered"]:
         raise LabError(f"not delivered: {found[-1]['reason']}")
     if any(step["installed"] is False for step in found):

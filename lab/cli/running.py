@@ -192,7 +192,8 @@ def ping(
         as_json(found)
     else:
         rtt = found["rtt_ms"]
-        print(f"{found['received']}/{found['sent']} answered, RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms")
+        times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
+        print(f"{found['received']}/{found['sent']} answered{times}")
         for source, target in found["lost"][:20]:
             print(f"lost: {source} -> {target}")
     raise typer.Exit(0 if found["received"] == found["sent"] else 1)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
 
+_RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
 
 def as_json(value: Any) -> None:
     """One JSON value."""
     print(json.dumps(value, indent=2))
+
+
+def brief(text: str) -> str:
+    """A text in which long runs of one character are cut: those of labels and patterns say little."""
+    return _RUN.sub(r"\1…", text)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:

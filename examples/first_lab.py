@@ -1,0 +1,11 @@
+"""A lab from Python: launch it, ask it, break it, heal it."""
+
+from lab.client import Lab
+
+with Lab("bcube:2,1", scheme="brp") as lab:
+    print(" ".join(lab.route("h0", "h3")))
+    lab.fail("h0", lab.route("h0", "h3")[1])
+    print(" ".join(lab.route("h0", "h3")))
+    found = lab.pingall()
+    print(f"{found['received']} of {found['sent']} pings answered with a link cut")
+    lab.heal("h0")

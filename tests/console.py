@@ -1,0 +1,104 @@
+"""Console blocks of a document: run line by line, and held against what the document shows.
+
+    ```console
+    $ dcnlab ping tutorial
+    240/240 answered, RTT p50 1.2 ms, p99 6.0 ms
+    ```
+
+A command that ends in ``# exit 1`` must end so, all others with 0.  A line ``...`` stands for
+any lines.  Numbers with a decimal point and counts of packets in streams are the machine's: any will do.
+``python -m tests.console FILE`` runs a document and writes down what its commands print.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
+_EXIT = re.compile(r"\s+# exit (\d+)$")
+_MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+\.\d+(?![.\d])|\b\d+ms\b")
+_COUNTED = re.compile(r"\b(seq|id|sent|received|lost) \d+")
+_SPACES = re.compile(r"[ \t]+")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a document, what the document says it prints, and how it must end."""
+
+    command: str
+    shown: tuple[str, ...]
+    code: int = 0
+
+
+def steps(text: str) -> Iterator[Step]:
+    """The commands of a document in order."""
+    for block in _BLOCK.findall(text):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *shown = part.rstrip("\n").split("\n")
+            code = _EXIT.search(command)
+            yield Step(_EXIT.sub("", command), tuple(shown), int(code[1]) if code else 0)
+
+
+def run(step: Step, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run a command in the project's folder with the project's programs first on the path."""
+    programs = Path(sys.executable).parent
+    return subprocess.run(
+        ["bash", "-c", f'PATH="{programs}:$PATH"\n{step.command}'],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def agrees(shown: tuple[str, ...], printed: str) -> bool:
+    """Whether what was printed is what the document shows, measured numbers and spaces aside."""
+    pattern = r"\n".join(".*?" if line == "..." else re.escape(_plain(line)) for line in shown)
+    return (
+        not shown
+        or re.fullmatch(pattern, "\n".join(map(_plain, printed.rstrip("\n").split("\n"))), re.DOTALL)
+        is not None
+    )
+
+
+def _plain(line: str) -> str:
+    return _SPACES.sub(" ", _COUNTED.sub(r"\1 #", _MEASURED.sub("#", line))).strip()
+
+
+def rewrite(text: str) -> str:
+    """A document with the outputs that its commands print now; those that it cuts short stay cut."""
+
+    def renew(block: re.Match[str]) -> str:
+        lines = []
+        for step in steps(f"```console\n{block[0]}```"):
+            printed = run(step).stdout.rstrip("\n").split("\n")
+            suffix = f"  # exit {step.code}" if step.code else ""
+            lines += [f"$ {step.command}{suffix}", *_cut(step.shown, [line.rstrip() for line in printed])]
+        return "\n".join(lines) + "\n"
+
+    return _BLOCK.sub(renew, text)
+
+
+def _cut(shown: tuple[str, ...], printed: list[str]) -> list[str]:
+    """What to show of an output: as many lines before and after a ``...`` as there were."""
+    if not shown or printed == [""]:
+        return []
+    if "..." not in shown:
+        return printed
+    head = shown.index("...")
+    tail = len(shown) - head - 1
+    return [*printed[:head], "...", *(printed[-tail:] if tail else [])]
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(rewrite(Path(name).read_text()))
