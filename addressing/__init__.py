@@ -15,5 +15,14 @@ distribution over actions given what the node knows.  Three interpreters read it
     registry.py  schemes found by name; which fits which family
     automata/    Knuth-Bendix completion, word differences (WMGR on Cayley graphs)
 
+What several schemes are built on:
+
+    vertex.py    labels of vertices and of the hosts at them; transit and local entries
+    rule.py      rules of one port per vertex, and the detour they share when links fail
+    source.py    source routing
+    ways.py      shortest ways over the links that are up
+    cover.py     the fewest prefixes that say what a function says
+    grid.py, sorting.py, mobius.py, rings.py: coordinates, permutations, DCube's and Borel's algebra
+
 Everything here is pure: no sockets, clocks or global randomness.
 """

@@ -61,8 +61,10 @@ class DCubeRouted(SourceRouted):
 
     @cached_property
     def longest(self) -> int:
-        """The most cables that a way in the tag can have; the printed ways take up to m."""
-        return room(self.code_bits, needed=self.cube.m, spare=2)
+        """The most cables that a way in the tag can have: up to m on the hypercube; the other cubes'
+        diameters are at most m // 2 + 2, and both schemes take one more at worst."""
+        needed = self.cube.m if self.cube.cube == "hyper" else self.cube.m // 2 + 3
+        return room(self.code_bits, needed, spare=2)
 
     @property
     def tag_bits(self) -> int:

@@ -6,7 +6,7 @@ import itertools
 import random
 from dataclasses import dataclass
 
-from addressing.header import Choices, Deliver, Drop, Header
+from addressing.header import Choices, Deliver, Drop, Forward, Header
 from addressing.scheme import Hop, Scheme, walk
 from addressing.table import compile_table
 from tests.addressing.cases import pieces
@@ -50,6 +50,17 @@ class Walks:
     def circles(self) -> list[tuple[int, int]]:
         """The pairs between which some walk goes round until it is given up."""
         return [(source, there) for source, there, hops in self.hops if hops[-1].action == Drop("loop")]
+
+    def turns(self) -> list[str]:
+        """Where a packet leaves a switch by the port it came in by."""
+        return [
+            f"{self.scheme.fabric.name(hop.node)} {hop.header}"
+            for _, _, hops in self.hops
+            for hop in hops
+            if not self.scheme.fabric.is_server(hop.node)
+            and isinstance(hop.action, Forward)
+            and hop.action.port == hop.header.in_port
+        ]
 
     def table_errors(self) -> list[str]:
         """Where a compiled table does not say what the rule says, for headers that arrived."""
