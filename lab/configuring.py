@@ -28,7 +28,7 @@ def check(fabric: Fabric, unconfigured: bool, miswire: str) -> None:
     if unconfigured:
         family = fabric.family
         if not isinstance(family, Torus):
-            raise UsageError(f"--unconfigured needs a torus, clot or novacube, not {family.name}")
+            raise UsageError(f"only torus, clot and novacube configure themselves (AACM), not {family.name}")
         try:
             check_sizes(family.sizes)
         except AddressError as error:

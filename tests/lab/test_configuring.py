@@ -54,7 +54,7 @@ def test_swapped_cables_are_named() -> None:
     ("words", "says"),
     [
         (("clot:4x4", "--scheme", "pow", "--miswire", "h3:2,h7:1"), "needs --unconfigured"),
-        (("bcube:4,1", "--scheme", "brp", "--unconfigured"), "needs a torus"),
+        (("bcube:4,1", "--scheme", "brp", "--unconfigured"), "configure themselves"),
         (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3:2"), "two different ports"),
         (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3:5,h7:1"), "no torus cable"),
         (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3,h7:1"), "as in h3:2"),

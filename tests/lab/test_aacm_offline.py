@@ -1,0 +1,59 @@
+"""`dcnlab aacm` and `dcnlab dissector`: no lab, no privileges."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.lab.test_command_line import dcnlab
+
+
+def test_a_torus_configures_itself() -> None:
+    found = json.loads(dcnlab("aacm", "torus:5x3x4", "--json").stdout)
+    assert (found["servers"], found["cables"], found["success"]) == (60, 180, True)
+    assert found["frames"]["sent config"] == found["frames"]["sent config ack"] == 180
+    assert found["ms"] == pytest.approx((4 + 2 + 3 + 3) * 0.015)  # there, and back around the wrap-arounds
+
+
+def test_lost_frames_are_sent_again() -> None:
+    found = json.loads(dcnlab("aacm", "clot:4x4", "--loss", "0.2", "--seed", "3", "--json").stdout)
+    assert found["success"]
+    assert found["frames"]["sent config"] == 32
+    assert found["frames"]["sent config ack"] > 32
+
+
+def test_swapped_cables_are_named() -> None:
+    done = dcnlab("aacm", "clot:4x4", "--miswire", "h3:2,h7:1", "--json")
+    assert done.returncode == 1
+    assert [line.split(" is cabled")[0] for line in json.loads(done.stdout)["findings"]] == [
+        "(0,3) port 2",
+        "(1,3) port 1",
+        "(2,3) port 2",
+        "(3,3) port 1",
+    ]
+
+
+def test_every_swap_is_tried() -> None:
+    done = dcnlab("aacm", "torus:3x3", "--swaps", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"topology": "torus:3x3", "swaps": 306, "found": 306, "named": 306}
+
+
+def test_the_dissector_is_printed() -> None:
+    assert 'DissectorTable.get("ethertype"):add(0xA800, aacm)' in dcnlab("dissector").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("bcube:4,1",), "configure themselves"),
+        (("torus:32x32",), "avoid 127.0.0.0/8"),
+        (("torus:4x4", "--miswire", "h3:9,h1:1"), "no torus cable at port 9"),
+    ],
+)
+def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:
+    done = dcnlab("aacm", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
