@@ -1,0 +1,144 @@
+"""How fast automata are built and words reduced, beside KBMAG where it is installed.
+
+    graph          Diff from the concrete group: breadth first, then all neighbours compared
+    presentation   Knuth-Bendix completion, multiplication table, Diff
+    letters/s      normal forms of random words of 100 letters, one thread
+    KBMAG          ``autgroup`` on the same presentation in the same letter order, once; its second
+                   difference machine and word acceptor must have as many states as ours.
+                   Where it is not on the PATH the times are quoted that were reported for it
+                   on another machine
+
+Seconds are those of the processor (all programs here run on one), medians of three runs.
+Completion of the largest groups takes long in this implementation and is left out here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from addressing.automata import completion, orders, presentations
+from addressing.automata.acceptor import of_group
+from addressing.automata.differences import Diff, automaton, differences
+from addressing.automata.group import Group, of_graph
+from addressing.automata.kernels import Backwards
+from addressing.automata.presentations import Presentation
+from topos.cayley import CayleyGraph
+from topos.registry import parse
+
+ROUNDS = 3
+WORDS, LETTERS = 2000, 100
+#: (graph, letter order, whether it is completed here, seconds reported for KBMAG elsewhere).
+CASES = (
+    ("hypercube:10", "natural", True, ""),
+    ("bubblesort:5", "natural", True, "< 0.2"),
+    ("bubblesort:7", "natural", True, ""),
+    ("star:5", "natural", True, "< 0.2"),
+    ("star:6", "natural", True, ""),
+    ("star:7", "natural", False, "89"),
+    ("transposition:5", "natural", True, "< 0.2"),
+    ("transposition:7", "natural", True, ""),
+    ("transposition:7", "lex", False, "286"),
+    ("pancake:5", "natural", True, ""),
+    ("butterfly:4", "natural", True, "< 0.2"),
+    ("butterfly:7", "natural", True, ""),
+    ("butterfly:9", "natural", False, "51"),
+    ("borel:47,2,1,7", "natural", False, ""),
+)
+
+
+def main() -> None:
+    """Print seconds per road, letters per second, and KBMAG's seconds."""
+    kbmag = shutil.which("autgroup")
+    columns = ("", "order", "elements", "|Diff|", "graph s", "presentation s", "letters/s", "KBMAG s")
+    layout = "{:18}{:>9}{:>10}{:>8}{:>10}{:>16}{:>13}{:>10}".format
+    if kbmag is None:
+        print("KBMAG (autgroup) is not on the PATH: its seconds are those reported, on another machine")
+    print(layout(*columns))
+    for spec, name, completed, reported in CASES:
+        family = parse(spec)
+        assert isinstance(family, CayleyGraph)
+        order = orders.read(family, name)
+        group = of_graph(family, order)
+        presentation = presentations.of_family(family, order)
+        graph = _median(partial(_from_graph, family, order))
+        text = f"{_median(partial(_from_presentation, presentation)):.3f}" if completed else "not run"
+        theirs = reported or "-" if kbmag is None else f"{_kbmag(kbmag, presentation, group):.2f}"
+        states, speed = automaton(group).states, f"{_speed(group):,.0f}"
+        print(layout(spec, name, group.order, states, f"{graph:.3f}", text, speed, theirs), flush=True)
+
+
+def _from_graph(family: CayleyGraph, order: orders.Order) -> Diff:
+    return automaton(of_graph(family, order))
+
+
+def _from_presentation(presentation: Presentation) -> Diff:
+    return automaton(completion.complete(presentation).group())
+
+
+def _median(work: Callable[[], object]) -> float:
+    """Seconds, the median of ROUNDS."""
+    return statistics.median(_timed(work) for _ in range(ROUNDS))
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begun = sum(os.times()[:4])
+    work()
+    return sum(os.times()[:4]) - begun
+
+
+def _speed(group: Group) -> float:
+    """Letters per second of the compiled reduction; the answers are checked against the group."""
+    found, longest = Backwards.of(automaton(group)), int(group.lengths[-1])
+    words = np.random.default_rng(1).integers(0, group.degree, (WORDS, LETTERS)).astype(np.int32)
+    found.reduce(words[:2], longest)  # Compiles, or loads what was compiled.
+    reduced = found.reduce(words, longest)
+    ends = np.zeros(WORDS, dtype=np.int32)
+    for column in words.T:
+        ends = group.right[ends, column]
+    assert [group.spell(row[row < group.degree].tolist()) for row in reduced] == ends.tolist()
+    assert np.array_equal((reduced < group.degree).sum(axis=1), group.lengths[ends])
+    return words.size / _median(lambda: found.reduce(words, longest))
+
+
+def _kbmag(program: str, presentation: Presentation, group: Group) -> float:
+    """Seconds of KBMAG's autgroup on the presentation; AssertionError where its sizes are not ours."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "group").write_text(_gap(presentation))
+        command = [program, "-silent", "group"]
+        seconds = _timed(lambda: subprocess.run(command, cwd=directory, check=True, timeout=900))
+        states = {name: _states(Path(directory, f"group.{name}").read_text()) for name in ("diff2", "wa")}
+    assert states == {"diff2": len(differences(group)), "wa": of_group(group).states}
+    return seconds
+
+
+def _states(automaton_file: str) -> int:
+    """The number of states in one of KBMAG's files."""
+    found = re.search(r"states := rec\(\s*type := \"[^\"]*\",\s*size := (\d+)", automaton_file)
+    assert found is not None
+    return int(found[1])
+
+
+def _gap(presentation: Presentation) -> str:
+    """The presentation as KBMAG reads it."""
+    letters = [f"x{letter}" for letter in range(presentation.degree)]
+    equations = [f"[{'*'.join(letters[x] for x in relator)},IdWord]" for relator in presentation.relators]
+    inverses = ",".join(letters[inverse] for inverse in presentation.inverses)
+    return (
+        '_RWS := rec (isRWS := true, ordering := "shortlex",\n'
+        f"generatorOrder := [{','.join(letters)}],\ninverses := [{inverses}],\n"
+        f"equations := [{','.join(equations)}]\n);\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
