@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.lab.test_ordinary_user import script
 
 pytestmark = pytest.mark.lab
 CODE = """
@@ -27,3 +31,23 @@ def test_the_call_succeeds_and_others_are_left_alone() -> None:
     words = ["unshare", "-Ur", sys.executable, "-c", CODE.format(forbidden=True)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout == "refused\n0 True\n", done.stderr
+
+
+IN_A_LAB = """
+set -e
+dcnlab() { "$0" -m lab.cli "$@"; }
+dcnlab up bcube:2,1 --scheme brp -d --name mine >/dev/null
+trap "dcnlab down mine" EXIT
+dcnlab exec mine h0 ping -c40 -i0.2 h3 >/dev/null &
+dcnlab capture mine s0 --count 2 icmp
+kill $!
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other capture tests already")
+def test_an_ordinary_user_captures(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    words = ["unshare", "-m", "bash", "-c", script(tmp_path), "bash", "bash", "-c", IN_A_LAB, sys.executable]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout.count("ICMP echo re") == 2, done.stderr
