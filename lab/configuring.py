@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from typing import Any
 
 from addressing.ipv4 import AddressError
@@ -17,7 +18,6 @@ from topos.graph import Fabric, Port
 
 _PLACE = re.compile(r"\(\d+(?:,\d+)*\)")
 _END = re.compile(r"(.+):(\d+)")
-_EPOCH = 1
 _KEY_BYTES = 16
 
 
@@ -60,29 +60,35 @@ def _end(fabric: Fabric, text: str) -> Port:
     return end
 
 
-def configure(agents: AgentPool, fabric: Fabric) -> dict[str, Any]:
-    """Run AACM: ``ms`` until the origin knew, ``frames`` by kind; LabError with everything found wrong."""
+def listen(agents: AgentPool, fabric: Fabric) -> None:
+    """Have all servers take part in AACM, with a key of this lab's own."""
     family = fabric.family
     assert isinstance(family, Torus)
     agents.listen(len(family.sizes), secrets.token_bytes(_KEY_BYTES))
+
+
+def configure(agents: AgentPool, fabric: Fabric, epoch: int) -> dict[str, Any]:
+    """Run AACM: ``ms`` until the origin knew, ``frames`` by kind; LabError with everything found wrong."""
+    family = fabric.family
+    assert isinstance(family, Torus)
+    before = frames(agents)
     patience = Timing().patience(family.sizes) * (4 + sum(family.sizes))
-    outcome = agents.configure(family.sizes, _EPOCH, patience)
+    outcome = agents.configure(family.sizes, epoch, patience)
     if not outcome["success"]:
         raise LabError(_failure(fabric, outcome))
     wrong = [node for node, place in outcome["places"].items() if place != family.coordinates(node)]
     if wrong:
         raise LabError(f"AACM gave {fabric.name(wrong[0])} the coordinates of another server")
-    return {"ms": outcome["ms"], "frames": frames(agents)}
+    return {"ms": outcome["ms"], "frames": dict(frames(agents) - before)}
 
 
-def frames(agents: AgentPool) -> dict[str, int]:
+def frames(agents: AgentPool) -> Counter[str]:
     """How many AACM frames the servers have sent, by kind."""
-    total: dict[str, int] = {}
+    total: Counter[str] = Counter()
     for counts in agents.stats().values():
         for name, count in counts.items():
             if name.startswith("AACM sent "):
-                kind = name.removeprefix("AACM sent ")
-                total[kind] = total.get(kind, 0) + count
+                total[name.removeprefix("AACM sent ")] += count
     return total
 
 

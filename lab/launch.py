@@ -40,6 +40,8 @@ class Running:
     seconds: dict[str, float] = field(default_factory=dict)
     #: How AACM went, where servers started without addresses.
     aacm: dict[str, Any] = field(default_factory=dict)
+    #: How many configurations there have been.
+    epoch: int = 0
 
     def namespace(self, node: int) -> str:
         """The network namespace in which a node's interfaces live."""
@@ -50,6 +52,12 @@ class Running:
     def shard(self, switch: str) -> Shard:
         """The Open vSwitch that carries a switch."""
         return self._shard_of[switch]
+
+    def configure(self) -> None:
+        """Have the servers find their coordinates; LabError with everything found wrong."""
+        assert self.agents is not None
+        self.epoch += 1
+        self.aacm = configuring.configure(self.agents, self.fabric, self.epoch)
 
     def __post_init__(self) -> None:
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
@@ -90,7 +98,8 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
         agents.wait_ready(_PATIENCE)
         if config.unconfigured:
             clock.stage("addresses")
-            running.aacm = configuring.configure(agents, fabric)
+            configuring.listen(agents, fabric)
+            running.configure()
     clock.stage("tables")
     if controller is not None:
         controller.wait_ready(_PATIENCE)

@@ -212,6 +212,13 @@ class _Operations:
         """Undo ``fail``."""
         return self._session.cut(self._links(call), up=True)
 
+    def op_reconfigure(self, call: Call) -> Any:
+        """Let servers that began without addresses find their coordinates anew, while traffic flows."""
+        if not self._session.config.unconfigured:
+            raise UsageError("the servers of this lab were given their addresses: start one --unconfigured")
+        self._session.running.configure()
+        return self._session.running.aacm
+
     def _links(self, call: Call) -> tuple[int, ...]:
         return self._session.links_named(call.request["kind"], call.request["names"])
 

@@ -4,7 +4,7 @@
     automaton.py automaton
     running.py   up, ps, exec, ping, fail, heal, stats, down
     looking.py   explain, capture, view
-    autoconfiguration.py   aacm, dissector
+    autoconfiguration.py   aacm, reconfigure, dissector
     scenarios.py run
     machine.py   doctor, demo
     show.py      how results are shown: JSON for scripts, tables for people

@@ -1,4 +1,4 @@
-"""Commands about AACM offline: a whole torus with a virtual clock, and Wireshark's dissector."""
+"""Commands about AACM: a lab anew, a whole torus offline with a virtual clock, Wireshark's dissector."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import typer
 
 from lab.cli.app import app
 from lab.cli.offline import Topology
+from lab.cli.running import LabName, show_configured
 from lab.cli.show import JsonFlag, as_json, table
+from lab.client import Lab
 from lab.errors import UsageError
 
 _KEY = b"dcnlab"
@@ -91,6 +93,13 @@ def _every_swap(torus: Any) -> tuple[dict[str, Any], bool]:
     for trial in swaps(torus):
         tried, found, named = tried + 1, found + trial.found, named + trial.named
     return {"topology": torus.spec, "swaps": tried, "found": found, "named": named}, found == tried
+
+
+@app.command()
+def reconfigure(lab: LabName, json: JsonFlag = False) -> None:
+    """Let the servers of a lab that began --unconfigured configure themselves anew; exit 1 on errors."""
+    found = Lab.attach(lab).ask("reconfigure")
+    as_json(found) if json else show_configured(found)
 
 
 @app.command()

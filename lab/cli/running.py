@@ -76,7 +76,7 @@ def up(
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)
     if lab.aacm and not json:
-        _show_configured(lab.aacm)
+        show_configured(lab.aacm)
     if prompt:
         raise typer.Exit(lab.wait())
     if detach:
@@ -107,7 +107,8 @@ def _configured(lab: Lab) -> dict[str, Any]:
     return {"aacm": lab.aacm} if lab.aacm else {}
 
 
-def _show_configured(aacm: dict[str, Any]) -> None:
+def show_configured(aacm: dict[str, Any]) -> None:
+    """How long AACM took, and how many frames."""
     frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
     print(f"AACM: all servers have their addresses after {aacm['ms']} ms; frames: {frames}")
 
