@@ -71,7 +71,7 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def ping_pairs(
     pairs: Iterable[tuple[Endpoint, Endpoint]],
-    timeout: float = 2.0,
+    timeout: float = 5.0,
     progress: Callable[[int], None] | None = None,
     size: int = 56,
 ) -> PingReport:
