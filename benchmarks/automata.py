@@ -8,8 +8,9 @@
                    Where it is not on the PATH the times are quoted that were reported for it
                    on another machine
 
-Seconds are those of the processor (all programs here run on one), medians of three runs.
-Completion of the largest groups takes long in this implementation and is left out here.
+Seconds are those of the processor (all programs here run on one), medians of three runs, or
+one run where it takes long.  Completion of butterfly:9 and borel:47 takes longer than is
+reasonable in this implementation and is left out.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from topos.cayley import CayleyGraph
 from topos.registry import parse
 
 ROUNDS = 3
+#: Seconds from which one run is enough.
+LONG = 5.0
 WORDS, LETTERS = 2000, 100
 #: (graph, letter order, whether it is completed here, seconds reported for KBMAG elsewhere).
 CASES = (
@@ -44,10 +47,10 @@ CASES = (
     ("bubblesort:7", "natural", True, ""),
     ("star:5", "natural", True, "< 0.2"),
     ("star:6", "natural", True, ""),
-    ("star:7", "natural", False, "89"),
+    ("star:7", "natural", True, "89"),
     ("transposition:5", "natural", True, "< 0.2"),
     ("transposition:7", "natural", True, ""),
-    ("transposition:7", "lex", False, "286"),
+    ("transposition:7", "lex", True, "286"),
     ("pancake:5", "natural", True, ""),
     ("butterfly:4", "natural", True, "< 0.2"),
     ("butterfly:7", "natural", True, ""),
@@ -86,8 +89,10 @@ def _from_presentation(presentation: Presentation) -> Diff:
 
 
 def _median(work: Callable[[], object]) -> float:
-    """Seconds, the median of ROUNDS."""
-    return statistics.median(_timed(work) for _ in range(ROUNDS))
+    """Seconds, the median of ROUNDS; of one where that is LONG."""
+    first = _timed(work)
+    rest = [_timed(work) for _ in range(ROUNDS - 1)] if first < LONG else []
+    return statistics.median([first, *rest])
 
 
 def _timed(work: Callable[[], object]) -> float:
