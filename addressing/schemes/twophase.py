@@ -23,7 +23,7 @@ from addressing.rule import Case, RuleScheme, State, Step, mend
 from addressing.scheme import Class
 from topos.families.borel import Borel
 from topos.family import Family
-from topos.graph import LinkState
+from topos.graph import NONE, LinkState
 
 Word = tuple[int, ...]
 
@@ -70,7 +70,7 @@ class TwoPhase(RuleScheme):
 
     @cached_property
     def _step_bits(self) -> int:
-        return max(map(len, self._paths)).bit_length()
+        return max(map(len, self.paths)).bit_length()
 
     @property
     def tag_bits(self) -> int:
@@ -79,7 +79,7 @@ class TwoPhase(RuleScheme):
     # --- the rule -----------------------------------------------------------------------
 
     def rule_bound(self) -> int:
-        return max(self._class_hops) + max(map(len, self._paths))
+        return max(self._class_hops) + max(map(len, self.paths))
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
         tag = self._tag(at, header)
@@ -89,17 +89,13 @@ class TwoPhase(RuleScheme):
         (t, y), (wanted, last) = (family.element(family.vertex(node)) for node in (at, vertex))
         if t == wanted:
             return self._along((last - y) * pow(family.a, -t, family.p) % family.p, 0)
-        ahead = (wanted - t) % family.k
-        port = next(
-            p for p, s in self._shifts if self._class_hops[(ahead - s) % family.k] < self._class_hops[ahead]
-        )
-        return Forward(family.port_of(port), tag=0)
+        return Forward(family.port_of(self.class_ports[(wanted - t) % family.k]), tag=0)
 
     def _along(self, j: int, done: int) -> Forward | None:
         """The next letter of the stored path to (0, j)."""
-        if j >= self.borel.p or done >= len(self._paths[j]):
+        if j >= self.borel.p or done >= len(self.paths[j]):
             return None
-        return Forward(self.borel.port_of(self._paths[j][done]), tag=j << self._step_bits | done + 1)
+        return Forward(self.borel.port_of(self.paths[j][done]), tag=j << self._step_bits | done + 1)
 
     def _tag(self, at: int, header: Header) -> int:
         end = self.fabric.peer(at, header.in_port)
@@ -137,7 +133,16 @@ class TwoPhase(RuleScheme):
         return tuple(hops[difference] for difference in range(self.borel.k))
 
     @cached_property
-    def _paths(self) -> tuple[Word, ...]:
+    def class_ports(self) -> tuple[int, ...]:
+        """By difference of t the first port that leads nearer to the class; none at difference 0."""
+        hops, k = self._class_hops, self.borel.k
+        return tuple(
+            next((port for port, shift in self._shifts if hops[(ahead - shift) % k] < hops[ahead]), NONE)
+            for ahead in range(k)
+        )
+
+    @cached_property
+    def paths(self) -> tuple[Word, ...]:
         """By j the first shortest word from the identity to (0, j)."""
         family = self.borel
         moves = family.images(np.arange(family.vertices)).tolist()
@@ -191,7 +196,7 @@ class TwoPhase(RuleScheme):
         what a host has in its source address must not be taken for a path."""
         family = self.borel
         label = self.towards(self.vertices[0] if self.vertices[0] != at else self.vertices[1])
-        for j, word in enumerate(self._paths):
+        for j, word in enumerate(self.paths):
             for done in range(1, len(word)):
                 tag = j << self._step_bits | done
                 arrival = 0 if self.fabric.relaying else family.port_of(family.inverses[word[done - 1] - 1])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import stats
 
 from addressing.registry import bind, known
 from addressing.scheme import Scheme
 from evaluator.adjacency import adjacency
 from evaluator.distances import distances
-from evaluator.pairs import choose
+from evaluator.pairs import Pairs, choose
 from evaluator.routed import Spread, spread
 from topos.graph import Fabric
 from topos.registry import fabric, split_spec
@@ -29,6 +30,13 @@ def routed(topology: str, scheme: str, pairs: str = "servers") -> Spread | None:
     return None if bound is None else spread(bound, choose(bound.fabric, pairs, 1))
 
 
+def towards_some(topology: str, scheme: str, count: int, seed: int) -> Spread | None:
+    """The spread from all servers to ``count`` of them, drawn with ``seed``; None without the scheme."""
+    bound, servers = scheme_or_none(topology, scheme), np.arange(fabric(topology).servers, dtype=np.int32)
+    drawn = np.random.default_rng(seed).choice(servers, count, replace=False)
+    return None if bound is None else spread(bound, Pairs(drawn, (servers,)))
+
+
 def from_one(network: Fabric, node: int = 0) -> tuple[int, float]:
     """(diameter, average distance) of a graph whose vertices are all alike, from one of them."""
     found = distances(adjacency(network), [node])
@@ -36,5 +44,6 @@ def from_one(network: Fabric, node: int = 0) -> tuple[int, float]:
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """The mean, and half of its 95 % interval by the normal approximation."""
-    return float(np.mean(values)), 1.96 * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    """The mean, and half of its 95 % interval (Student's)."""
+    error = float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return float(np.mean(values)), float(stats.t.ppf(0.975, len(values) - 1)) * error

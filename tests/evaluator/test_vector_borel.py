@@ -1,0 +1,41 @@
+"""Routing on Borel graphs by arrays: the same nodes, hop by hop, as the rules' own walks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from addressing.registry import bind
+from addressing.scheme import Scheme, path
+from evaluator.chase import LOST, hops_along
+from evaluator.vector import ways_of
+from topos.graph import ALL_UP, NONE
+from topos.registry import fabric
+
+SCHEMES = ("twophase", *(f"{name}:d={d}" for name in ("cr", "cr-bfs") for d in (1, 2, 3, 4)))
+
+
+def traced(scheme: Scheme, source: int) -> list[tuple[int, ...]]:
+    """The nodes from ``source`` to every node, by the scheme's array form."""
+    ways, slots, size = ways_of(scheme, ALL_UP), scheme.fabric.slots, scheme.fabric.size
+    assert ways is not None
+    found = ways(np.full(size, source, dtype=np.int32), np.arange(size, dtype=np.int32))
+    usable, cost = np.ones(len(slots.peer), dtype=np.bool_), np.ones(size, dtype=np.int32)
+    assert LOST not in hops_along(found, slots.peer, usable, cost)
+    return [(source, *slots.peer[row[row != NONE]].tolist()) for row in found]
+
+
+# The rule of cr:d=4 alone goes in circles on the first, the third and the fourth.
+@pytest.mark.parametrize(
+    "spec", ["borel:7,2,0,1", "borel:7,2,1,2", "borel:7,2,2,0", "borel:11,3,1,2", "borel:11,2,1,3"]
+)
+@pytest.mark.parametrize("name", SCHEMES)
+def test_routes_are_those_of_the_rule(spec: str, name: str) -> None:
+    scheme = bind(name, fabric(spec))
+    source = scheme.fabric.size // 3
+    assert traced(scheme, source) == [path(scheme, source, to) for to in range(scheme.fabric.size)]
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_hosts_on_vertices_are_left_to_the_rule(name: str) -> None:
+    assert ways_of(bind(name, fabric("borel:7,2,1,2,hosts=1")), ALL_UP) is None
