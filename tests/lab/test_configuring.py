@@ -20,10 +20,13 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("topology", "cables"), [("clot:4x4", 32), ("torus:3x5", 30), ("torus:2x2x3", 24)])
-def test_every_server_finds_its_address(topology: str, cables: int) -> None:
+@pytest.mark.parametrize(
+    ("topology", "cables", "agents"),
+    [("clot:4x4", 32, "host"), ("torus:3x5", 30, "host"), ("torus:2x2x3", 24, "workers")],
+)
+def test_every_server_finds_its_address(topology: str, cables: int, agents: str) -> None:
     """One Config and one ACK over each torus cable, the right address on every TUN device."""
-    with Lab(topology, "pow", unconfigured=True) as lab:
+    with Lab(topology, "pow", unconfigured=True, agents=agents) as lab:
         assert lab.aacm["frames"]["config"] == lab.aacm["frames"]["config ack"] == cables
         assert lab.aacm["ms"] > 0
         for node in [node for node in lab.nodes() if node["kind"] == "server"][::5]:

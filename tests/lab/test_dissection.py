@@ -107,7 +107,9 @@ def test_tshark_names_every_field(shown: list[dict[str, Any]]) -> None:
         frame = decoded(data)
         assert int(layer["aacm.flags"], 16) == data[0]
         for flag in Flag:
-            assert (layer["aacm.flags_tree"][f"aacm.flags.{flag.name.lower()}"] == "1") == bool(data[0] & flag)
+            assert (layer["aacm.flags_tree"][f"aacm.flags.{str(flag.name).lower()}"] == "1") == bool(
+                data[0] & flag
+            )
         numbers = [int(layer[f"aacm.{name}"]) for name in ("port", "epoch", "sequence", "dimensions")]
         assert numbers == [frame.port, frame.epoch, frame.sequence, len(frame.sizes)]
         assert layer["aacm.station"] == mac.text(frame.station)
