@@ -40,5 +40,6 @@ def text(address: int) -> str:
 
 
 def hardware(node: int, port: int) -> int:
-    """The address of a network interface itself: globally administered, so never a label."""
+    """The address of a network interface itself: globally administered, so never a label; its
+    leading bits are zero, so that it reads as tag 0."""
     return (node + 1) << 8 | port

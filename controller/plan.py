@@ -71,7 +71,7 @@ def has_hosts(scheme: Scheme, switch: int) -> bool:
 
 def match(scheme: Scheme, pattern: Pattern) -> Match:
     """The frames whose header lies in ``pattern``."""
-    source = _label_mac(pattern.tag, pattern.tag_mask, scheme.tag_bits) if pattern.tag_mask else rules.ANY
+    source = _tag_mac(pattern.tag, pattern.tag_mask, scheme.tag_bits) if pattern.tag_mask else rules.ANY
     if scheme.carrier is Field.IPV4_DST:
         masked = Masked(pattern.label, pattern.mask)
         return Match(pattern.in_port, rules.IPV4, source, ipv4_dst=masked)
@@ -81,6 +81,12 @@ def match(scheme: Scheme, pattern: Pattern) -> Match:
 def _label_mac(value: int, mask: int, bits: int) -> Masked:
     """A label's bits in an address, together with the two that every label has."""
     return Masked(mac.spread(value, bits) | mac.FIXED, mac.spread(mask, bits) | mac.FIXED_MASK)
+
+
+def _tag_mac(value: int, mask: int, bits: int) -> Masked:
+    """A tag's bits in a source address, whoever administers it: hardware addresses, in which those
+    bits are zero, are how plain hosts say tag 0."""
+    return Masked(mac.spread(value, bits), mac.spread(mask, bits))
 
 
 def _buckets(scheme: Scheme, switch: int, entry: Entry) -> tuple[Bucket, ...]:
