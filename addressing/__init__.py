@@ -12,6 +12,7 @@ distribution over actions given what the node knows.  Three interpreters read it
     table.py     Entry, Table: compiled rules, look-up, size in entries and bits
     ipv4.py      host addresses; CLOT's coordinate-to-IPv4 mapping
     mac.py       labels and tags as locally administered MAC addresses
+    wire.py      AACM's frames, which configure addresses; directions.py  the ports of a torus
     registry.py  schemes found by name; which fits which family
     automata/    Knuth-Bendix completion, word differences (WMGR on Cayley graphs)
 
