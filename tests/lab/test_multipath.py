@@ -1,0 +1,50 @@
+"""Parallel paths carry parallel flows: seen in the counters of the links."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from addressing.registry import bind
+from addressing.source import SourceRouted
+from lab.client import Lab
+from topos import registry
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.mark.parametrize(
+    ("topology", "scheme", "a", "b"),
+    [
+        ("hdcube:3,1", "dcube-shortest:multipath=yes", "h0", "h23"),
+        ("bcube:4,1", "brp:multipath=yes", "h0", "h15"),
+    ],
+)
+def test_parallel_flows_take_disjoint_ways(topology: str, scheme: str, a: str, b: str) -> None:
+    fabric = registry.fabric(topology)
+    bound = bind(scheme, fabric)
+    assert isinstance(bound, SourceRouted)
+    with Lab(topology, scheme) as lab:
+        before = carried(lab)
+        lab.iperf(a, b, seconds=2, parallel=8)
+        after = carried(lab)
+    used = 0
+    for way in bound.ways(fabric.index(a), fabric.index(b)):
+        links = [joining(fabric, x, y) for x, y in itertools.pairwise(way)]
+        used += all(min(after[n] - before[n] for n in link) > 1_000_000 for link in links)
+    assert used >= 2
+
+
+def carried(lab: Lab) -> list[int]:
+    """Bytes that each link has carried, both ways together."""
+    return [sum(both) for both in lab.ask("counters")["links"]]
+
+
+def joining(fabric: registry.Fabric, x: int, y: int) -> tuple[int, ...]:
+    """The link between two servers, or the two links by the switch between them."""
+    direct = fabric.links_between(x, y)
+    if direct:
+        return direct
+    switch = next(s for s in fabric.neighbours(x) if s in set(fabric.neighbours(y)))
+    return fabric.links_between(x, switch) + fabric.links_between(switch, y)
