@@ -1,0 +1,30 @@
+"""``python -m benchmarks [NAME [OPTION...]]``: one benchmark, or all in turn."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+
+import benchmarks
+
+
+def main() -> int:
+    """Run each in a process of its own; the exit code is 1 if any of them failed."""
+    known = [info.name for info in pkgutil.iter_modules(benchmarks.__path__) if not info.name.startswith("_")]
+    wanted = sys.argv[1:2] or known
+    if wanted[0] not in known:
+        print(f"benchmarks: no {wanted[0]!r}: {', '.join(known)}", file=sys.stderr)
+        return 2
+    failed = 0
+    for name in wanted:
+        print(f"== {name}", flush=True)
+        options = sys.argv[2:]
+        failed += bool(
+            subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *options], check=False).returncode
+        )
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
