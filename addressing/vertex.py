@@ -77,8 +77,17 @@ class VertexScheme(Scheme):
         """(host, port) of the plain hosts at a switch, in port order: host number i is the i-th."""
         if self.fabric.is_server(vertex):
             return ()
-        ends = self.fabric.ports(vertex)
-        return tuple((end.node, port) for port, end in ends if self.fabric.is_plain(end.node))
+        found = self._hosts.get(vertex)
+        if found is None:
+            ends = self.fabric.ports(vertex)
+            found = tuple((end.node, port) for port, end in ends if self.fabric.is_plain(end.node))
+            self._hosts[vertex] = found
+        return found
+
+    @cached_property
+    def _hosts(self) -> dict[int, tuple[tuple[int, int], ...]]:
+        """What :meth:`hosts` has found, by switch."""
+        return {}
 
     @cached_property
     def host_bits(self) -> int:
