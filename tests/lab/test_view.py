@@ -25,7 +25,9 @@ def client() -> TestClient:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/fabric", f"/{TOKEN[:-1]}/", f"/{TOKEN}x/", "/%00/", f"//{TOKEN}/", "/é/"]
+    "path",
+    ["/", "/fabric", f"/{TOKEN[:-1]}/", f"/{TOKEN}x/", "/%00/", f"//{TOKEN}/", "/é/"],
+    ids=["root", "no token", "short", "long", "zero", "doubled slash", "accent"],  # the token is drawn anew
 )
 def test_nothing_without_the_token(client: TestClient, path: str) -> None:
     for method in ("GET", "POST"):

@@ -53,9 +53,8 @@ def test_tcp_crosses_a_relay() -> None:
 def test_delay_adds_up_over_the_links() -> None:
     """h0 - switch - h1: two links there and two back, 10 ms each."""
     with Lab("bcube:2,1", "brp", delay="10ms") as lab:
-        rtt = lab.ping("h0", "h1")
-        assert rtt is not None
-        assert 40 <= rtt < 80
+        found = [rtt for _ in range(9) if (rtt := lab.ping("h0", "h1")) is not None]
+        assert 40 <= min(found) < 60
 
 
 def test_loss_loses_packets() -> None:

@@ -17,7 +17,7 @@ for module in openvswitch sch_netem sch_htb veth tun; do
     modprobe -d /run/modules "$module" || echo "no module $module"
 done
 ip link set lo up
-export XDG_RUNTIME_DIR=/run/home TMPDIR=/run/home
+export XDG_RUNTIME_DIR=/run/home TMPDIR=/dev/shm # a lab has a /run of its own
 ulimit -n 20000
 cd "$PROJECT" || halt -f
 sh -c "$command"
