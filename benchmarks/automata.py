@@ -75,7 +75,7 @@ def main() -> None:
         presentation = presentations.of_family(family, order)
         graph = _median(partial(_from_graph, family, order))
         text = f"{_median(partial(_from_presentation, presentation)):.3f}" if completed else "not run"
-        theirs = reported or "-" if kbmag is None else f"{_kbmag(kbmag, presentation, group):.2f}"
+        theirs = reported or "-" if kbmag is None else _kbmag(kbmag, presentation, group)
         states, speed = automaton(group).states, f"{_speed(group):,.0f}"
         print(layout(spec, name, group.order, states, f"{graph:.3f}", text, speed, theirs), flush=True)
 
@@ -121,15 +121,18 @@ def _speed(group: Group) -> float:
     return words.size / _median(lambda: found.reduce(words, longest))
 
 
-def _kbmag(program: str, presentation: Presentation, group: Group) -> float:
+def _kbmag(program: str, presentation: Presentation, group: Group) -> str:
     """Seconds of KBMAG's autgroup on the presentation; AssertionError where its sizes are not ours."""
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "group").write_text(_gap(presentation))
         command = [program, "-silent", "group"]
-        seconds = _timed(lambda: subprocess.run(command, cwd=directory, check=True, timeout=900))
-        states = {name: _states(Path(directory, f"group.{name}").read_text()) for name in ("diff2", "wa")}
+        seconds = _timed(lambda: subprocess.run(command, cwd=directory, capture_output=True, timeout=900))
+        files = {name: Path(directory, f"group.{name}") for name in ("diff2", "wa")}
+        if not all(file.exists() for file in files.values()):
+            return "gave up"
+        states = {name: _states(file.read_text()) for name, file in files.items()}
     assert states == {"diff2": len(differences(group)), "wa": of_group(group).states}
-    return seconds
+    return f"{seconds:.2f}"
 
 
 def _states(automaton_file: str) -> int:
