@@ -7,14 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from lab import naming
+from lab.cli import complete
 from lab.cli.app import app
 from lab.cli.show import JsonFlag, as_json, table
 from lab.config import resolve
 from lab.errors import LabError, UsageError
 from topos.graph import ALL_UP
 
-Topology = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="Such as bcube:4,1 (see `dcnlab list`).")]
-SchemeName = Annotated[str, typer.Option("--scheme", help="The routing scheme.")]
+_WRITTEN = "Such as bcube:4,1 (see `dcnlab list`)."
+Topology = Annotated[str, typer.Argument(metavar="TOPOLOGY", help=_WRITTEN, autocompletion=complete.topologies)]
+_Scheme = typer.Option("--scheme", help="The routing scheme.", autocompletion=complete.schemes)
+SchemeName = Annotated[str, _Scheme]
 
 
 @app.command("list")

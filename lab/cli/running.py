@@ -10,12 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
+from lab.cli import complete
 from lab.cli.app import app
 from lab.cli.show import JsonFlag, as_json, table
 from lab.client import Lab, run_here
 from lab.errors import LabError, UsageError
 
-LabName = Annotated[str, typer.Argument(metavar="LAB", help="A lab's name (see `dcnlab ps`).")]
+LabName = Annotated[
+    str, typer.Argument(autocompletion=complete.labs, metavar="LAB", help="A lab's name (see `dcnlab ps`).")
+]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, or coordinates such as '(1,1)'.")]
 
 
@@ -51,8 +54,17 @@ class Spread(StrEnum):
 
 @app.command()
 def up(
-    topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="Such as bcube:4,1 (see `dcnlab list`).")],
-    scheme: Annotated[str, typer.Option(help="The routing scheme, such as brp or wmgr.")] = "shortest",
+    topology: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=complete.topologies,
+            metavar="TOPOLOGY",
+            help="Such as bcube:4,1 (see `dcnlab list`).",
+        ),
+    ],
+    scheme: Annotated[
+        str, typer.Option(autocompletion=complete.schemes, help="The routing scheme, such as brp or wmgr.")
+    ] = "shortest",
     name: Annotated[str, typer.Option(help="The lab's name.")] = "",
     test: Annotated[Test | None, typer.Option(help="Launch, test, end; exit 0 if the test held.")] = None,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")] = False,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +88,21 @@ def test_delay_is_refused_where_the_kernel_cannot_impose_it() -> None:
     done = dcnlab("up", "bcube:4,1", "--scheme", "brp", "--delay", "1ms")
     assert done.returncode == 2
     assert "no netem" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("up bc", "bcube:4,1"), ("path bcube:4,1 --scheme wm", "wmgr-cayley"), ("ev", "evaluate")],
+)
+def test_the_shell_completes(typed: str, offered: str) -> None:
+    words = f"dcnlab {typed}"
+    environment = {
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+        "_DCNLAB_COMPLETE": "complete_bash",
+    }
+    program = Path(sys.executable).parent / "dcnlab"
+    done = subprocess.run(
+        [program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert offered in done.stdout.splitlines()

@@ -48,3 +48,16 @@ def joining(fabric: registry.Fabric, x: int, y: int) -> tuple[int, ...]:
         return direct
     switch = next(s for s in fabric.neighbours(x) if s in set(fabric.neighbours(y)))
     return fabric.links_between(x, switch) + fabric.links_between(switch, y)
+
+
+def test_a_fat_tree_spreads_flows_over_its_uplinks() -> None:
+    """SELECT groups hash flows: both uplinks of the source's edge switch carry some of eight."""
+    fabric = registry.fabric("fattree:4")
+    edge = next(fabric.neighbours(0))
+    uplinks = [fabric.link_at(edge, port) for port, end in fabric.ports(edge) if not fabric.is_server(end.node)]
+    with Lab("fattree:4", "ecmp") as lab:
+        before = carried(lab)
+        lab.iperf("h0", "h15", seconds=2, parallel=16)
+        after = carried(lab)
+    assert len(uplinks) == 2
+    assert all(after[link] - before[link] > 1_000_000 for link in uplinks)
