@@ -20,6 +20,7 @@ from addressing.wire import Flag, Frame, Report
 from hostagent.simulation import Noise, Simulation
 from lab import dissector
 from lab.scapy_layers import AACM, AACMReport
+from tests.capabilities import lacking
 from topos import registry
 from topos.families.torus import Torus
 from topos.graph import Port
@@ -86,7 +87,7 @@ def test_the_codec_reads_what_scapy_writes(port: int, epoch: int, sequence: int,
 def shown(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """A capture of all frames as tshark shows it with the dissector, one tree of fields each."""
     if shutil.which("tshark") is None and not os.environ.get("DCNLAB_REQUIRE_LABS"):
-        pytest.skip("tshark is not installed")
+        lacking("tshark is not installed")
     folder: Path = tmp_path_factory.mktemp("capture")
     (folder / "aacm.lua").write_text(dissector.lua())
     ether = Ether(dst="03:00:a8:00:00:00", src="00:00:00:00:01:01", type=wire.ETHERTYPE)

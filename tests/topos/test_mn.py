@@ -13,6 +13,7 @@ import pytest
 from mininet.topo import Topo
 from mininet.util import buildTopo
 
+from tests.capabilities import lacking
 from tests.topos.graphs import built
 from topos.registry import SpecError, known
 
@@ -75,7 +76,7 @@ ovs-vsctl list-br
 def test_stock_mininet_starts_and_stops_a_bcube(mn: str) -> None:
     """In namespaces of its own, so that mn's clean-up can reach nothing else; ended by the kernel."""
     if not Path(mn).exists() and not os.environ.get("DCNLAB_REQUIRE_LABS"):
-        pytest.skip(f"{mn} is not installed")
+        lacking(f"{mn} is not installed")
     command = (
         f"{mn} --custom topos/mn.py --topo bcube,4,1 --switch ovs,datapath=user --controller none --test none"
     )
