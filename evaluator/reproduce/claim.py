@@ -45,8 +45,9 @@ class Claim:
 class Row:
     """A claim beside what was measured for it; None where this program cannot measure it.
 
-    ``seen`` is the least and the largest value over seeds, for claims about one drawn
-    network: they hold when what is printed lies between.
+    ``seen`` is the least and the largest value over seeds or other choices that a paper
+    leaves open, for claims about one of them: an equality holds when what is printed lies
+    between, and the earlier computation agrees when it does.
     """
 
     claim: Claim
@@ -74,7 +75,9 @@ class Row:
         """Whether the measurement agrees with the earlier computation; None without one."""
         if self.measured is None or self.claim.computed is None:
             return None
-        return abs(self.measured - self.claim.computed) <= self.claim.spread + 1e-9
+        low, high = self.seen or (self.measured, self.measured)
+        slack = self.claim.spread + 1e-9
+        return low - slack <= self.claim.computed <= high + slack
 
 
 @dataclass(frozen=True)

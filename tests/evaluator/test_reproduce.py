@@ -59,3 +59,12 @@ def test_the_reports_say_what_holds_and_what_does_not() -> None:
     assert counts["does not hold"] > 0
     assert f"{counts['does not hold']} does not hold" in text
     assert "<svg" in html(results)
+
+
+def test_an_earlier_computation_of_one_choice_agrees_within_the_range_of_the_choices() -> None:
+    claim = Claim("x", "paper", "share", None, "roots", computed=75.6, spread=0.1)
+    assert Row(claim, 76.3, (72.7, 78.9)).agrees
+    assert Row(claim, 76.3, (75.7, 78.9)).agrees
+    assert Row(claim, 76.3, (75.8, 78.9)).agrees is False
+    assert Row(claim, 76.3).agrees is False
+    assert cells(Row(claim, 76.3, (72.7, 78.9)))[3] == "76.3 (72.7 to 78.9)"
