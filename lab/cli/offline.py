@@ -16,8 +16,9 @@ from topos.graph import ALL_UP
 
 _WRITTEN = "Such as bcube:4,1 (see `dcnlab list`)."
 Topology = Annotated[str, typer.Argument(metavar="TOPOLOGY", help=_WRITTEN, autocompletion=complete.topologies)]
-_Scheme = typer.Option("--scheme", help="The routing scheme.", autocompletion=complete.schemes)
-SchemeName = Annotated[str, _Scheme]
+SchemeName = Annotated[
+    str, typer.Option("--scheme", help="The routing scheme, such as brp.", autocompletion=complete.schemes)
+]
 
 
 @app.command("list")

@@ -12,6 +12,7 @@ import typer
 
 from lab.cli import complete
 from lab.cli.app import app
+from lab.cli.offline import SchemeName, Topology
 from lab.cli.show import JsonFlag, as_json, table
 from lab.client import Lab, run_here
 from lab.errors import LabError, UsageError
@@ -54,17 +55,8 @@ class Spread(StrEnum):
 
 @app.command()
 def up(
-    topology: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=complete.topologies,
-            metavar="TOPOLOGY",
-            help="Such as bcube:4,1 (see `dcnlab list`).",
-        ),
-    ],
-    scheme: Annotated[
-        str, typer.Option(autocompletion=complete.schemes, help="The routing scheme, such as brp or wmgr.")
-    ] = "shortest",
+    topology: Topology,
+    scheme: SchemeName = "shortest",
     name: Annotated[str, typer.Option(help="The lab's name.")] = "",
     test: Annotated[Test | None, typer.Option(help="Launch, test, end; exit 0 if the test held.")] = None,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")] = False,
