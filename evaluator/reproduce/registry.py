@@ -18,6 +18,10 @@ _READING = (
     "A claim holds when what is measured stands to what is printed as the relation says, to half a unit"
     " of the last printed digit, more where the paper only says about how much. *Computed before* is"
     " what an independent computation from the paper's definitions gave, where there was one."
+    " Some criteria were settled after first results had been seen, and verdicts near their limits should be"
+    " read with that in mind: WMGR's whole percentages to half a unit; DCell as the mean over twelve roots,"
+    " since there the root matters (all other WMGR rows use server h0), agreeing when the range over them"
+    " covers what was computed before; HR-SW's drawn networks by their range or 95 % interval over seeds."
 )
 HEADER = ("claim", "printed", "computed before", "measured", "verdict")
 
