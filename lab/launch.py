@@ -88,10 +88,10 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
     clock.stage("cables")
     netns.connect(_cables(running))
     _configure_plain_hosts(running)
-    if config.shape:
-        shaping.impose(config.shape, _ends(running))
     clock.stage("switches")
     openvswitch.make_bridges(shards, {"kernel": "system", "userspace": "netdev"}[datapath])
+    if config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
+        shaping.impose(config.shape, _ends(running))
     clock.stage("agents")
     if agents is not None:
         agents.start(_places(fabric))
