@@ -1,4 +1,4 @@
-"""The tutorial: every command in it runs, in its order, and prints what it shows."""
+"""The documents with console blocks: every command in them runs, in its order, and prints what it shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from tests import console
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+DOCS = Path(__file__).parents[2] / "docs"
+EXECUTED = sorted(path.name for path in DOCS.glob("*.md") if "```console\n$ " in path.read_text())
 
 
 def test_documents_are_read() -> None:
@@ -40,7 +41,7 @@ def test_measured_numbers_may_differ_and_nothing_else(shown: tuple[str, ...], pr
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No other lab is seen, and the tutorial's own is ended even when a step fails."""
+    """No other lab is seen, and the document's own are ended even when a step fails."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     yield
     console.run(console.Step("dcnlab down --all", ()))
@@ -48,10 +49,14 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.lab
 @pytest.mark.timeout(600)
-def test_the_tutorial(alone: None) -> None:
-    found = list(console.steps(TUTORIAL.read_text()))
-    assert len(found) > 20
+@pytest.mark.parametrize("name", EXECUTED)
+def test_a_document(name: str, alone: None) -> None:
+    found = list(console.steps((DOCS / name).read_text()))
     for step in found:
         done: subprocess.CompletedProcess[str] = console.run(step)
         assert done.returncode == step.code, f"$ {step.command}\n{done.stdout}"
         assert console.agrees(step.shown, done.stdout), f"$ {step.command}\n{done.stdout}"
+
+
+def test_the_tutorial_is_among_them() -> None:
+    assert "tutorial.md" in EXECUTED
