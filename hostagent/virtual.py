@@ -1,0 +1,157 @@
+"""Nodes without sockets or clocks on cables in memory, driven by a virtual clock.
+
+Cables can lose, duplicate and reorder frames; nodes can be dead and cables swapped.  The
+same seed gives the same run.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from topos.graph import Port
+
+#: The CLOT paper's evaluation: 10 us of processing and 5 us of propagation.
+LATENCY = 15e-6
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What cables do to frames: probabilities of loss and of a second copy, and the mean of an
+    exponential extra delay in seconds, which reorders."""
+
+    loss: float = 0.0
+    duplicate: float = 0.0
+    jitter: float = 0.0
+
+
+class Machine(Protocol):
+    """What a node is to its driver: a state machine on frames and time (in seconds)."""
+
+    def receive_frame(self, data: bytes, port: int, now: float) -> None:
+        """Bytes that arrived at a port."""
+
+    def frames_to_send(self) -> list[tuple[int, bytes]]:
+        """(port, bytes) pairs to send now; each is given once."""
+
+    def next_timer(self) -> float | None:
+        """When :meth:`handle_timer` is to be called, if nothing happens before."""
+
+    def handle_timer(self, now: float) -> None:
+        """Do what was to be done by ``now``."""
+
+
+M = TypeVar("M", bound=Machine)
+
+
+@dataclass
+class VirtualNetwork(ABC, Generic[M]):
+    """Stations by node number, and the cables between their ports, both of which may be changed
+    while nothing runs."""
+
+    seed: int = field(default=1, kw_only=True)
+    noise: Noise = field(default_factory=Noise, kw_only=True)
+    now: float = field(default=0.0, kw_only=True)
+    #: Called with the end that sends and the bytes of every frame.
+    tap: Callable[[Port, bytes], None] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.wires: dict[Port, Port] = {}
+        self.stations: dict[int, M] = {}
+        self._random = random.Random(self.seed)
+        self._events: list[tuple[float, int, int, int, bytes]] = []
+        self._tickets = itertools.count()
+        self._armed: dict[int, float] = {}
+
+    @abstractmethod
+    def station(self, node: int) -> M:
+        """A node that has just started."""
+
+    def heard(self, node: int) -> None:
+        """A node has done something: take note of its news."""
+        return
+
+    # --- cables and nodes ---------------------------------------------------------
+
+    def plug(self, a: Port, b: Port) -> None:
+        """Put a cable between two ports."""
+        self.wires[a], self.wires[b] = b, a
+
+    def cut(self, a: Port) -> None:
+        """Take the cable at a port out, if there is one."""
+        b = self.wires.pop(a, None)
+        if b is not None:
+            del self.wires[b]
+
+    def swap(self, a: Port, b: Port) -> None:
+        """Exchange what is plugged in at two ports."""
+        far_a, far_b = self.wires[a], self.wires[b]
+        if far_a != b:
+            self.plug(a, far_b)
+            self.plug(b, far_a)
+
+    def leave(self, node: int) -> None:
+        """A node dies; its cables stay."""
+        self.stations.pop(node, None)
+
+    def join(self, node: int) -> None:
+        """A node starts afresh, without memory."""
+        self.stations[node] = self.station(node)
+        self._armed.pop(node, None)
+
+    # --- running ------------------------------------------------------------------
+
+    def inject(self, end: Port, data: bytes) -> None:
+        """Let bytes arrive at a port now, wherever they come from."""
+        self.stations[end.node].receive_frame(data, end.number, self.now)
+        self.settle(end.node)
+
+    @property
+    def busy(self) -> bool:
+        """True while something is going to happen."""
+        return bool(self._events)
+
+    def step(self) -> None:
+        """Let the next thing happen: a frame arrives, or a timer ends."""
+        self.now, _, node, port, data = heapq.heappop(self._events)
+        station = self.stations.get(node)
+        if station is None:
+            return
+        if port:
+            station.receive_frame(data, port, self.now)
+        else:
+            self._armed.pop(node, None)
+            station.handle_timer(self.now)
+        self.settle(node)
+
+    def settle(self, node: int) -> None:
+        """Send what a node has to say, note its news, arm its timer."""
+        station = self.stations[node]
+        for port, data in station.frames_to_send():
+            self._transmit(Port(node, port), data)
+        self.heard(node)
+        timer = station.next_timer()
+        if timer is not None and timer < self._armed.get(node, float("inf")):
+            self._armed[node] = timer
+            self._push(max(timer, self.now), node, 0, b"")
+
+    def _transmit(self, end: Port, data: bytes) -> None:
+        far = self.wires.get(end)
+        if far is None:
+            return
+        if self.tap is not None:
+            self.tap(end, data)
+        noise, draw = self.noise, self._random
+        for _ in range(1 + (noise.duplicate > 0 and draw.random() < noise.duplicate)):
+            if noise.loss and draw.random() < noise.loss:
+                continue
+            extra = draw.expovariate(1 / noise.jitter) if noise.jitter else 0.0
+            self._push(self.now + LATENCY + extra, far.node, far.number, data)
+
+    def _push(self, at: float, node: int, port: int, data: bytes) -> None:
+        heapq.heappush(self._events, (at, next(self._tickets), node, port, data))
