@@ -20,7 +20,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar, TypeVar
 
 from addressing import ipv4
@@ -37,7 +37,7 @@ from addressing.header import (
     drop,
     only,
 )
-from topos.family import Family
+from topos.family import Family, check_range
 from topos.graph import ALL_UP, Fabric, LinkState
 
 Class = tuple[Pattern, Header]
@@ -68,6 +68,9 @@ class Scheme(ABC):
 
     fabric: Fabric
     known: LinkState = field(default=ALL_UP, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_range(self.name, fields(self), self)
 
     # --- what a scheme states -------------------------------------------------
 

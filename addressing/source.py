@@ -4,6 +4,9 @@ A way is a list of servers, each the next one's neighbour by a cable or through 
 switch.  Switches only look at the next server's label, so they need one entry a port.
 A source that knows of failures leaves out the ways they break; when none is left it
 finds a shortest way over what is up, as probing would.
+
+Where flows are spread over parallel ways each way has an equal share of them.  The share of
+a broken way goes to the next one that is up; flows on other ways stay where they are.
 """
 
 from __future__ import annotations
@@ -37,25 +40,40 @@ class SourceRouted(Scheme):
         """The tag that the source writes; None when the way is too long for it."""
 
     @property
-    def spread(self) -> bool:
-        """True when flows are spread over all ways, not only the first that is up."""
-        return False
+    def width(self) -> int | None:
+        """How many ways flows are spread over at most; None: over all of them."""
+        return 1
 
     # --- what follows from it ---------------------------------------------------
 
     def headers(
         self, source: int, destination: int, links: LinkState = ALL_UP
     ) -> tuple[tuple[Header, float], ...]:
-        down = self.blocked(links)
-        ways = [way for way in self.ways(source, destination) if not down or self._alive(way, down)]
-        tags = [tag for way in ways if (tag := self.tag_of(way)) is not None]
+        tags = self._shares(source, destination, links)
         if not tags:
             detour = self._detour(source, destination, links)
             tags = [] if detour is None else [detour]
-        if not self.spread:
-            tags = tags[:1]
         own = self.label(source)
         return tuple((Header(own, tag), 1.0 / len(tags)) for tag in tags)
+
+    def usable(self, source: int, destination: int) -> list[tuple[Way, int]]:
+        """The scheme's ways whose tags fit, with them, the best way first."""
+        found = ((way, self.tag_of(way)) for way in self.ways(source, destination))
+        return [(way, tag) for way, tag in found if tag is not None]
+
+    def alive(self, way: Way, links: LinkState) -> bool:
+        """True when no two servers of a way that follow each other have lost touch."""
+        down = self.blocked(links)
+        return not down or all(self._joined(a, b, down) for a, b in pairwise(way))
+
+    def _shares(self, source: int, destination: int, links: LinkState) -> list[int]:
+        """The tag of each share of the flows: its own way's, or that of the next way that is up."""
+        ways = self.usable(source, destination)
+        tags = [tag if self.alive(way, links) else None for way, tag in ways]
+        shares = len(tags) if self.width is None else min(self.width, len(tags))
+        turned = (tags[share:] + tags[:share] for share in range(shares))
+        found = (next((tag for tag in order if tag is not None), None) for order in turned)
+        return [tag for tag in found if tag is not None]
 
     def send(self, at: int, action: Forward, links: LinkState) -> Choices:
         """Send, unless the port is not there or down."""
@@ -63,9 +81,6 @@ class SourceRouted(Scheme):
             return drop("no such port")
         down = self.fabric.link_at(at, action.port) in self.blocked(links).down
         return drop(f"port {action.port} is down") if down else only(action)
-
-    def _alive(self, way: Way, down: LinkState) -> bool:
-        return all(self._joined(a, b, down) for a, b in pairwise(way))
 
     def _joined(self, a: int, b: int, down: LinkState) -> bool:
         """True when a cable, or a switch, joins two servers over links that are up."""

@@ -17,19 +17,21 @@ from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop
 from addressing.scheme import Class
 from addressing.source import SourceRouted, Way, room
 from topos.families.bcube import BCube
-from topos.family import Family
+from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
 
 
 @dataclass(frozen=True)
 class Brp(SourceRouted):
-    """Source routing with digit correction; ``multipath=yes`` spreads flows over all k+1 paths."""
+    """Source routing with digit correction; ``multipath=yes`` spreads flows over all k+1 paths,
+    or over the first ``paths`` of them."""
 
     name: ClassVar[str] = "brp"
     summary: ClassVar[str] = "BCube source routing over k+1 parallel paths"
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 4"
 
     multipath: bool = False
+    paths: int | None = param("most ways that flows are spread over", low=1, default=None)
 
     @classmethod
     def misfit(cls, family: Family) -> str | None:
@@ -44,8 +46,8 @@ class Brp(SourceRouted):
         return self.fabric.family
 
     @property
-    def spread(self) -> bool:
-        return self.multipath
+    def width(self) -> int | None:
+        return self.paths if self.multipath else 1
 
     # --- labels and tags ----------------------------------------------------------
 

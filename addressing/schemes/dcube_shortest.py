@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from addressing.schemes.dcube import DCubeRouted
 from addressing.source import Way
 from topos.families.dcube import CubeOfSwitches
-from topos.family import Family
+from topos.family import Family, param
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class DCubeShortest(DCubeRouted):
     """A breadth-first search by the source; ``multipath=yes`` spreads flows over as many ways as
-    have no switch in common (m of them, by max-flow)."""
+    have no switch in common (m of them, by max-flow), or over the first ``paths`` of those."""
 
     name: ClassVar[str] = "dcube-shortest"
     summary: ClassVar[str] = "DCube source routing along shortest ways, on any of its cubes"
     source: ClassVar[str] = "Guo et al., DCube, section 4; shortest where Algorithm 3 is not"
 
     multipath: bool = False
+    paths: int | None = param("most ways that flows are spread over", low=1, default=None)
 
     @classmethod
     def misfit(cls, family: Family) -> str | None:
         return None if isinstance(family, CubeOfSwitches) else "it routes on the cubes of DCube"
 
     @property
-    def spread(self) -> bool:
-        return self.multipath
+    def width(self) -> int | None:
+        return self.paths if self.multipath else 1
 
     def ways(self, source: int, destination: int) -> Iterator[Way]:
         here, there = self.cube.address(source), self.cube.address(destination)
