@@ -23,7 +23,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; never returns."""
-    from lab.cli import autoconfiguration, automaton, evaluation, looking, machine, offline, running, scenarios  # noqa: F401  (they add their commands)
+    from lab.cli import autoconfiguration, automaton, evaluation, looking, machine, multipath, offline, reproduction, running, scenarios  # noqa: F401  (they add their commands)
 
     try:
         sys.exit(app(standalone_mode=False) or 0)

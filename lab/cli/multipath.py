@@ -1,0 +1,88 @@
+"""Commands about several paths at once: parallel paths between two servers, and complete graphs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lab import naming
+from lab.cli.app import app
+from lab.cli.offline import Topology
+from lab.cli.show import JsonFlag, as_json, table
+from lab.errors import LabError, UsageError
+
+
+@app.command()
+def paths(
+    spec: Topology,
+    a: Annotated[str, typer.Argument(metavar="A", help="A server.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    weak: Annotated[bool, typer.Option("--weak", help="On DCube: paths that may share switches.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Parallel paths between two servers, checked to be disjoint and as many as max-flow allows."""
+    from addressing.parallel import parallel, shareable
+    from evaluator.certificate import of_parallel
+    from lab.catalogue import fabric_of
+
+    fabric = fabric_of(spec)
+    source, destination = naming.server(fabric, a), naming.server(fabric, b)
+    try:
+        found = parallel(fabric, source, destination, weak)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    verdict = of_parallel(fabric, source, destination, found, shareable(fabric, source, destination, weak))
+    names = [[fabric.name(node) for node in path] for path in found]
+    if json:
+        as_json({"paths": names, "most": verdict.most, "certified": verdict.holds, "verdict": str(verdict)})
+    else:
+        table(("links", "path"), [(len(path) - 1, " ".join(path)) for path in names])
+        print(verdict)
+    if not verdict.holds:
+        raise LabError(f"not certified: {verdict}")
+
+
+@app.command()
+def complete(
+    spec: Topology,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The server that sends.")],
+    others: Annotated[list[str] | None, typer.Argument(help="The receivers; else the family's own.")] = None,
+    budget: Annotated[float, typer.Option(help="Seconds to search.")] = 20.0,
+    json: JsonFlag = False,
+) -> None:
+    """An edge-disjoint complete graph of servers for one-to-several traffic: a path for every two."""
+    from addressing.complete import NoCompleteGraph
+    from addressing.complete import complete as search
+    from evaluator.certificate import of_complete
+    from lab.catalogue import fabric_of
+
+    fabric = fabric_of(spec)
+    members = [naming.server(fabric, name) for name in (source, *(others or ()))]
+    try:
+        graph = search(fabric, members[0], members[1:], budget)
+    except NoCompleteGraph as error:
+        raise LabError(str(error)) from error
+    verdict = of_complete(fabric, graph.servers, graph.paths)
+    servers = [fabric.name(server) for server in graph.servers]
+    rows = [
+        (fabric.name(x), fabric.name(y), [fabric.name(node) for node in path])
+        for (x, y), path in graph.paths.items()
+    ]
+    if json:
+        shown = [{"a": x, "b": y, "path": path} for x, y, path in rows]
+        as_json(
+            {
+                "servers": servers,
+                "method": graph.method,
+                "paths": shown,
+                "certified": verdict.holds,
+                "verdict": str(verdict),
+            }
+        )
+    else:
+        print(f"{' '.join(servers)}, by {graph.method}")
+        table(("from", "to", "links", "path"), [(x, y, len(path) - 1, " ".join(path)) for x, y, path in rows])
+        print(verdict)
+    if not verdict.holds:
+        raise LabError(f"not certified: {verdict}")

@@ -1,0 +1,186 @@
+"""Parallel paths and complete graphs, held against the cables and networkx."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addressing.complete import NoCompleteGraph, complete, own_cables
+from addressing.disjoint import disjoint_paths
+from addressing.parallel import parallel, shareable
+from evaluator.certificate import of_complete, of_parallel
+from topos.families.dcube import CubeOfSwitches
+from topos.graph import Fabric
+from topos.registry import fabric
+
+
+def graph_of(network: Fabric) -> nx.Graph:
+    return nx.Graph((link.a.node, link.b.node) for link in network.links())
+
+
+def check_walks(network: Fabric, paths: list[tuple[int, ...]], source: int, destination: int) -> None:
+    graph = graph_of(network)
+    for path in paths:
+        assert nx.is_simple_path(graph, path)
+        assert (path[0], path[-1]) == (source, destination)
+
+
+def cube_paths(network: Fabric, source: int, destination: int) -> int:
+    """How many ways there are over the switches, each cable between two of them a way of its own."""
+    cube = network.family
+    assert isinstance(cube, CubeOfSwitches)
+    here, there = cube.address(source), cube.address(destination)
+    graph = nx.Graph((a, cube.neighbour(a, j)) for a in range(2**cube.m) for j in range(cube.m))
+    direct = graph.has_edge(here, there)
+    if direct:
+        graph.remove_edge(here, there)
+    return nx.node_connectivity(graph, here, there) + (cube.k if direct else 0)
+
+
+CUBES = ["hdcube:4,1", "hdcube:6,2", "mdcube:3,1", "mdcube:8,2", "mdcube:6,1", "dcube:5,1,cube=twisted"]
+
+
+@pytest.mark.parametrize("spec", CUBES)
+@pytest.mark.parametrize("weak", [False, True])
+def test_dcube_has_as_many_ways_as_max_flow_allows(spec: str, weak: bool) -> None:
+    network = fabric(spec)
+    cube = network.family
+    assert isinstance(cube, CubeOfSwitches)
+    for destination in range(1, network.servers, max(1, network.servers // 60)):
+        source = destination * 7 % cube.n
+        paths = parallel(network, source, destination, weak)
+        check_walks(network, list(paths), source, destination)
+        ends = {cube.switch(cube.address(source)), cube.switch(cube.address(destination))}
+        if len(ends) == 1:
+            assert len(paths) == (1 if source != destination else len(paths))
+            continue
+        inner = [set(path[1:-1]) - ends for path in paths]
+        if weak:
+            inner = [{node for node in part if network.is_server(node)} for part in inner]
+            assert len(paths) == cube.n
+        else:
+            assert len(paths) == cube_paths(network, source, destination) >= cube.m
+        assert sum(map(len, inner)) == len(set().union(*inner))
+        assert of_parallel(
+            network, source, destination, paths, shareable(network, source, destination, weak)
+        ).holds
+
+
+@pytest.mark.parametrize(
+    "spec", ["bcube:4,1", "bcube:3,2,parts=2", "dcell:4,1", "dcell:2,2", "torus:3x4", "hcn:3,1"]
+)
+def test_elsewhere_paths_share_nothing_and_are_as_many_as_max_flow_allows(spec: str) -> None:
+    network = fabric(spec)
+    graph = graph_of(network)
+    ends = random.Random(4)
+    for _ in range(25):
+        source, destination = ends.sample(range(network.servers), 2)
+        paths = parallel(network, source, destination)
+        check_walks(network, list(paths), source, destination)
+        assert len(list(itertools.chain(*(path[1:-1] for path in paths)))) == len(
+            set(itertools.chain(*(path[1:-1] for path in paths)))
+        )
+        most = len(list(nx.node_disjoint_paths(graph, source, destination)))
+        assert len(paths) == most
+        if spec.startswith(("bcube", "dcell")):
+            assert most == len(network.links_of(source))
+        assert of_parallel(network, source, destination, paths, ()).holds
+
+
+def test_hosts_of_a_fat_tree_share_their_switches_only() -> None:
+    network = fabric("fattree:6")
+    assert len(parallel(network, 0, network.servers - 1)) == 3
+    assert parallel(network, 0, 1) == ((0, network.servers, 1),)
+    with pytest.raises(ValueError, match="weak parallel paths are DCube's"):
+        parallel(network, 0, 9, weak=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(4, 12), st.integers(0, 10**6))
+def test_paths_are_as_many_as_there_are_and_of_least_total_length(size: int, seed: int) -> None:
+    graph = nx.gnp_random_graph(size, 0.4, seed=seed)
+    paths = disjoint_paths(size, np.array(graph.edges).reshape(-1, 2), 0, 1)
+    split = nx.DiGraph()
+    for node in graph:
+        split.add_edge((node, 0), (node, 1), capacity=size if node in (0, 1) else 1, weight=0)
+    for a, b in itertools.chain(graph.edges, (edge[::-1] for edge in graph.edges)):
+        split.add_edge((a, 1), (b, 0), capacity=1, weight=1)
+    flow = nx.max_flow_min_cost(split, (0, 1), (1, 0))
+    assert len(paths) == sum(flow[0, 1].values()) - sum(flow[a, 1].get((0, 0), 0) for a in graph)
+    assert sum(len(path) - 1 for path in paths) == nx.cost_of_flow(split, flow)
+    assert all(nx.is_simple_path(graph, path) for path in paths)
+
+
+CONSTRUCTED = ["hdcube:2,1", "hdcube:6,1", "hdcube:8,2", "bcube:4,1", "bcube:3,2", "bcube:3,2,parts=2"]
+SEARCHED = ["mdcube:3,1", "mdcube:6,2", "mdcube:6,1", "dcube:5,1,cube=twisted", "dcube:4,1,cube=mobius0"]
+
+
+@pytest.mark.parametrize("spec", CONSTRUCTED + SEARCHED)
+def test_complete_graphs_are_complete_and_edge_disjoint(spec: str) -> None:
+    network = fabric(spec)
+    for source in range(0, network.servers, max(1, network.servers // 12)):
+        found = complete(network, source)
+        assert found.method == ("construction" if spec in CONSTRUCTED else "search")
+        assert found.servers[0] == source
+        cube = network.family
+        size = 1 + (cube.m if isinstance(cube, CubeOfSwitches) else network.port_count(source))
+        assert len(set(found.servers)) == size
+        seen: set[frozenset[int]] = set()
+        for a, b in itertools.combinations(found.servers, 2):
+            path = found.path(a, b)
+            assert path == found.path(b, a)[::-1]
+            check_walks(network, [path], a, b)
+            assert not set(path[1:-1]) & set(found.servers)
+            # Servers of DCube have two ports: paths share those of the members, none else.
+            cables = {frozenset(step) for step in itertools.pairwise(path)}
+            if size > 3 and isinstance(cube, CubeOfSwitches):
+                cables = {cable for cable in cables if not cable & set(found.servers)}
+            assert not cables & seen
+            seen |= cables
+        assert of_complete(network, found.servers, found.paths).holds
+
+
+@pytest.mark.parametrize("spec", ["mdcube:4,1", "mdcube:6,1", "mdcube:8,1"])
+def test_every_source_of_m_dcube_has_one_with_paths_of_at_most_four_switch_hops(spec: str) -> None:
+    network = fabric(spec)
+    cube = network.family
+    assert isinstance(cube, CubeOfSwitches)
+    step = cube.n * (16 if cube.m == 8 else 4 if cube.m == 6 else 1)
+    for source in range(0, network.servers, step):
+        for path in complete(network, source).paths.values():
+            assert sum(not network.is_server(node) for node in path) <= 5
+
+
+def test_named_servers_are_joined_by_search_or_the_reason_is_said() -> None:
+    network = fabric("bcube:4,1")
+    servers = [network.index(name) for name in ("h0", "h5", "h9", "h12")]
+    found = complete(network, servers[0], servers[1:])
+    assert of_complete(network, found.servers, found.paths).holds
+    assert own_cables(network, found.servers) == {link for s in servers for link in network.links_of(s)}
+    with pytest.raises(NoCompleteGraph, match="there is no edge-disjoint complete graph among"):
+        complete(fabric("torus:8"), 0, [2, 4, 6])
+    with pytest.raises(NoCompleteGraph, match="name the other servers"):
+        complete(fabric("dcell:4,1"), 0)
+    with pytest.raises(NoCompleteGraph, match="twice"):
+        complete(network, 0, [1, 1])
+
+
+def test_certificates_name_what_is_wrong() -> None:
+    network = fabric("bcube:4,1")
+    one, other = parallel(network, 0, 5)
+    assert of_parallel(network, 0, 5, [one, one], ()).shared_nodes
+    assert of_parallel(network, 0, 5, [one, one], range(network.size)).shared_cables
+    assert not of_parallel(network, 0, 5, [one], ()).holds
+    assert of_parallel(network, 0, 5, [one, other[:-1]], ()).broken
+    found = complete(network, 0)
+    paths = dict(found.paths)
+    del paths[found.servers[0], found.servers[1]]
+    assert of_complete(network, found.servers, paths).broken == ("no path h0 to h1",)
+    longer = {**found.paths, (0, 1): (0, network.servers, 2, network.servers, 1)}
+    assert of_complete(network, found.servers, longer).broken
