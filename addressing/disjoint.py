@@ -47,6 +47,7 @@ def disjoint_paths(
         cost, integrality=np.ones(len(arcs), dtype=np.int8), bounds=Bounds(0, np.minimum(most, size)),
         constraints=LinearConstraint(balance[inner], 0, 0),
     )  # fmt: skip
+    assert solved.x is not None  # no flow at all is a solution
     flow = np.round(solved.x[size:]).astype(int)
     following: dict[int, list[int]] = {}
     for arc in np.flatnonzero(flow).tolist():
