@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -23,7 +26,9 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; never returns."""
-    from lab.cli import autoconfiguration, automaton, evaluation, looking, machine, multipath, offline, reproduction, running, scenarios  # noqa: F401  (they add their commands)
+    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not info.name.startswith("_"):
+            importlib.import_module(f"lab.cli.{info.name}")  # adds its commands
 
     try:
         sys.exit(app(standalone_mode=False) or 0)
