@@ -1,6 +1,8 @@
 """The command line: ``dcnlab``.
 
-    offline.py   list, topology, path, tables, evaluate, compare, reproduce
+    offline.py   list, topology, path, tables
+    evaluation.py    evaluate, compare
+    reproduction.py  reproduce
     automaton.py automaton
     running.py   up, ps, exec, ping, fail, heal, stats, down
     looking.py   explain, capture, view

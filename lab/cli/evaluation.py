@@ -13,7 +13,7 @@ import typer
 
 from lab.cli.app import app
 from lab.cli.offline import Topology
-from lab.cli.show import JsonFlag, as_json, table
+from lab.cli.show import JsonFlag, as_json, progress_bar, table
 from lab.errors import UsageError
 from topos.registry import SpecError
 
@@ -115,7 +115,7 @@ def compare(
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
-    with _executor(dask) as executor, _progress(quiet=json) as progress:
+    with _executor(dask) as executor, progress_bar(quiet=json) as progress:
         rows = grid.compare(wanted, results, workers=workers or None, progress=progress, executor=executor)
     for path, write in ((csv, grid.write_csv), (parquet, grid.write_parquet)):
         if path is not None:
@@ -131,61 +131,6 @@ def compare(
         if "error" in row:
             print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
     raise typer.Exit(1 if any("error" in row for row in rows) else 0)
-
-
-@app.command()
-def reproduce(
-    name: Annotated[str, typer.Argument(help="An experiment, or all; nothing lists them.")] = "",
-    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
-    json: JsonFlag = False,
-) -> None:
-    """Measure the papers' claims again: printed beside measured, and whether they hold."""
-    from evaluator.reproduce import registry
-
-    if not name:
-        listed = [{"name": e.name, "paper": e.paper, "title": e.title} for e in registry.experiments().values()]
-        as_json(listed) if json else table(
-            ("experiment", "paper", "title"), [tuple(e.values()) for e in listed]
-        )
-        return
-    found = {}
-    with _progress(quiet=json) as progress:
-        names = list(registry.experiments()) if name == "all" else [name]
-        for done, one in enumerate(names, start=1):
-            try:
-                found[one] = registry.run(one, figures=report is not None)
-            except SpecError as error:
-                raise UsageError(str(error)) from error
-            progress(done, len(names), {})
-    if report is not None:
-        report.write_text(registry.html(found))
-    if markdown is not None:
-        markdown.write_text(registry.markdown(found))
-    if json:
-        header = ("claim", "printed", "computed", "measured", "verdict")
-        as_json(
-            {one: [dict(zip(header, _claim(row), strict=True)) for row in r.rows] for one, r in found.items()}
-        )
-    else:
-        for one, result in found.items():
-            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=one)
-
-
-def _claim(row: Any) -> tuple[Any, ...]:
-    claim = row.claim
-    return claim.statement, claim.printed, claim.computed, row.measured, row.verdict
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
-    """A bar on standard error."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar:
-        task = bar.add_task("evaluating", total=None)
-        yield lambda done, total, row: bar.update(task, completed=done, total=total)
 
 
 @contextmanager

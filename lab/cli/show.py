@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -34,3 +35,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     for row in rows:
         shown.add_row(*(str(cell) for cell in row))
     Console(width=None if sys.stdout.isatty() else 200).print(shown)
+
+
+#: Told how much is done, of how much, and what comes next (a name, or a result that is not shown).
+Bar = Callable[[int, int, object], None]
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Bar]:
+    """A bar on standard error, gone when the work is done; it names what is worked on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as bar:
+        task = bar.add_task("evaluating", total=None)
+
+        def show(done: int, total: int, what: object) -> None:
+            words = what if isinstance(what, str) else "evaluating"
+            bar.update(task, completed=done, total=total, description=words)
+
+        yield show

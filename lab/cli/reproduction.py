@@ -1,0 +1,113 @@
+"""The command that measures the papers' claims again, and lists them with their verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lab.cli.app import app
+from lab.cli.show import JsonFlag, as_json, progress_bar, table
+from lab.errors import UsageError
+from topos.registry import SpecError
+
+if TYPE_CHECKING:
+    from evaluator.reproduce.claim import Result, Row
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help="An experiment, or all; nothing lists every claim with its recorded verdict.")
+    ] = "",
+    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    record: Annotated[bool, typer.Option("--record", help="Keep the verdicts for the list.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Measure the papers' claims again: printed beside measured, and whether they hold."""
+    from evaluator.reproduce import registry
+
+    if not name:
+        if record or report or markdown:
+            raise UsageError("nothing is measured without a name: write reproduce all, or an experiment")
+        _list(json)
+        return
+    found = _measure(name, figures=report is not None, quiet=json)
+    if record:
+        _record(found)
+    if report is not None:
+        report.write_text(registry.html(found))
+    if markdown is not None:
+        markdown.write_text(registry.markdown(found))
+    if json:
+        as_json({one: [_plain(row) for row in result.rows] for one, result in found.items()})
+    else:
+        for one, result in found.items():
+            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=one)
+
+
+def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
+    """The results of one experiment, or of all in turn."""
+    from evaluator.reproduce import registry
+
+    found = {}
+    names = list(registry.experiments()) if name == "all" else [name]
+    with progress_bar(quiet) as progress:
+        for done, one in enumerate(names):
+            progress(done, len(names), one)
+            try:
+                found[one] = registry.run(one, figures)
+            except SpecError as error:
+                raise UsageError(str(error)) from error
+    return found
+
+
+def _record(found: dict[str, Result]) -> None:
+    from evaluator.reproduce import record, registry
+
+    rows = {name: result.rows for name, result in found.items()}
+    try:
+        record.save(record.renewed(record.load(), rows, list(registry.experiments())))
+    except OSError as error:
+        raise UsageError(f"--record writes {record.RECORD}: {error.strerror}") from error
+
+
+def _list(json: bool) -> None:
+    """Every claim with its verdict, from the last recorded run."""
+    from evaluator.reproduce import record, registry
+
+    entries = list(record.listed(record.load(), registry.experiments()))
+    if json:
+        as_json(
+            [
+                {"experiment": e.experiment.name, "paper": e.experiment.paper}
+                | (_plain(e.row) if e.row else {"claim": e.experiment.title, "verdict": "not recorded"})
+                for e in entries
+            ]
+        )
+        return
+    for paper in dict.fromkeys(e.experiment.paper for e in entries):
+        rows = []
+        for entry in (e for e in entries if e.experiment.paper == paper):
+            if entry.row is None:
+                rows.append((entry.experiment.name, entry.experiment.title, "-", "-", "not recorded"))
+            else:
+                claim, printed, _, measured, verdict = registry.cells(entry.row)
+                rows.append((entry.experiment.name, claim, printed, measured, verdict))
+        table(("experiment", "claim", "printed", "measured", "verdict"), rows, title=paper)
+        print()
+    counts = registry.totals([entry.row for entry in entries if entry.row])
+    print(f"Recorded: {counts}\nMeasure again: dcnlab reproduce EXPERIMENT, or all.")
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    claim = row.claim
+    return {
+        "claim": claim.statement,
+        "printed": claim.printed,
+        "computed": claim.computed,
+        "measured": row.measured,
+        "verdict": row.verdict,
+    }
