@@ -19,13 +19,13 @@ RECORD = Path(__file__).with_name("verdicts.json")
 Record = Mapping[str, tuple[Row, ...]]
 
 
-def load(path: Path = RECORD) -> dict[str, tuple[Row, ...]]:
+def load(path: Path) -> dict[str, tuple[Row, ...]]:
     """The recorded rows by experiment; nothing where nothing was recorded."""
     found = json.loads(path.read_text()) if path.exists() else {}
     return {name: tuple(map(_row, rows)) for name, rows in found.items()}
 
 
-def save(record: Record, path: Path = RECORD) -> None:
+def save(record: Record, path: Path) -> None:
     """Write all rows, one to a line so that a change shows as the lines that it changed."""
     parts = []
     for name, rows in record.items():

@@ -69,7 +69,8 @@ def _record(found: dict[str, Result]) -> None:
 
     rows = {name: result.rows for name, result in found.items()}
     try:
-        record.save(record.renewed(record.load(), rows, list(registry.experiments())))
+        kept = record.load(record.RECORD)
+        record.save(record.renewed(kept, rows, list(registry.experiments())), record.RECORD)
     except OSError as error:
         raise UsageError(f"--record writes {record.RECORD}: {error.strerror}") from error
 
@@ -78,7 +79,7 @@ def _list(json: bool) -> None:
     """Every claim with its verdict, from the last recorded run."""
     from evaluator.reproduce import record, registry
 
-    entries = list(record.listed(record.load(), registry.experiments()))
+    entries = list(record.listed(record.load(record.RECORD), registry.experiments()))
     if json:
         as_json(
             [

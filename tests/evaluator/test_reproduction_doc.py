@@ -1,17 +1,22 @@
-"""docs/reproduction.md is what ``dcnlab reproduce all`` writes today."""
+"""The recorded verdicts are what ``dcnlab reproduce all`` measures today; docs/reproduction.md shows them."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from evaluator.reproduce.registry import experiments, markdown, run
+from evaluator.reproduce import record
+from evaluator.reproduce.claim import Claim, Result, Row
+from evaluator.reproduce.registry import cells, experiments, markdown, run
+from lab.cli.reproduction import reproduce
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all the others together.
 SLOW = {"borel-table4", "hrsw-fig3", "hrsw-fig4"}
+RECORDED = record.load(record.RECORD)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -32,14 +37,21 @@ def committed() -> str:
 
 
 def test_every_experiment_is_there_once_and_no_other(committed: str) -> None:
-    assert list(sections(committed)) == list(experiments())
+    assert list(sections(committed)) == list(RECORDED) == list(experiments())
     assert committed.count("\n## ") == len(experiments())
 
 
 @pytest.mark.parametrize("name", sorted(set(experiments()) - SLOW))
 def test_measured_again_it_says_the_same(name: str, committed: str) -> None:
-    fresh = markdown({name: run(name, figures=False)})
-    assert sections(fresh)[name] == sections(committed)[name]
+    fresh = run(name, figures=False)
+    assert sections(markdown({name: fresh}))[name] == sections(committed)[name]
+    assert [cells(row) for row in fresh.rows] == [cells(row) for row in RECORDED[name]]
+
+
+@pytest.mark.parametrize("name", sorted(experiments()))
+def test_the_document_shows_what_was_recorded(name: str, committed: str) -> None:
+    shown = markdown({name: Result(RECORDED[name])})
+    assert sections(shown)[name] == sections(committed)[name]
 
 
 @pytest.mark.parametrize("name", sorted(SLOW))
@@ -52,3 +64,37 @@ def test_what_is_slow_was_measured(name: str, committed: str) -> None:
 def test_the_totals_are_those_of_the_rows(committed: str) -> None:
     for verdict, count in Counter(verdicts(committed)).items():
         assert f"{count} {verdict}" in committed
+
+
+ROWS = (
+    Row(Claim("a", "paper", "about 5", 5, "by hand", "<=", 0.5, computed=5.2, spread=0.1), 5.25, (5.0, 5.5)),
+    Row(Claim("b", "paper", "no figure", None, "by hand"), None),
+)
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    record.save({"one": ROWS, "two": ()}, tmp_path / "v.json")
+    assert record.load(tmp_path / "v.json") == {"one": ROWS, "two": ()}
+    assert record.load(tmp_path / "none.json") == {}
+
+
+def test_one_experiment_renews_its_own_rows_and_what_is_gone_falls_out() -> None:
+    old = {"one": ROWS[:1], "gone": ROWS}
+    assert list(record.renewed(old, {"zero": ROWS}, ["zero", "one", "two"])) == ["zero", "one"]
+    assert record.renewed(old, {"one": ROWS}, ["one"]) == {"one": ROWS}
+
+
+def test_the_list_shows_every_claim_and_what_was_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = next(iter(experiments()))
+    record.save({first: ROWS}, tmp_path / "v.json")
+    monkeypatch.setattr(record, "RECORD", tmp_path / "v.json")
+    reproduce(json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert [e["verdict"] for e in found if e["experiment"] == first] == ["holds", "not measured"]
+    assert {e["experiment"] for e in found if e["verdict"] == "not recorded"} == set(experiments()) - {first}
+    reproduce()
+    shown = capsys.readouterr().out
+    assert "1 holds, 1 not measured" in shown
+    assert shown.count("not recorded") == len(experiments()) - 1
