@@ -2,11 +2,8 @@
 
 A node's label is the word of letters on the way from the root; a packet goes to the
 neighbour w that minimises |w^-1 v| = depth(w) + depth(v) - 2 lcp(w, v), the first in
-port order on ties (Algorithm 2).  That rule is *exactly* a longest-prefix table of
-one entry per neighbour and a local one: see :meth:`Wmgr.classes`.
-
-As bits, every node spends ``bit_length(children)`` bits on the letter that follows
-its own word; code 0 there means "the word ends here".
+the order of the scan on ties (Algorithm 2).  That rule is *exactly* a longest-prefix
+table of one entry per neighbour and a local one: see :meth:`Wmgr.classes`.
 """
 
 from __future__ import annotations
@@ -16,29 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from addressing import freegroup
+from addressing.freegroup import Embedding, Word
+from addressing.freescan import ORDERS, Scans, scans
 from addressing.header import DELIVER, Choices, Forward, Header, drop, only, prefix
 from addressing.scheme import Class, Scheme
-from topos.family import Family, param
+from topos.family import Family, ParameterError, param
 from topos.graph import ALL_UP, NONE, LinkState
-
-Word = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Embedding:
-    """The free-group embedding: per node its word, and its prefix as (value, length) in bits.
-
-    A fabric in several pieces (after failures) gets one tree per piece, whose roots
-    hang below a virtual root as its letters: all words of a piece then have their first
-    ``common`` = 1 letters in common, and no other word begins with them.
-    """
-
-    words: tuple[Word, ...]
-    prefixes: tuple[tuple[int, int], ...]
-    #: Bits of the letter that may follow each node's word.
-    widths: tuple[int, ...]
-    parents: tuple[int, ...]
-    common: int
 
 
 @dataclass(frozen=True)
@@ -49,7 +30,12 @@ class Wmgr(Scheme):
     summary: ClassVar[str] = "word-metric greedy routing on the free group: deg+1 prefixes per node"
     source: ClassVar[str] = "Aguirre-Guerrero et al., Algorithms 1 and 2, Theorem 9"
 
-    root: int = param("number of the node whose label is the empty word", low=0, default=0)
+    root: str = param("the node whose label is the empty word: 3, h3, s0, or centre", default="0")
+    order: str = param("how neighbours are scanned on ties", choices=ORDERS, default="built")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.root_node  # Refuses names of no node.
 
     @classmethod
     def misfit(cls, family: Family) -> str | None:
@@ -59,26 +45,26 @@ class Wmgr(Scheme):
         return range(self.fabric.size)
 
     @cached_property
+    def root_node(self) -> int:
+        """The number of the root."""
+        if self.root == "centre":
+            return freegroup.centre(self.fabric)
+        if self.root.isdecimal():
+            return int(self.root) % self.fabric.size
+        try:
+            return self.fabric.index(self.root)
+        except KeyError as error:
+            raise ParameterError(f"wmgr: root: {error.args[0]}, a number, or centre") from None
+
+    @cached_property
     def embedding(self) -> Embedding:
         """Breadth-first trees in port order over the links known to be up."""
-        size = self.fabric.size
-        children: list[list[int]] = [[] for _ in range(size)]
-        parents = [NONE] * size
-        seen = [False] * size
-        roots: list[int] = []
-        for start in (self.root % size, *range(size)):
-            if seen[start]:
-                continue
-            seen[start] = True
-            roots.append(start)
-            queue = [start]
-            for at in queue:
-                for end in self.fabric.neighbours(at, self.known):
-                    if not seen[end]:
-                        seen[end], parents[end] = True, at
-                        children[at].append(end)
-                        queue.append(end)
-        return _spell(roots, children, parents)
+        return freegroup.embed(self.fabric, self.known, self.root_node)
+
+    @cached_property
+    def scans(self) -> Scans:
+        """Per node its ports in the order in which neighbours are compared."""
+        return scans(self.fabric, self.embedding, self.order, self.root_node)
 
     @cached_property
     def label_bits(self) -> int:
@@ -99,8 +85,7 @@ class Wmgr(Scheme):
 
     def distance(self, a: int, b: int) -> int:
         """The word metric: the number of tree links between two nodes."""
-        words = self.embedding.words
-        return len(words[a]) + len(words[b]) - 2 * _common(words[a], words[b])
+        return self.embedding.distance(a, b)
 
     def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
         destination = self._nodes.get(header.label)
@@ -112,11 +97,16 @@ class Wmgr(Scheme):
         if words[at][:common] != words[destination][:common]:
             return drop("no way there is up")
         best, port = self.distance(at, destination), NONE
-        for number, end in self.fabric.ports(at, self.blocked(links)):
-            distance = self.distance(end.node, destination)
+        for number, node in self._scanned(at, self.blocked(links)):
+            distance = self.distance(node, destination)
             if distance < best:
                 best, port = distance, number
         return drop("no neighbour is nearer") if port == NONE else only(Forward(port))
+
+    def _scanned(self, at: int, links: LinkState) -> list[tuple[int, int]]:
+        """(port, neighbour) in the order of the scan, over links that are up."""
+        ends = dict(self.fabric.ports(at, links))
+        return [(port, ends[port].node) for port in self.scans[at] if port in ends]
 
     def classes(self, at: int) -> Iterable[Class]:
         """Neighbour w owns the shortest prefix P of its own word such that (1) w is first by
@@ -127,7 +117,7 @@ class Wmgr(Scheme):
         value, length = tree.prefixes[at]
         width = tree.widths[at]
         yield prefix(value << width, length + width, bits), Header(self.label(at))
-        scan = list(dict.fromkeys(self.fabric.neighbours(at, self.known)))
+        scan = list(dict.fromkeys(node for _, node in self._scanned(at, self.known)))
         for position, owner in enumerate(scan):
             word = self._owned(at, position, scan)
             value, length = self._ancestor_prefix(owner, len(word))
@@ -158,34 +148,3 @@ class Wmgr(Scheme):
         while len(tree.words[node]) > depth and tree.parents[node] != NONE:
             node = tree.parents[node]
         return tree.prefixes[node] if len(tree.words[node]) == depth else (0, 0)
-
-
-def _common(a: Word, b: Word) -> int:
-    """The length of the longest common prefix."""
-    length = 0
-    for left, right in zip(a, b, strict=False):
-        if left != right:
-            break
-        length += 1
-    return length
-
-
-def _spell(roots: list[int], children: list[list[int]], parents: list[int]) -> Embedding:
-    """Words and bit prefixes, from the roots down."""
-    size = len(parents)
-    words: list[Word] = [()] * size
-    prefixes = [(0, 0)] * size
-    widths = [len(below).bit_length() for below in children]
-    queue = list(roots)
-    if len(roots) > 1:
-        width = len(roots).bit_length()
-        for letter, root in enumerate(roots, start=1):
-            words[root], prefixes[root] = (letter,), (letter, width)
-    for at in queue:
-        value, length = prefixes[at]
-        for letter, child in enumerate(children[at], start=1):
-            words[child] = (*words[at], letter)
-            prefixes[child] = (value << widths[at] | letter, length + widths[at])
-            queue.append(child)
-    common = int(len(roots) > 1)
-    return Embedding(tuple(words), tuple(prefixes), tuple(widths), tuple(parents), common)

@@ -1,0 +1,201 @@
+"""The free group: Algorithms 1 and 2 literally, and the deg+1 prefix table that says the same.
+
+The algorithms are written here from the paper: words of links, reduced by cancelling, and a
+scan of all neighbours.  The scheme has neither; it has a word metric in closed form, and a
+table.  All pairs of nodes are compared, on hundreds of combinations of graph, root and order.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from addressing import freegroup, registry
+from addressing.freescan import ORDERS
+from addressing.header import Deliver, Forward, Header
+from addressing.scheme import path
+from addressing.schemes.wmgr import Wmgr
+from addressing.table import compile_table
+from evaluator.pairs import choose
+from evaluator.routed import spread
+from tests.addressing.cases import build, failures, graph, smalls
+from topos import registry as families
+from topos.graph import ALL_UP, Fabric, LinkState
+from topos.registry import SpecError
+
+Word = tuple[int, ...]
+
+#: Fabrics of each family, and roots of each.
+FABRICS, ROOTS = 2, 2
+
+
+def algorithm_1(fabric: Fabric, links: LinkState, root: int) -> dict[int, Word]:
+    """Every node that the root reaches gets its parent's word and the letter of the link to it."""
+    words: dict[int, Word] = {root: ()}
+    queue = collections.deque([root])
+    while queue:
+        at = queue.popleft()
+        letter = 0
+        for _, end in fabric.ports(at, links):
+            if end.node not in words:
+                letter += 1
+                words[end.node] = (*words[at], letter)
+                queue.append(end.node)
+    return words
+
+
+def reduced(word: Word) -> Word:
+    """Cancel a letter beside its inverse (the letter's negative) as long as there is one."""
+    out: list[int] = []
+    for letter in word:
+        if out and out[-1] == -letter:
+            out.pop()
+        else:
+            out.append(letter)
+    return tuple(out)
+
+
+def inverse(word: Word) -> Word:
+    return tuple(-letter for letter in reversed(word))
+
+
+def algorithm_2(
+    scanned: list[tuple[int, int]], metric: dict[tuple[int, int], int], at: int, to: int
+) -> int:  # fmt: skip
+    """The port to the neighbour w with the least |w^-1 v|, the first of them in the scan."""
+    return min(scanned, key=lambda way: metric[way[1], to])[0]
+
+
+def scan(
+    fabric: Fabric, links: LinkState, words: dict[int, Word], order: str, at: int
+) -> list[tuple[int, int]]:
+    """(port, neighbour) in the order named, from the order's definition."""
+    ways = [(port, end.node) for port, end in fabric.ports(at, links)]
+    if order == "built":
+        return ways
+    return sorted(ways, key=lambda way: (len(words[way[1]]), words[way[1]]), reverse=order == "revlex")
+
+
+def combinations() -> list[tuple[str, int]]:
+    """Small fabrics of every family, ``file:`` among them, with roots."""
+    found = []
+    for name in families.known():
+        specs = smalls(name)
+        for spec in dict.fromkeys(specs[:: max(1, len(specs) // FABRICS)][:FABRICS]):
+            size = build(spec).size
+            found += [(spec, root) for root in dict.fromkeys((0, size // 2))][:ROOTS]
+    samples = Path(families.__file__).parent / "samples"
+    files = sorted(found.name for found in samples.iterdir())
+    return found + [(f"file:{name}", root) for name in files for root in range(3)]
+
+
+def agree(scheme: Wmgr, links: LinkState) -> None:
+    """Scheme and tables against the algorithms, for all pairs of nodes in the root's piece."""
+    fabric, root = scheme.fabric, scheme.root_node
+    words = algorithm_1(fabric, links, root)
+    metric = {(w, v): len(reduced(inverse(words[w]) + words[v])) for w, v in itertools.product(words, repeat=2)}
+    common = scheme.embedding.common
+    assert {node: word[common:] for node, word in enumerate(scheme.embedding.words) if node in words} == words
+    for at in words:
+        table, ways = compile_table(scheme, at, links), scan(fabric, links, words, scheme.order, at)
+        if scheme.order == "searched":
+            ends = dict(ways)
+            ways = [(port, ends[port]) for port in scheme.scans[at] if port in ends]
+        assert len(table.entries) <= len({node for _, node in ways}) + 1
+        for to in words:
+            header = Header(scheme.label(to))
+            ((action, _),) = table.lookup(header)
+            if to == at:
+                assert isinstance(action, Deliver)
+            else:
+                assert action == Forward(algorithm_2(ways, metric, at, to))
+            assert scheme.choices(at, header, links)[0][0] == action
+
+
+@pytest.mark.parametrize(("spec", "root"), combinations())
+def test_scheme_and_table_are_algorithms_1_and_2(spec: str, root: int) -> None:
+    for order in ORDERS:
+        scheme = registry.bind(f"wmgr:root={root},order={order}", build(spec))
+        assert isinstance(scheme, Wmgr)
+        agree(scheme, ALL_UP)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("spec", ["bcube:3,1", "hypercube:4", "jellyfish:4,8,3", "file:petersen.edgelist"])
+@pytest.mark.parametrize("splitting", [False, True])
+def test_they_agree_after_failures(spec: str, order: str, splitting: bool) -> None:
+    down = failures(build(spec), 7, 0.3, splitting)
+    scheme = registry.bind(f"wmgr:root=centre,order={order}", build(spec)).given(down)
+    assert isinstance(scheme, Wmgr)
+    agree(scheme, down)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("spec", ["bubblesort:4", "bcube:3,1", "dcell:3,1"])
+def test_arrays_follow_the_rule(spec: str, order: str) -> None:
+    """The evaluator's kernel and the rule give the same distribution of hops, link by link down or not."""
+    scheme = registry.bind(f"wmgr:order={order}", build(spec))
+    for down in (ALL_UP, failures(scheme.fabric, 3, 0.2)):
+        pairs = choose(scheme.fabric, "all", 1)
+        fast, slow = spread(scheme, pairs, down), spread(scheme, pairs, down, generic=True)
+        assert (fast.joint == slow.joint).all()
+
+
+@pytest.mark.parametrize("spec", ["bubblesort:5", "star:5", "torus:5x6", "dcell:2,2", "jellyfish:6,20,4"])
+def test_searched_is_never_worse_than_what_it_begins_with(spec: str) -> None:
+    hops = {
+        order: spread(
+            registry.bind(f"wmgr:order={order}", build(spec)), choose(build(spec), "all", 1)
+        ).path_mean
+        for order in ORDERS
+    }
+    assert hops["searched"] <= min(hops["built"], hops["revlex"])
+
+
+def test_port_order_is_perfect_on_hypercubes() -> None:
+    """Scanned by ports, all pairs have stretch 1; by ShortLex they do not."""
+    built, shortlex = (registry.bind(f"wmgr:order={order}", build("hypercube:5")) for order in ORDERS[:2])
+    pairs = choose(built.fabric, "all", 1)
+    assert spread(built, pairs).stretch_max == 1
+    assert spread(shortlex, pairs).stretch_max > 1
+
+
+def test_orders_do_not_change_labels() -> None:
+    labels = {
+        tuple(map(registry.bind(f"wmgr:order={order}", build("bcube:3,1")).label, range(15)))
+        for order in ORDERS
+    }
+    assert len(labels) == 1
+
+
+@pytest.mark.parametrize("spec", ["file:petersen.edgelist", "torus:3x9", "bcube:3,1", "fattree:4"])
+def test_the_centre_lies_in_the_middle(spec: str) -> None:
+    """Nowhere is it farther from anything than the radius, on these."""
+    found = freegroup.centre(build(spec))
+    assert nx.eccentricity(graph(build(spec)), found) == nx.radius(graph(build(spec)))
+
+
+def test_the_centre_of_a_tree_is_exact(tmp_path: Path) -> None:
+    for seed in range(10):
+        tree = nx.random_labeled_tree(30, seed=seed)
+        nx.write_edgelist(tree, tmp_path / f"{seed}.edgelist", data=False)
+        fabric = families.fabric(f"file:{tmp_path}/{seed}.edgelist")
+        whole = graph(fabric)
+        assert freegroup.centre(fabric) in nx.center(whole)
+
+
+def test_roots_by_name() -> None:
+    fabric = build("bcube:3,1")
+    roots = [registry.bind(f"wmgr:root={root}", fabric) for root in ("h3", "3", "s0", "9")]
+    assert [scheme.root_node for scheme in roots if isinstance(scheme, Wmgr)] == [3, 3, 9, 9]
+    assert path(roots[2], 0, 8) is not None
+
+
+@pytest.mark.parametrize(("text", "says"), [("root=h99", "no node"), ("order=best", "must be one of")])
+def test_what_cannot_be_is_refused(text: str, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        registry.bind(f"wmgr:{text}", build("bcube:3,1"))
