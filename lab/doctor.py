@@ -16,7 +16,7 @@ import psutil
 
 from lab import netns, openvswitch
 from lab.errors import LabError
-from lab.world import CLONE_NEWNET, CLONE_NEWNS, become_root, unshare
+from lab.world import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 
 _PATHS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 
@@ -57,12 +57,8 @@ def _open_vswitch() -> Finding:
 def _datapath() -> Finding:
     if openvswitch.kernel_datapath():
         return Finding("datapath", "ok", "kernel (openvswitch module)")
-    return Finding(
-        "datapath",
-        "note",
-        "userspace",
-        "the kernel has no openvswitch module loaded: switches forward in user space, slower but the same",
-    )
+    means = "the kernel has no openvswitch module loaded: switches forward in user space, slower but the same"
+    return Finding("datapath", "note", "userspace", means + _loadable("openvswitch"))
 
 
 def _programs() -> Finding:
@@ -97,17 +93,14 @@ def _namespaces() -> Finding:
 
     if _in_child(attempt):
         return Finding("namespaces", "ok", "user namespaces are open to you")
-    restricted = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-    remedy = "sysctl -w kernel.unprivileged_userns_clone=1"
-    if restricted.exists() and restricted.read_text().strip() == "1":
-        remedy = "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
-    return Finding("namespaces", "lack", "user namespaces are closed to you", f"run with sudo, or {remedy}")
+    return Finding("namespaces", "lack", "user namespaces are closed to you", remedy())
 
 
 def _netem() -> Finding:
     if has_qdisc("netem", "delay", "1ms"):
         return Finding("netem", "ok", "delay and loss by the kernel")
-    return Finding("netem", "note", "missing", "delay= and loss= are refused unless agents can impose them")
+    means = "delay= and loss= are refused"
+    return Finding("netem", "note", "missing", means + _loadable("sch_netem"))
 
 
 def _shaping() -> Finding:
@@ -150,6 +143,14 @@ def _ryu() -> Finding:
             continue
     state = "ok" if versions else "lack"
     return Finding("controller", state, ", ".join(versions) or "none", "" if versions else "pip install os-ken")
+
+
+def _loadable(module: str) -> str:
+    """How to load a module of the kernel, where there is such a module."""
+    program = shutil.which("modinfo", path=_PATHS)
+    if program is None or subprocess.run([program, module], capture_output=True, check=False).returncode:
+        return ""
+    return f" (sudo modprobe {module} loads it)"
 
 
 def _display() -> Finding:

@@ -31,6 +31,13 @@ _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _PR_SET_PDEATHSIG = 1
 _BACKLOG = 16
+#: Settings that close user namespaces to ordinary users (Ubuntu's, Debian's, every kernel's): the
+#: value that does, and one that does not.
+_CLOSING = (
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("user.max_user_namespaces", "0", "10000"),
+)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -98,9 +105,7 @@ def _guard(request: dict[str, object], listener: socket.socket) -> int:
         unshare(CLONE_NEWPID)
     except OSError as error:
         path.unlink(missing_ok=True)
-        _fail(
-            status, f"cannot make the lab's namespaces ({error.strerror}): run as root, or see `dcnlab doctor`"
-        )
+        _fail(status, f"cannot make the lab's namespaces ({error.strerror}): {remedy()}")
     init = os.fork()
     if init == 0:
         _init(request, listener)
@@ -118,6 +123,15 @@ def become_root() -> None:
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
     Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+
+
+def remedy(settings: Path = Path("/proc/sys")) -> str:
+    """What lets an ordinary user make namespaces, by the kernel's settings that forbid it."""
+    for name, closed, opened in _CLOSING:
+        setting = settings / name.replace(".", "/")
+        if setting.exists() and setting.read_text().strip() == closed:
+            return f"run with sudo, or allow it: sudo sysctl -w {name}={opened}"
+    return "run with sudo"
 
 
 def _wait(init: int, lifeline: int) -> int:

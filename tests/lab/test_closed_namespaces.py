@@ -1,0 +1,81 @@
+"""Where ordinary users may not make namespaces: one line that says so, and what opens them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.world import remedy
+from tests.lab.test_ordinary_user import script
+
+UBUNTU = "kernel.apparmor_restrict_unprivileged_userns"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "opens"),
+    [
+        (UBUNTU, "1", f"sysctl -w {UBUNTU}=0"),
+        ("kernel.unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
+        ("user.max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
+    ],
+)
+def test_the_remedy_is_the_setting_that_closes_them(tmp_path: Path, name: str, value: str, opens: str) -> None:
+    for other in (UBUNTU, "kernel.unprivileged_userns_clone", "user.max_user_namespaces"):
+        setting = tmp_path / other.replace(".", "/")
+        setting.parent.mkdir(exist_ok=True)
+        setting.write_text("0\n" if other == UBUNTU else "1\n")
+    assert remedy(tmp_path) == "run with sudo"
+    (tmp_path / name.replace(".", "/")).write_text(f"{value}\n")
+    assert remedy(tmp_path) == f"run with sudo, or allow it: sudo {opens}"
+
+
+@pytest.fixture
+def closed() -> Iterator[str]:
+    """Path of a user namespace in which no more can be made; users are the same as outside."""
+    with subprocess.Popen(["unshare", "--user", "cat"], stdin=subprocess.PIPE) as holder:
+        path = Path(f"/proc/{holder.pid}/ns/user")
+        while path.readlink() == Path("/proc/self/ns/user").readlink():
+            time.sleep(0.01)
+        for kind in ("uid", "gid"):
+            Path(f"/proc/{holder.pid}/{kind}_map").write_text("0 0 65535")
+        settings = "echo 0 >/proc/sys/user/max_user_namespaces"
+        subprocess.run(["nsenter", f"--user={path}", "bash", "-c", settings], check=True)
+        yield str(path)
+        holder.communicate()
+
+
+def dcnlab(namespace: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as an ordinary user of a user namespace."""
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    inner = script(folder).replace("setpriv", f"nsenter --user={namespace} setpriv")
+    command = ["unshare", "-m", "bash", "-c", inner, "bash", sys.executable, "-m", "lab.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
+def test_a_launch_says_so_in_one_line(closed: str, tmp_path: Path) -> None:
+    done = dcnlab(closed, tmp_path, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "dcnlab: cannot make the lab's namespaces (No space left on device): "
+        "run with sudo, or allow it: sudo sysctl -w user.max_user_namespaces=10000"
+    ]
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
+def test_doctor_says_so(closed: str, tmp_path: Path) -> None:
+    done = dcnlab(closed, tmp_path, "doctor", "--json")
+    assert done.returncode == 1
+    found = {finding["what"]: finding for finding in json.loads(done.stdout)}
+    assert found["namespaces"]["state"] == "lack"
+    assert found["namespaces"]["means"].endswith("sysctl -w user.max_user_namespaces=10000")
