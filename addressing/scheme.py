@@ -21,7 +21,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from addressing import ipv4
 from addressing.header import (
@@ -120,6 +120,15 @@ class Scheme(ABC):
     def given(self, links: LinkState) -> Scheme:
         """This scheme once the control plane knows ``links``: tables follow them from then on."""
         return replace(self, known=links)
+
+    def hears(self, at: int, origin: int) -> bool:
+        """Whether server ``at`` keeps up with the links of server ``origin`` where servers tell
+        each other of failures themselves."""
+        return True
+
+    def remarks(self) -> dict[str, Any]:
+        """What the control plane has done about the failures that it knows, for people; JSON."""
+        return {}
 
     def hop_bound(self) -> int:
         """No packet takes more hops than this; a longer walk is reported as a loop."""

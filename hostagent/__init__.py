@@ -12,7 +12,8 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     worker.py    the event loop of one process        zygote.py  the parent that forks them
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
-    configuring.py   AACM at an agent                   virtual.py   nodes and cables in memory, with a virtual clock      simulation.py   AACM on them
+    linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
+    configuring.py   AACM at an agent        virtual.py, simulation.py   AACM offline, with a virtual clock
     options.py, channel.py   what the processes tell each other, and how
     client.py    AgentPool: the lab's side
 

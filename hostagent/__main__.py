@@ -26,7 +26,7 @@ def main() -> int:
     arguments = _parser().parse_args()
     control = Channel(socket.socket(fileno=arguments.control_fd))
     chosen = (arguments.topology, arguments.scheme, arguments.mode, arguments.spread, arguments.seed)
-    options = Options(*chosen, unconfigured=arguments.unconfigured)
+    options = Options(*chosen, unconfigured=arguments.unconfigured, link_state=arguments.link_state)
     try:
         zygote = Zygote(options, control)
     except (SpecError, LabelTooWide, AddressError) as error:
@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--mode", choices=("host", "workers"), default="host")
     parser.add_argument("--spread", choices=("flow", "packet"), default="flow")
     parser.add_argument("--seed", type=int, default=1, help="of the draws among several next hops")
+    parser.add_argument("--link-state", choices=("lab", "agents"), default="lab", help="who tells of failures")
     parser.add_argument("--unconfigured", action="store_true", help="start without IPv4 addresses")
     return parser
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from hostagent.channel import Channel, Message
-from hostagent.options import AgentPlace, Mode, Options, Spread
+from hostagent.options import AgentPlace, LinkStateFrom, Mode, Options, Spread
 
 __all__ = ["AgentError", "AgentPlace", "AgentPool"]
 
@@ -44,9 +44,10 @@ class AgentPool:
         spread: Spread = "flow",
         seed: int = 1,
         unconfigured: bool = False,
+        link_state: LinkStateFrom = "lab",
     ) -> None:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
-        options = Options(topology, scheme, mode, spread, seed, unconfigured)
+        options = Options(topology, scheme, mode, spread, seed, unconfigured, link_state)
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(_command(options, theirs.fileno()), pass_fds=[theirs.fileno()])
@@ -237,6 +238,7 @@ def _command(options: Options, descriptor: int) -> list[str]:
         "--mode": options.mode,
         "--spread": options.spread,
         "--seed": options.seed,
+        "--link-state": options.link_state,
     }
     flags = ["--unconfigured"] if options.unconfigured else []
     return [sys.executable, "-m", "hostagent", *flags, *(str(part) for pair in words.items() for part in pair)]

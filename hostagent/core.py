@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from addressing import mac
 from addressing.header import Action, Deliver, Drop, Field, Forward, Header
@@ -55,6 +55,14 @@ class Plan:
     sole: Exit | None
     exits: tuple[Exit, ...] = ()
     bounds: tuple[float, ...] = ()
+
+    def weighted(self) -> tuple[tuple[Exit, float], ...]:
+        """All exits with their weights."""
+        if self.sole is not None:
+            return ((self.sole, 1.0),)
+        edges = (0.0, *self.bounds, 1.0)
+        weights = (above - below for below, above in pairwise(edges))
+        return tuple(zip(self.exits, weights, strict=True))
 
 
 @dataclass(slots=True)
@@ -105,6 +113,7 @@ class Agent:
     _links: LinkState = field(init=False, default=ALL_UP)
     _announced: LinkState = field(init=False, default=ALL_UP)
     _lost: frozenset[int] = field(init=False, default=frozenset())
+    _heard: LinkState = field(init=False, default=ALL_UP)
     _now: Scheme = field(init=False)
     _by_address: bool = field(init=False)
     _tagged: bool = field(init=False)
@@ -137,7 +146,7 @@ class Agent:
         if self._tagged:
             key += by
         plan = self._frames[port].get(key) or self._plan_frame(key, port)
-        way = plan.sole or self._pick(plan, slot, end)
+        way = plan.sole or self.pick(plan, slot, end)
         if way.port > 0:
             if ttl <= 1:
                 return self._refuse(packet.TIME_EXCEEDED, "TTL expired", slot, end, now)
@@ -157,7 +166,7 @@ class Agent:
             return self._count("ignored: not IPv4 from the host")
         target = bytes(slot[packet.IP_AT + 16 : packet.IP_AT + 20])
         plan = self._packets.get(target) or self._plan_packet(target)
-        way = plan.sole or self._pick(plan, slot, end)
+        way = plan.sole or self.pick(plan, slot, end)
         if way.port > 0:
             packet.to_card(slot)
             packet.ETHERNET.pack_into(slot, packet.FRAME_AT, way.addresses, packet.IPV4)
@@ -167,6 +176,20 @@ class Agent:
             self.delivered += 1
             return TO_HOST
         return self._refuse(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+
+    def plan(self, slot: memoryview, end: int, port: int) -> Plan | None:
+        """What is to be done with a frame from the card of ``port``, or with port 0 with a packet
+        from the host; None when it is no IPv4 with a label.  Nothing is written or counted."""
+        if end < packet.SHORTEST or not 0x45 <= slot[packet.IP_AT] <= 0x4F:
+            return None
+        if not port:
+            target = bytes(slot[packet.IP_AT + 16 : packet.IP_AT + 20])
+            return self._packets.get(target) or self._plan_packet(target)
+        to, by, kind, _, _, _, _, _, target = packet.FRAME.unpack_from(slot)
+        if kind != packet.IPV4 or to[0] & 3 != 2:
+            return None
+        key = (target if self._by_address else to) + (by if self._tagged else b"")
+        return self._frames[port].get(key) or self._plan_frame(key, port)
 
     def counts(self) -> dict[str, int]:
         """How many packets were relayed, delivered, originated; malformed, ignored and dropped by reason."""
@@ -194,6 +217,30 @@ class Agent:
         self._forget()
         return True
 
+    def hear(self, links: LinkState) -> None:
+        """Other agents say that ``links`` are down: known from now on, while labels and tables stay."""
+        if links != self._heard:
+            self._heard = links
+            self._forget()
+
+    def towards(self, server: int) -> Exit | None:
+        """How frames for another server leave while nothing is down; None where no way is."""
+        headers = self.scheme.headers(self.node, server)
+        for header, _ in headers[:1]:
+            way = self._exit(header, self.scheme.choices(self.node, header)[0][0])
+            return way if way.port > 0 else None
+        return None
+
+    @property
+    def current(self) -> Scheme:
+        """The scheme as it is since the last :meth:`announce`."""
+        return self._now
+
+    @property
+    def links(self) -> LinkState:
+        """Everything that the agent knows to be down."""
+        return self._links
+
     def _bind(self, scheme: Scheme) -> None:
         self._now = scheme
         self._by_address = scheme.carrier is Field.IPV4_DST
@@ -201,7 +248,7 @@ class Agent:
         self._forget()
 
     def _forget(self) -> None:
-        self._links = self._announced.fail(self._lost)
+        self._links = self._announced.fail(self._lost | self._heard.down)
         self._packets.clear()
         for plans in self._frames:
             plans.clear()
@@ -260,7 +307,8 @@ class Agent:
             by = mac.encode(after.tag, scheme.tag_bits).to_bytes(6, "big")
         return Exit(action.port, to + by)
 
-    def _pick(self, plan: Plan, slot: memoryview, end: int) -> Exit:
+    def pick(self, plan: Plan, slot: memoryview, end: int) -> Exit:
+        """One of several exits, by this packet's draw or its flow's."""
         by_packet = self.spread == "packet"
         point = self.draw.random() if by_packet else packet.flow_point(slot, end, self.node)
         return plan.exits[bisect_right(plan.bounds, point)]

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 #: How one of several next hops is chosen: by a hash of the flow, or anew for each packet.
 Spread = Literal["flow", "packet"]
+#: Who tells agents of links that are down: the lab, which sees all, or they each other.
+LinkStateFrom = Literal["lab", "agents"]
 #: A process per agent, or one per core for all agents.
 Mode = Literal["host", "workers"]
 
@@ -23,6 +25,7 @@ class Options:
     seed: int = 1
     #: Servers start without addresses; AACM is to give them.
     unconfigured: bool = False
+    link_state: LinkStateFrom = "lab"
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,13 @@ from functools import partial
 
 from addressing.directions import Coordinates
 from addressing.wire import ETHERTYPE
-from hostagent import packet
+from hostagent import linkstate, packet
 from hostagent.channel import Channel, Message
 from hostagent.configuring import Configuring
 from hostagent.core import TO_HOST, Agent
 from hostagent.linux import Card, Devices
 from hostagent.mmsg import BATCH, Slots
+from hostagent.neighbours import Neighbours
 from topos.families.torus import Torus
 from topos.graph import LinkState
 
@@ -39,6 +40,7 @@ class Station:
         self.devices = devices
         self.report = report
         self.configuring: Configuring | None = None
+        self.neighbours: Neighbours | None = None
         self.sent: Counter[str] = Counter()
         self._slots = slots
         self._cards = {card.port: card.socket.fileno() for card in devices.cards}
@@ -63,8 +65,21 @@ class Station:
 
     def counts(self) -> dict[str, int]:
         """The agent's counters and those of the devices."""
-        own = self.configuring.counts() if self.configuring else {}
-        return self.agent.counts() | self.sent | own
+        counts = self.agent.counts() | self.sent
+        for protocol in self.protocols():
+            counts |= protocol.counts()
+        return counts
+
+    def protocols(self) -> list[Configuring | Neighbours]:
+        """What runs at this agent beside packets, with timers."""
+        return [protocol for protocol in (self.configuring, self.neighbours) if protocol is not None]
+
+    def keep_link_state(self) -> None:
+        """Tell other agents of links that are down, and follow what they tell."""
+        self.neighbours = Neighbours(self.agent)
+        self.agent.control = {**self.agent.control, linkstate.ETHERTYPE: self.neighbours.receive}
+        for port in self._cards.keys() - self.devices.up:
+            self.neighbours.carrier(port, False, time.monotonic())
 
     # --- AACM -----------------------------------------------------------------
 
@@ -72,7 +87,7 @@ class Station:
         """Take part in AACM from now on, by the ports that lie in a torus of so many dimensions."""
         ports = [port for port in self._cards if port <= 2 * dimensions]
         self.configuring = Configuring(self.agent.node, ports, key, self._adopt, self.report)
-        self.agent.control = {ETHERTYPE: self.configuring.receive}
+        self.agent.control = {**self.agent.control, ETHERTYPE: self.configuring.receive}
 
     def say(self, frames: Iterable[tuple[int, bytes]]) -> None:
         """Send frames of the agent's own."""
@@ -135,6 +150,8 @@ class Station:
     def _carrier(self, port: int, up: bool) -> None:
         if self.agent.carrier(port, up):
             self.report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
+            if self.neighbours is not None:
+                self.neighbours.carrier(port, up, time.monotonic())
 
     def _send(self, leaving: dict[int, list[int]]) -> None:
         for port, extents in leaving.items():
@@ -215,17 +232,16 @@ class Worker:
 
     def _idle(self) -> float | None:
         """How long nothing is due, in seconds; None: until something arrives."""
-        listening = (s.configuring for s in self._stations.values() if s.configuring)
-        listening = (s.configuring for s in self._stations.values() if s.configuring)
-        timers = (configuring.next_timer() for configuring in listening)
+        protocols = (protocol for station in self._stations.values() for protocol in station.protocols())
+        timers = (protocol.next_timer() for protocol in protocols)
         due = min((timer for timer in timers if timer is not None), default=None)
         return None if due is None else max(0.0, due - time.monotonic())
 
     def _tick(self) -> None:
         now = time.monotonic()
         for station in self._stations.values():
-            if station.configuring:
-                station.say(station.configuring.tick(now))
+            for protocol in station.protocols():
+                station.say(protocol.tick(now))
 
     def _fail(self, station: Station | None, error: Exception) -> None:
         """Report an error; a station that raised it is served no more."""

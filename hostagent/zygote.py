@@ -140,7 +140,10 @@ class Zygote:
         try:
             agent = self._agent(place.node)
             devices = open_devices(place.netns, place.ports, None if self._options.unconfigured else agent.own)
-            return Station(agent, devices, self._slots, self._control.send)
+            station = Station(agent, devices, self._slots, self._control.send)
+            if self._options.link_state == "agents":
+                station.keep_link_state()
+            return station
         except Exception as error:
             self._control.send(failure(place.node, error))
             return None

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lab import capacity, configuring, runtime
-from lab.config import LabConfig, check_emulable, resolve
+from lab.config import LabConfig, check_emulable, check_link_state, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
 
@@ -65,6 +65,7 @@ class Lab:
         capacity.check(scheme.fabric)
         check_emulable(scheme)
         configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire)
+        check_link_state(scheme.fabric, self.config.link_state)
         self.config.shape.check()
         while self._taken() or not self._launch(stage, detach, prompt):
             if self._named:

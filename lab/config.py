@@ -8,12 +8,12 @@ from typing import Any
 from addressing import registry as schemes
 from addressing.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
-from hostagent.options import Mode, Spread
+from hostagent.options import LinkStateFrom, Mode, Spread
 from lab.errors import UsageError
 from lab.shaping import Shape
 from topos import registry as topologies
 from topos.graph import Fabric
-from topos.registry import SpecError
+from topos.registry import SpecError, split_spec
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class LabConfig:
     spread: Spread = "flow"
     #: Agents: ``host`` (a process each) or ``workers`` (one per core for all).
     agents: Mode = "host"
+    #: Who tells agents of failures: the ``lab``, or the ``agents`` each other and nobody else.
+    link_state: LinkStateFrom = "lab"
     #: What every link does to packets: ``1ms``, ``0.1%``, ``100Mbit``; nothing when empty.
     delay: str = ""
     loss: str = ""
@@ -62,6 +64,27 @@ def resolve(topology: str, scheme: str) -> tuple[Fabric, Scheme]:
         return fabric, schemes.bind(scheme, fabric)
     except SpecError as error:
         raise UsageError(str(error)) from error
+
+
+def multipath(scheme: str, ways: int) -> str:
+    """The specification of a scheme that spreads flows over so many parallel ways; UsageError for
+    schemes that have none."""
+    name, arguments = split_spec(scheme)
+    able = [
+        name for name, cls in schemes.known().items() if {f.name for f in fields(cls)} >= {"multipath", "paths"}
+    ]
+    if name not in able:
+        raise UsageError(f"--multipath needs a scheme with parallel ways ({', '.join(able)}), not {name}")
+    kept = [
+        part for part in arguments.split(",") if part and part.partition("=")[0] not in ("multipath", "paths")
+    ]
+    return f"{name}:" + ",".join([*kept, "multipath=yes", f"paths={ways}"])
+
+
+def check_link_state(fabric: Fabric, link_state: LinkStateFrom) -> None:
+    """UsageError when nobody would learn of failures."""
+    if link_state == "agents" and not fabric.relaying:
+        raise UsageError(f"the servers of {fabric.spec} relay nothing, so no agents keep its link state")
 
 
 def check_emulable(scheme: Scheme) -> None:

@@ -56,7 +56,8 @@ class Session:
     def scheme(self) -> Scheme:
         """The scheme as the control plane knows the links now."""
         state = self.health.state()
-        return self.running.scheme.given(state) if state else self.running.scheme
+        central = self.config.link_state == "lab"
+        return self.running.scheme.given(state) if state and central else self.running.scheme
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
@@ -101,7 +102,10 @@ class Session:
         self.cut(self.links_named("link", [a, b]), up)
 
     def _spread(self, state: LinkState) -> None:
-        """Send link state to the agents and the controller, and wait until both have converged."""
+        """Send link state to the agents and the controller, and wait until both have converged;
+        nothing where agents keep it among themselves."""
+        if self.config.link_state == "agents":
+            return
         if self.running.agents is not None:
             self.running.agents.links(state.down)
         if self.running.controller is not None:

@@ -114,6 +114,10 @@ class Dfr(RuleScheme):
     ) -> tuple[tuple[Header, float], ...]:
         return ((Header(self.label(source), self._tag(Route(destination, destination))), 1.0),)
 
+    def hears(self, at: int, origin: int) -> bool:
+        size = self.cells.sizes[self._scope]
+        return at // size == origin // size
+
     # --- what nodes do ------------------------------------------------------------
 
     def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lab import config
 from lab.cli import complete
 from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
@@ -46,6 +47,13 @@ class Datapath(StrEnum):
     userspace = "userspace"
 
 
+class LinkStateFrom(StrEnum):
+    """Who tells agents of links that are down."""
+
+    lab = "lab"
+    agents = "agents"
+
+
 class Spread(StrEnum):
     """How agents spread traffic over several next hops."""
 
@@ -63,6 +71,16 @@ def up(
     backend: Annotated[Backend, typer.Option(help="The controller's library.")] = Backend.os_ken,
     datapath: Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")] = Datapath.auto,
     spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.flow,
+    multipath: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="K", help="Spread flows over K parallel ways; agents mend them themselves."
+        ),
+    ] = None,
+    link_state: Annotated[
+        LinkStateFrom | None,
+        typer.Option(help="Who tells agents of failures: the lab, or (default with --multipath) each other."),
+    ] = None,
     delay: Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")] = "",
     loss: Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")] = "",
     rate: Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")] = "",
@@ -74,6 +92,8 @@ def up(
 ) -> None:
     """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
     options = {"backend": backend.value, "datapath": datapath.value, "spread": spread.value}
+    options["link_state"] = (link_state or _teller(multipath)).value
+    scheme = config.multipath(scheme, multipath) if multipath else scheme
     aacm = {"unconfigured": unconfigured, "miswire": miswire}
     lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options, **aacm)
     prompt = not detach and test is None
@@ -88,12 +108,19 @@ def up(
         return
     assert test is not None
     try:
+        chosen = lab.info()["datapath"]
         result, held = _try(lab, test)
     finally:
         lab.stop()
-    result = {"launch_s": lab.launch_s, "stop_s": lab.stop_s, **_configured(lab), **result}
+    times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
+    result = {**times, "datapath": chosen, **_configured(lab), **result}
     as_json(result) if json else _show_figures(result)
     raise typer.Exit(0 if held else 1)
+
+
+def _teller(multipath: int | None) -> LinkStateFrom:
+    """Who tells agents of failures when nobody says: each other where they have parallel ways."""
+    return LinkStateFrom.agents if multipath else LinkStateFrom.lab
 
 
 @contextmanager

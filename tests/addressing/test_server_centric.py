@@ -12,6 +12,7 @@ import pytest
 
 from addressing import mobius
 from addressing.header import Deliver
+from addressing.registry import bind
 from addressing.scheme import path, walk
 from addressing.schemes.brp import Brp
 from addressing.schemes.dcube import DCube
@@ -20,7 +21,8 @@ from addressing.schemes.dfr import Dfr
 from addressing.table import compile_table
 from tests.addressing.cases import build, failures, graph, pieces
 from topos.families.dcube import CubeOfSwitches
-from topos.graph import Fabric
+from topos.graph import Fabric, LinkState
+from topos.registry import SpecError
 
 
 def servers(fabric: Fabric, nodes: tuple[int, ...] | None) -> list[int]:
@@ -168,3 +170,30 @@ def test_local_reroute_passes_single_faults_that_only_servers_know(spec: str) ->
         if piece[source] == piece[destination]:
             assert isinstance(hops[-1].action, Deliver)
             assert hops[-1].node == destination
+
+
+def test_a_broken_ways_flows_go_to_the_next_and_all_others_stay() -> None:
+    fabric = build("bcube:4,2")
+    scheme = Brp(fabric, multipath=True)
+    before = [header.tag for header, _ in scheme.headers(0, 63)]
+    assert len(before) == len(set(before)) == 3
+    for broken in range(3):
+        way = list(scheme.ways(0, 63))[broken]
+        level = next(p for p, end in fabric.ports(way[0]) if end.node in set(fabric.neighbours(way[1])))
+        links = LinkState(frozenset({fabric.link_at(way[0], level)}))
+        after = scheme.headers(0, 63, links)
+        expected = [*before]
+        expected[broken] = before[(broken + 1) % 3]
+        assert [header.tag for header, _ in after] == expected
+        assert {weight for _, weight in after} == {1 / 3}
+
+
+@pytest.mark.parametrize("paths", [1, 2, 3, 9])
+def test_paths_bounds_how_many_ways_flows_are_spread_over(paths: int) -> None:
+    scheme = bind(f"brp:multipath=yes,paths={paths}", build("bcube:4,2"))
+    assert len(scheme.headers(0, 63)) == min(paths, 3)
+
+
+def test_no_ways_are_refused() -> None:
+    with pytest.raises(SpecError, match="paths must be at least 1"):
+        bind("brp:multipath=yes,paths=0", build("bcube:4,2"))

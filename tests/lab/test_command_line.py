@@ -35,6 +35,8 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
         (("up", "torus:200x200x10", "--scheme", "wmgr"), "needs about"),
         (("up", "bcube:4,1", "--scheme", "brp", "--name", "no/name"), "is no name for a lab"),
         (("up", "bcube:4,1", "--scheme", "brp", "--delay", "fast"), "as in 1ms"),
+        (("up", "fattree:4", "--scheme", "ecmp", "--multipath", "2"), "(brp, dcube-shortest), not ecmp"),
+        (("up", "fattree:4", "--scheme", "ecmp", "--link-state", "agents"), "relay nothing"),
         (("up",), "TOPOLOGY"),
         (("frobnicate",), "frobnicate"),
         (("path", "bcube:4,1", "--scheme", "brp", "h0", "h99"), "no node 'h99'"),

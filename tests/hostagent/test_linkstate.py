@@ -1,0 +1,152 @@
+"""Link state among agents: what is flooded reaches everybody, and nothing else is believed."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from addressing import mac
+from hostagent.core import Agent
+from hostagent.linkstate import ACKNOWLEDGES, STATES, TRIES, LinkStates, Message, Statement, decode
+from hostagent.neighbours import Neighbours
+from tests.hostagent.frames import agent, scheme
+from topos.graph import Fabric, LinkState
+
+numbers = st.integers(0, 2**32 - 1)
+messages = st.builds(
+    Message,
+    st.sampled_from([STATES, ACKNOWLEDGES]),
+    numbers,
+    st.builds(Statement, numbers, numbers, st.frozensets(st.integers(0, 2**16 - 1))),
+)
+
+
+@given(messages, st.binary(max_size=40))
+def test_messages_survive_the_wire_and_padding(message: Message, padding: bytes) -> None:
+    assert decode(message.encode() + padding) == message
+
+
+@given(st.binary(max_size=60), messages, st.integers(0, 500), st.integers(1, 255))
+def test_no_damaged_message_is_believed(junk: bytes, message: Message, at: int, flip: int) -> None:
+    read = decode(junk)
+    assert read is None or junk.startswith(read.encode())
+    data = bytearray(message.encode())
+    data[at % len(data)] ^= flip
+    assert decode(bytes(data)) != message
+    assert decode(message.encode()[:-1]) is None
+
+
+@pytest.mark.parametrize(
+    ("sender", "said"),
+    [
+        (1, Statement(0, 9, frozenset({1}))),
+        (1, Statement(9, 1, frozenset())),
+        (1, Statement(1, 1, frozenset({3}))),
+        (8, Statement(8, 1, frozenset({1}))),
+    ],
+    ids=["of myself", "no such server", "no such port", "no neighbour"],
+)
+def test_lies_that_can_be_seen_are_malformed(sender: int, said: Statement) -> None:
+    states = LinkStates(scheme("bcube:3,1", "brp").fabric, 0, (1, 2, 3, 6), lambda a, b: True)
+    assert not states.receive(Message(STATES, sender, said).encode(), 0.0)
+    assert states.counts["malformed"] == 1
+    assert not states.down()
+    assert not states.frames_to_send()
+
+
+def test_a_neighbour_that_never_answers_is_given_up() -> None:
+    states = LinkStates(scheme("bcube:3,1", "brp").fabric, 0, (1, 2), lambda a, b: True)
+    states.carrier(1, False, 0.0)
+    sent = 0
+    while (due := states.next_timer()) is not None:
+        states.handle_timer(due)
+        sent += len(states.frames_to_send())
+    assert sent == 2 * TRIES
+    assert states.counts["given up"] == 2
+
+
+class Flood:
+    """Agents whose frames cross the links that are up, at once, unless they are lost by chance."""
+
+    def __init__(self, topology: str, name: str, loss: float = 0.0) -> None:
+        self.bound = scheme(topology, name)
+        self.fabric: Fabric = self.bound.fabric
+        self.agents: list[Agent] = [agent(self.bound, node) for node in range(self.fabric.servers)]
+        self.sides = [Neighbours(one) for one in self.agents]
+        self.down: set[int] = set()
+        self.loss, self.draw = loss, random.Random(3)
+
+    def change(self, links: set[int], up: bool) -> None:
+        """Cut or mend links; the servers at their ends see their carriers go or come."""
+        self.down = self.down - links if up else self.down | links
+        for number in links:
+            link = self.fabric.link(number)
+            for end in (link.a, link.b):
+                if self.fabric.is_server(end.node):
+                    self.agents[end.node].carrier(end.number, up)
+                    self.sides[end.node].carrier(end.number, up, 0.0)
+        now = 0.0
+        while True:
+            for node, side in enumerate(self.sides):
+                self._carry(deque((node, *pair) for pair in side.tick(now)), now)
+            due = [timer for side in self.sides if (timer := side.next_timer()) is not None]
+            if not due:
+                return
+            now = max(now, min(due))
+
+    def _carry(self, frames: deque[tuple[int, int, bytes]], now: float) -> None:
+        while frames:
+            node, port, frame = frames.popleft()
+            end = self._across(node, port, frame)
+            if end is not None and self.draw.random() >= self.loss:
+                answers = self.sides[end[0]].receive(frame, end[1], now)
+                frames.extend((end[0], *pair) for pair in answers)
+
+    def _across(self, node: int, port: int, frame: bytes) -> tuple[int, int] | None:
+        """Where a frame comes out: through a switch by its destination's label."""
+        end = self.fabric.peer(node, port)
+        if end is None or self.fabric.link_at(node, port) in self.down:
+            return None
+        if self.fabric.is_server(end.node):
+            return end.node, end.number
+        label = mac.decode(int.from_bytes(frame[:6], "big"), self.bound.label_bits)
+        server = next(v for v in range(self.fabric.servers) if self.bound.label(v) == label)
+        out = self.fabric.port_to(end.node, server, LinkState(frozenset(self.down)))
+        there = None if out is None else self.fabric.peer(end.node, out)
+        return None if there is None else (there.node, there.number)
+
+    def known(self, node: int) -> frozenset[int]:
+        return self.agents[node]._links.down
+
+
+@pytest.mark.parametrize(("topology", "name"), [("bcube:3,1", "brp"), ("mdcube:3,1", "dcube-shortest")])
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+def test_everybody_learns_of_every_cut_and_of_its_end(topology: str, name: str, loss: float) -> None:
+    net = Flood(topology, name, loss)
+    cuts = set(random.Random(7).sample(range(len(net.fabric.cables)), 3))
+    net.change(cuts, up=False)
+    assert all(net.known(node) == cuts for node in range(net.fabric.servers))
+    net.change(cuts, up=True)
+    assert not any(net.known(node) for node in range(net.fabric.servers))
+
+
+def test_who_was_cut_off_is_told_what_it_missed() -> None:
+    net = Flood("bcube:3,1", "brp")
+    own, other = set(net.fabric.links_of(4)), {net.fabric.link_at(0, 1)}
+    net.change(own, up=False)
+    net.change(other, up=False)
+    assert net.known(4) == own
+    assert net.known(0) == other  # behind switches nobody sees that server 4 is gone
+    net.change(own, up=True)
+    assert net.known(4) == net.known(0) == other
+
+
+def test_dcell_keeps_link_state_inside_a_cell() -> None:
+    net = Flood("dcell:2,2", "dfr")  # b = 1: cells of 6 servers
+    link = net.fabric.link_at(0, 1)
+    net.change({link}, up=False)
+    assert [node for node in range(net.fabric.servers) if link in net.known(node)] == list(range(6))

@@ -1,0 +1,80 @@
+"""Agents without anybody in the middle: the controller stands still, and flows move all the same."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import psutil
+import pytest
+
+from lab.client import Lab
+from tests.lab.test_multipath import carried
+
+pytestmark = pytest.mark.lab
+
+
+def stop_controller(lab: Lab) -> psutil.Process:
+    """Stop the lab's controller (SIGSTOP to that process alone)."""
+    assert lab._guard is not None
+    below = psutil.Process(lab._guard.pid).children(recursive=True)
+    (controller,) = (process for process in below if process.cmdline()[1:3] == ["-m", "controller"])
+    controller.send_signal(signal.SIGSTOP)
+    end = time.monotonic() + 10
+    while controller.status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < end, "the controller does not stop"
+        time.sleep(0.01)
+    return controller
+
+
+def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
+    """TCP, ping and a stream of numbered packets run while one way after the other is cut."""
+    with Lab("bcube:4,1", "brp:multipath=yes,paths=2", link_state="agents") as lab:
+        controller = stop_controller(lab)
+        before = carried(lab)
+        found: dict[str, Any] = {}
+
+        def measure() -> None:
+            found["iperf"] = lab.iperf("h0", "h15", seconds=3, parallel=4)
+
+        tcp = threading.Thread(target=measure)
+        tcp.start()
+        ping = subprocess.Popen(
+            [sys.executable, "-m", "lab.cli", "exec", lab.config.name, "h0"]
+            + ["ping", "-q", "-c", "100", "-i", "0.02", "h15"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        probe = lab.ask("probe_start", a="h0", b="h15")["probe"]
+        for relay, switch in (("h12", "s3"), ("h3", "s7")):  # far from the source, on either way
+            cut = lab.fail(relay, switch)
+            assert cut["noticed_ms"] < 500
+            again = lab.ask("ping", pairs=[["h0", "h15"]])
+            assert again["received"] == 1
+            lab.heal(relay, switch)
+        stream = lab.ask("probe_stop", probe=probe)
+        tcp.join()
+        said, _ = ping.communicate(timeout=60)
+        carriage = [b - a for a, b in zip(before, carried(lab), strict=True)]
+        assert controller.status() == psutil.STATUS_STOPPED
+        assert stream["lost"] < stream["sent"] / 10
+        assert stream["outage_ms"] < 500
+        assert found["iperf"]["mbps"] > 1
+        assert ping.returncode == 0, said
+        assert int(said.split(" received")[0].rsplit(" ", 1)[-1]) >= 90
+        # Both ways carried flows: the source's ports to its switches of level 0 and 1.
+        fabric_links = [lab_link(lab, "h0", "s0"), lab_link(lab, "h0", "s4")]
+        assert all(carriage[number] > 100_000 for number in fabric_links)
+
+
+def lab_link(lab: Lab, a: str, b: str) -> int:
+    """The number of the link between two nodes."""
+    from topos import registry
+
+    fabric = registry.fabric(lab.config.topology)
+    (number,) = fabric.links_between(fabric.index(a), fabric.index(b))
+    return number
