@@ -9,7 +9,7 @@ BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 # share one bounded table of neighbours (net.ipv4.neigh.default.gc_thresh3).
 CATALOGUE := tests/lab/test_catalogue.py
 
-.PHONY: help setup demo test check bench vm-test packages
+.PHONY: help setup demo test check bench vm-test vm-full packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -45,3 +45,8 @@ bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
 vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that want one
 	@bash vagrant/packages.sh user-mode-linux gcc libc6-dev
 	@bash vagrant/uml/run.sh
+
+vm-full:         ## `vagrant up` in earnest, emulated where need be; writes docs/vm.md (10 minutes and more)
+	@bash vagrant/packages.sh vagrant vagrant-libvirt libvirt-daemon-system libvirt-clients dnsmasq-base \
+	  qemu-system-x86 qemu-utils mmdebstrap slirp4netns rsync procps
+	@bash vagrant/full/run.sh

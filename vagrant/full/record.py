@@ -1,0 +1,111 @@
+"""What run.sh saw, checked and put into docs/vm.md: record.py FOLDER DOCUMENT
+
+Between the marks of the document goes: the date, versions, the seconds of each step, memory, and
+what was printed in the machine.  Ends with 1, the document as it was, when a lab there was not
+what it has to be: on the kernel's datapath, every pair answered, delays that add up.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+#: Of bcube:2,1 with 10 ms per link: two links there and two back, for pairs on one switch.
+LEAST_RTT_MS = 40.0
+_MARKS = re.compile(r"(<!-- vm-full:.*?-->\n).*?(<!-- /vm-full -->)", re.DOTALL)
+
+
+def failures(folder: Path) -> list[str]:
+    """What did not hold, one line each."""
+    wrong = []
+    for name in ("pingall", "root", "delay", "iperf"):
+        found = printed(folder, name)
+        if found["datapath"] != "kernel":
+            wrong.append(f"{name}: the datapath is {found['datapath']}")
+        if found["sent"] != found["received"]:
+            wrong.append(f"{name}: {found['received']} of {found['sent']} answered")
+    doctor = {finding["what"]: finding for finding in printed(folder, "doctor")}
+    wrong += [f"doctor: {what} is {doctor[what]['state']}" for what in ("datapath", "netem", "namespaces")
+              if doctor[what]["state"] != "ok"]  # fmt: skip
+    if printed(folder, "delay")["rtt_ms"]["p50"] < LEAST_RTT_MS:
+        wrong.append("delay: 10 ms per link, and round trips are shorter than 40 ms")
+    return wrong
+
+
+def printed(folder: Path, name: str) -> Any:
+    """The JSON that a command in the machine printed."""
+    return json.loads((folder / name).read_text())
+
+
+def megabytes(folder: Path, name: str) -> dict[str, int]:
+    """MemTotal and MemAvailable of the machine in MB."""
+    return {key: int(value) for key, value in re.findall(r"(\w+): (\d+)", (folder / name).read_text())}
+
+
+def memory(folder: Path) -> list[tuple[str, str]]:
+    """Rows about memory."""
+    idle, lab = megabytes(folder, "memory.idle"), megabytes(folder, "memory.lab")
+    return [
+        ("memory of the machine", f"{idle['MemTotal']:,} MB"),
+        ("in use without a lab", f"{idle['MemTotal'] - idle['MemAvailable']:,} MB"),
+        ("in use with bcube:4,1 running", f"{lab['MemTotal'] - lab['MemAvailable']:,} MB"),
+        ("the most that qemu held", f"{int((folder / 'qemu.memory').read_text()):,} MB"),
+    ]
+
+
+def section(folder: Path) -> str:
+    """The generated part, as Markdown."""
+    seconds = [line.split("\t") for line in (folder / "seconds").read_text().splitlines()]
+    host, guest = ((folder / name).read_text().splitlines() for name in ("host", "guest"))
+    today = datetime.datetime.now(datetime.UTC).date()
+    lines = [f"Run on {today} with {', '.join(host)}; in the machine: {', '.join(guest)}.", ""]
+    lines += ["| step | seconds |", "|---|---:|", *(f"| {what} | {took} |" for what, took in seconds)]
+    lines += [f"| all | {sum(float(took) for _, took in seconds):.1f} |", "", "| | |", "|---|---|"]
+    lines += [f"| {what} | {much} |" for what, much in memory(folder)]
+    found = [f"{f['state']:5} {f['what']:14} {f['found']}" for f in printed(folder, "doctor")]
+    lines += ["", "`dcnlab doctor` found:", "", "```text", *found, "```", ""]
+    for command, name in commands(folder):
+        lines += [
+            f'`vagrant ssh -c "{command}"` printed:',
+            "",
+            "```text",
+            compact(printed(folder, name)),
+            "```",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def commands(folder: Path) -> list[tuple[str, str]]:
+    """The commands that ran labs, and the files with what they printed."""
+    text = (folder / "commands").read_text().splitlines()
+    by_name = dict(line.split("\t") for line in text)
+    return [(by_name[name], name) for name in ("pingall", "root", "delay", "iperf")]
+
+
+def compact(found: dict[str, Any]) -> str:
+    """JSON, one line per key."""
+    inner = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+    return f"{{\n{inner}\n}}"
+
+
+def main() -> int:
+    """Check, then write."""
+    folder, document = Path(sys.argv[1]), Path(sys.argv[2])
+    wrong = failures(folder)
+    for line in wrong:
+        print(f"vm-full: {line}", file=sys.stderr)
+    if wrong:
+        return 1
+    text = document.read_text()
+    document.write_text(_MARKS.sub(lambda found: f"{found[1]}{section(folder)}{found[2]}", text))
+    print(f"vm-full: held; written to {document}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

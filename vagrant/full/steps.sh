@@ -1,0 +1,15 @@
+# To be sourced: steps whose duration and output are kept in $folder.
+
+# step NAME COMMAND...: run it, its output to $folder/log, its seconds to $folder/seconds.
+step() {
+    local what=$1 began=$EPOCHREALTIME code
+    shift
+    printf '== %s\n' "$what" >>"$folder/log"
+    set +e # `|| code=$?` would switch the command's own set -e off
+    (set -e; "$@") >>"$folder/log" 2>&1 </dev/null
+    code=$?
+    set -e
+    awk -v b="$began" -v e="$EPOCHREALTIME" -v w="$what" \
+        'BEGIN { printf "%s\t%.1f\n", w, e - b }' | tee -a "$folder/seconds" | expand -t 32
+    return "$code"
+}
