@@ -2,9 +2,10 @@
 
     python -m benchmarks.launch [bcube:8,1 bcube:4,3 bcube:32,1] [--no-stock] [--json]
 
-Stock Mininet runs with its own batch mode in a world of its own (namespaces and a private
-Open vSwitch as a lab has), without controller and agents: it does less.  dcnlab's
-figures include acknowledged tables, agents that are ready, and a first ping through.
+The networks alone (hosts, cables, switches with their ports, Mininet's objects) are built in worlds of
+their own, as a lab has; stock Mininet in its batch mode, with Open vSwitch running already,
+while dcnlab's figure includes starting its own.  The whole lab's figures include the controller
+with acknowledged tables, agents that are ready, and a first ping through.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ import psutil
 
 from lab import launch, netns, openvswitch, world
 from lab.client import Lab
+from lab.config import LabConfig, resolve
 from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
@@ -80,22 +84,26 @@ def _idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
     return round(100 * (after - before) / seconds, 1)
 
 
-def stock(topology: str, timeout: float) -> dict[str, Any]:
-    """Stock Mininet on the same topology, in a process and a world of its own."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.launch", "--stock-inside", topology],
-            capture_output=True, text=True, check=False, timeout=timeout,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return {"launch_s": None, "stop_s": None, "note": f"not done after {timeout:g} s"}
-    if done.returncode:
-        return {"launch_s": None, "stop_s": None, "note": done.stderr.strip().splitlines()[-1]}
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+def apart(what: str, topology: str, patience: float) -> dict[str, Any]:
+    """One of the bare networks below, in a process and a world of its own."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.launch", "--inside", what, topology],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        watch = threading.Timer(patience, process.kill)
+        watch.start()
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        built = time.perf_counter()
+        errors = process.communicate()[1].strip().splitlines()
+        watch.cancel()
+    if process.returncode or not line:
+        return {"launch_s": None, "note": errors[-1] if errors else f"not done within {patience:g} s"}
+    return {**json.loads(line), "stop_s": round(time.perf_counter() - built, 2)}
 
 
-def stock_inside(topology: str) -> None:
-    """In new namespaces with a private Open vSwitch: build, start and stop with Mininet's own classes."""
+def enter_world() -> None:
+    """New namespaces, as a lab has: what follows is their first process, and the caller waits for its end."""
     world.unshare(world.CLONE_NEWNS | world.CLONE_NEWNET | world.CLONE_NEWPID)
     child = os.fork()
     if child:
@@ -105,10 +113,15 @@ def stock_inside(topology: str) -> None:
     world.mount("proc", "/proc", "proc")
     world.mount("tmpfs", "/run", "tmpfs")
     os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:
+    """Build and start with Mininet's own classes, Open vSwitch running already; how to stop."""
     shard = openvswitch.Shard(0, ())
     netns.create([shard.netns])
     Path("/run/openvswitch").mkdir()
-    openvswitch.start_daemons([shard])
+    openvswitch.make_databases([shard], "netdev")
+    openvswitch.start_switches([shard])
     os.environ.update({key: str(shard.rundir) for key in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR")})
     from mininet.net import Mininet
     from mininet.node import OVSSwitch
@@ -121,24 +134,56 @@ def stock_inside(topology: str) -> None:
         """Passed as a class, so that Mininet starts switches in batches."""
 
         def __init__(self, name: str, **params: Any) -> None:
-            super().__init__(name, datapath=launch_kind(), failMode="secure", **params)
+            kind = {"kernel": "kernel", "userspace": "user"}[launch.choose_datapath("auto")]
+            super().__init__(name, datapath=kind, failMode="secure", **params)
 
     begun = time.perf_counter()
-    net = Mininet(
-        topo=mn.topos[name](*arguments.split(",")), switch=Userspace, controller=None, autoSetMacs=False
-    )
+    topo = mn.topos[name](*arguments.split(","))
+    net = Mininet(topo=topo, switch=Userspace, controller=None, autoSetMacs=False)
     net.start()
-    started = time.perf_counter()
-    net.stop()
-    figures = {"launch_s": round(started - begun, 2), "stop_s": round(time.perf_counter() - started, 2)}
-    print(json.dumps(figures))
-    sys.stdout.flush()
+    return time.perf_counter() - begun, net.stop
+
+
+def bare_ours(topology: str) -> tuple[float, Callable[[], None]]:
+    """The same network by dcnlab, its private Open vSwitch started as well; the world's end stops it."""
+    from lab import network
+
+    begun = time.perf_counter()
+    fabric, scheme = resolve(topology, "wmgr")
+    running = launch.bare(LabConfig(topology, "wmgr"), scheme)
+    net = network.objects(running, lambda *_: None)
+    seconds = time.perf_counter() - begun
+    assert len(net.hosts) == fabric.servers
+    return seconds, lambda: None
+
+
+def run_inside(what: str, topology: str) -> None:
+    """Build a bare network, print the seconds that it took, stop it, and end with all that was made."""
+    enter_world()
+    seconds, stop = {"mininet": bare_stock, "dcnlab": bare_ours}[what](topology)
+    print(json.dumps({"launch_s": round(seconds, 3)}), flush=True)
+    stop()
     os._exit(0)
 
 
-def launch_kind() -> str:
-    """The datapath type that labs choose here, in Mininet's words."""
-    return {"kernel": "kernel", "userspace": "user"}[launch.choose_datapath("auto")]
+def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """A row of figures for each contestant."""
+    rows = {"dcnlab, whole lab": ours(topology), "dcnlab, network": apart("dcnlab", topology, options.patience)}
+    if not options.no_stock:
+        rows["mininet, network"] = apart("mininet", topology, options.patience)
+    return rows
+
+
+def show(topology: str, rows: dict[str, dict[str, Any]]) -> None:
+    """A line per contestant, and the ratios of like with like."""
+    print(topology)
+    for who, figures in rows.items():
+        print(f"  {who:18}", "  ".join(f"{k} {v}" for k, v in figures.items() if k != "stages"))
+    print("  stages            ", rows["dcnlab, whole lab"]["stages"])
+    stock, mine = rows.get("mininet, network", {}), rows["dcnlab, network"]
+    if stock.get("launch_s") and mine.get("launch_s"):
+        for key in ("launch_s", "stop_s"):
+            print(f"  {key}, network: mininet / dcnlab = {stock[key] / max(mine[key], 1e-3):.1f}")
 
 
 def main() -> None:
@@ -146,29 +191,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", default=DEFAULT)
     parser.add_argument("--no-stock", action="store_true")
-    parser.add_argument("--patience", type=float, default=300, help="seconds to wait for stock Mininet")
-    parser.add_argument("--stock-inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--patience", type=float, default=300, help="seconds to wait for a bare network")
+    parser.add_argument("--inside", choices=("mininet", "dcnlab"), help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    if options.stock_inside:
-        stock_inside(options.topologies[0])
-        return
-    rows = {}
+    if options.inside:
+        run_inside(options.inside, options.topologies[0])
+    found = {}
     for topology in options.topologies:
-        rows[topology] = {"dcnlab": ours(topology)}
-        if not options.no_stock:
-            rows[topology]["mininet"] = stock(topology, options.patience)
+        found[topology] = measure(topology, options)
+        if not options.json:
+            show(topology, found[topology])
     if options.json:
-        print(json.dumps(rows, indent=2))
-        return
-    for topology, row in rows.items():
-        print(topology)
-        for who, figures in row.items():
-            print(f"  {who:8}", "  ".join(f"{k} {v}" for k, v in figures.items() if k != "stages"))
-        print("  stages  ", row["dcnlab"]["stages"])
-        if row.get("mininet", {}).get("launch_s"):
-            for key in ("launch_s", "stop_s"):
-                print(f"  {key}: mininet / dcnlab = {row['mininet'][key] / row['dcnlab'][key]:.1f}")
+        print(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,24 +75,16 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
     ``hear(port, up)`` is called for every port whose cable goes or comes back, from other
     threads; ``report`` hears the name of each stage.
     """
-    clock = _Stages(report)
+    clock = Stages(report)
     fabric = scheme.fabric
     shards = openvswitch.split(_bridges(fabric))
     datapath = choose_datapath(config.datapath)
     agents = _spawn_agents(config, fabric, hear)
     clock.stage("namespaces")
-    netns.create([*(shard.netns for shard in shards), *map(fabric.name, range(fabric.servers))])
+    netns.create(shard.netns for shard in shards)
     controller = _spawn_controller(config, fabric, shards, hear)
     running = Running(config, fabric, scheme, shards, controller, agents, datapath)
-    clock.stage("switch daemons")
-    openvswitch.start_daemons(shards)
-    clock.stage("cables")
-    netns.connect(_cables(running))
-    _configure_plain_hosts(running)
-    clock.stage("switches")
-    openvswitch.make_bridges(shards, {"kernel": "system", "userspace": "netdev"}[datapath])
-    if config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
-        shaping.impose(config.shape, _ends(running))
+    build_network(running, clock)
     clock.stage("agents")
     if agents is not None:
         agents.start(_places(fabric))
@@ -105,6 +98,35 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
         controller.wait_ready(_PATIENCE)
     running.seconds = clock.finish()
     return running
+
+
+def bare(config: LabConfig, scheme: Scheme) -> Running:
+    """The network alone: no controller, no agents."""
+    shards = openvswitch.split(_bridges(scheme.fabric))
+    netns.create(shard.netns for shard in shards)
+    running = Running(config, scheme.fabric, scheme, shards, None, None, choose_datapath(config.datapath))
+    build_network(running, Stages(lambda _: None))
+    return running
+
+
+def build_network(running: Running, clock: Stages) -> None:
+    """Servers' namespaces, cables, switches; the switches' namespaces are there already.
+
+    The switches' databases are made while namespaces and cables are.
+    """
+    fabric, shards = running.fabric, running.shards
+    with ThreadPoolExecutor(1) as beside:
+        kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
+        databases = beside.submit(openvswitch.make_databases, shards, kind)
+        netns.create(map(fabric.name, range(fabric.servers)))
+        clock.stage("cables")
+        netns.connect(_cables(running))
+        _configure_plain_hosts(running)
+        databases.result()
+    clock.stage("switches")
+    openvswitch.start_switches(shards)
+    if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
+        shaping.impose(running.config.shape, _ends(running))
 
 
 def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | None:
@@ -121,6 +143,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
         mode=config.agents,
         spread=config.spread,
         unconfigured=config.unconfigured,
+        link_state=config.link_state,
     )
     pool.on_carrier = carrier
     return pool
@@ -157,7 +180,7 @@ def choose_datapath(wanted: str) -> str:
     return "kernel" if available and wanted in ("auto", "kernel") else "userspace"
 
 
-class _Stages:
+class Stages:
     """Names and seconds of the stages of a launch."""
 
     def __init__(self, report: Report) -> None:

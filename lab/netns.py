@@ -29,7 +29,7 @@ FOLDER = Path("/run/netns")
 _MS_BIND = 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
-_IFF_UP = 0x1
+_IFF_UP, _IFF_NOARP = 0x1, 0x80
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -95,12 +95,17 @@ def connect(cables: Iterable[Cable]) -> None:
             f" mtu {cable.mtu} index {100_002 + 2 * index} netns {cable.b_netns}"
         )
     batch(["ip"], lines)
-    far: dict[str, list[str]] = {}
+    far: dict[str, list[Cable]] = {}
     for cable in cables:
-        arp = "" if cable.arp else " arp off"
-        far.setdefault(cable.b_netns, []).append(f"link set {cable.b} up{arp}")
-    for name, commands in far.items():
-        batch(["ip", "-n", name], commands)
+        far.setdefault(cable.b_netns, []).append(cable)
+
+    def work() -> None:
+        for name, ending_here in far.items():
+            _enter(name)
+            for cable in ending_here:
+                set_up(cable.b, True, cable.arp)
+
+    _threaded(work)
 
 
 def set_up_in(name: str, interface: str, up: bool) -> None:
@@ -124,12 +129,13 @@ def batch(program: list[str], lines: list[str]) -> None:
         raise LabError(f"{program[0]}: {done.stderr.strip().splitlines()[0]}")
 
 
-def set_up(interface: str, up: bool) -> None:
-    """Set an interface of the calling thread's namespace up or down."""
+def set_up(interface: str, up: bool, arp: bool = True) -> None:
+    """Set an interface of the calling thread's namespace up (without ARP if so wished) or down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sh14x", interface.encode(), 0)
         (flags,) = struct.unpack_from("h", fcntl.ioctl(handle, _SIOCGIFFLAGS, request), 16)
         flags = flags | _IFF_UP if up else flags & ~_IFF_UP
+        flags |= 0 if arp else _IFF_NOARP
         fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", interface.encode(), flags))
 
 

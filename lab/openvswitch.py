@@ -114,12 +114,10 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def start_daemons(shards: Sequence[Shard]) -> None:
-    """Start all ovsdb-servers, then all ovs-vswitchds; they are ready when this returns."""
+def make_databases(shards: Sequence[Shard], datapath: str) -> None:
+    """Start all ovsdb-servers, each with a database that describes its shard's bridges and ports."""
     if not shards:
         return
-    if kernel_datapath():
-        wait_for_boot()
     template = _ROOT / "empty.db"
     _ROOT.mkdir(parents=True, exist_ok=True)
     subprocess.run(["ovsdb-tool", "create", str(template), _SCHEMA], check=True, capture_output=True)
@@ -141,7 +139,17 @@ def start_daemons(shards: Sequence[Shard]) -> None:
     # starts: with it, partial checksums of super-packets stay right.
     settings = ["other_config:userspace-tso-enable=true", f"other_config:max-revalidator={_REVALIDATE_MS}"]
     words = ["--no-wait", "init", "--", "set", "Open_vSwitch", ".", *settings]
-    _parallel((shard, shard.command("ovs-vsctl", *words)) for shard in shards)
+    _parallel((shard, shard.command("ovs-vsctl", *words, *_transaction(shard, datapath))) for shard in shards)
+
+
+def start_switches(shards: Sequence[Shard]) -> None:
+    """Start all ovs-vswitchds, when the ports' interfaces exist; their bridges forward when this returns.
+
+    They are not started earlier: each would look through all of its bridges for every
+    interface that comes, which makes cables three times as slow.
+    """
+    if shards and kernel_datapath():
+        wait_for_boot()
     _parallel(
         (
             shard,
@@ -155,14 +163,6 @@ def start_daemons(shards: Sequence[Shard]) -> None:
     )  # fmt: skip
 
 
-def make_bridges(shards: Sequence[Shard], datapath: str, timeout: int = 120) -> None:
-    """Make all bridges with their ports, one transaction per shard, and wait until they exist."""
-    _parallel(
-        (shard, shard.command("ovs-vsctl", f"--timeout={timeout}", *_transaction(shard, datapath)))
-        for shard in shards
-    )
-
-
 def settle(shards: Sequence[Shard]) -> None:
     """Wait until forwarding follows the tables: Open vSwitch acknowledges a change of them some
     milliseconds before its cached decisions are looked through."""
@@ -170,6 +170,7 @@ def settle(shards: Sequence[Shard]) -> None:
 
 
 def _transaction(shard: Shard, datapath: str) -> list[str]:
+    """What describes a shard's bridges with their controllers and ports, in ovs-vsctl's words."""
     target = "tcp:{}:{}".format(*CONTROLLER)
     words: list[str] = []
     for bridge in shard.bridges:
@@ -183,7 +184,7 @@ def _transaction(shard: Shard, datapath: str) -> list[str]:
         for interface, number in bridge.ports:
             words += ["--", "add-port", bridge.name, interface]
             words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
-    return words[1:]
+    return words
 
 
 def _parallel(commands: Iterable[tuple[Shard, list[str]]]) -> None:
