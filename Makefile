@@ -9,12 +9,15 @@ BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 # share one bounded table of neighbours (net.ipv4.neigh.default.gc_thresh3).
 CATALOGUE := tests/lab/test_catalogue.py
 
-.PHONY: help setup demo test check bench vm-test vm-full packages
+.PHONY: help setup demo test check bench vm-test vm-full packages test-packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 packages:        # Debian packages, only those that are missing
 	@bash vagrant/packages.sh
+
+test-packages: packages # and those that only tests use
+	@bash vagrant/packages.sh tshark
 
 $(BIN)/dcnlab: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -31,7 +34,7 @@ setup: packages $(BIN)/dcnlab   ## install what is missing: Debian packages, .ve
 demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link while traffic flows, heal it
 	@$(BIN)/dcnlab demo
 
-check: packages $(VENV)/.dev    ## lint, types, layers, fast tests: no privileges needed
+check: test-packages $(VENV)/.dev ## lint, types, layers, fast tests: no privileges needed
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 	@$(BIN)/pytest -q -n 2 -m 'not lab and not vm'
 

@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
     python3-venv openvswitch-switch mininet iproute2 iputils-ping iperf3 traceroute tcpdump
-    ethtool curl openssh-server openssh-client util-linux kmod tshark
+    ethtool curl openssh-server openssh-client util-linux kmod
 )
 [ $# -gt 0 ] && packages=("$@")
 

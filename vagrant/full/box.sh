@@ -22,7 +22,7 @@ bootstrap() {
     rm -rf "$root"
     mmdebstrap --variant=minbase --include="$(IFS=,; echo "${packages[*]}")" \
         --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Check-Date "false"' \
-        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+        --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         "$suite" "$root" $(apt_sources)
 }
 
@@ -99,7 +99,7 @@ Vagrant.configure("2") do |config|
     vm.kernel, vm.initrd = "$folder/vmlinuz", "$folder/initrd"
     vm.cmd_line = "root=/dev/vda rw console=ttyS0 net.ifnames=0 quiet mitigations=off nokaslr " \\
                   "init_on_alloc=0 audit=0 apparmor=0"
-    vm.storage_pool_name = "dcnlab"
+    vm.storage_pool_name, vm.volume_cache = "dcnlab", "unsafe"
     vm.graphics_type, vm.video_type = "none", "none"
   end
 end
