@@ -7,11 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.jit import compiled, inlined, threaded
-from topos.graph import NONE, IntArray
+from topos.graph import NONE, Fabric, IntArray
 
 #: Instead of a number of hops: the packet is dropped, or circles.
 LOST = -1
 _UNKNOWN, _VISITED = -2, -3
+
+
+def uplinks(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
+    """Per plain host its first usable slot, ``NONE`` without one; empty where servers relay."""
+    hosts = 0 if fabric.relaying else fabric.servers
+    live = np.flatnonzero(usable[: fabric.slots.start[hosts]])[::-1]
+    first = np.full(hosts, NONE, dtype=np.int32)
+    first[np.searchsorted(fabric.slots.start, live, side="right") - 1] = live
+    return first
 
 
 @threaded
@@ -110,3 +119,19 @@ def tally(
     for i in range(len(sources)):
         if sources[i] != to and hops[i] != LOST:
             joint[hops[i], distance[i]] += 1
+
+
+@compiled
+def gather(
+    joint: NDArray[np.float64],
+    outcome: NDArray[np.float64],
+    distance: NDArray[np.uint16],
+    sources: IntArray,
+    to: int,
+) -> None:
+    """As :func:`tally`, of expectations: ``outcome[v, h]`` is the probability that v needs h hops."""
+    for i in range(len(sources)):
+        if sources[i] != to:
+            for hops in range(outcome.shape[1]):
+                if outcome[sources[i], hops] > 0:
+                    joint[hops, distance[i]] += outcome[sources[i], hops]

@@ -17,10 +17,11 @@ from evaluator import chase
 from evaluator.adjacency import live_slots
 from evaluator.jit import threaded
 from evaluator.pairs import Pairs
-from evaluator.routed import Aware, arrival_cost, informed, uplinks
+from evaluator.routed import Aware, arrival_cost, informed
+from evaluator.splits import Splits
 from evaluator.states import LOST, Chain, explore
 from evaluator.traffic import Traffic
-from evaluator.vector import Rule, Ways, rule_of, ways_of
+from evaluator.vector import Rule, Shares, Ways, rule_of, shares_of, ways_of
 from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Offsets = NDArray[np.int64]
@@ -70,12 +71,15 @@ def flows(
         return _follow(bound.fabric, rule, pairs, down)
     if ways is not None:
         return _trace(bound.fabric, ways, pairs, down)
+    shares = None if generic else shares_of(bound, seen)
+    if shares is not None:
+        return _split(bound.fabric, shares, pairs, down)
     return _ask(bound, pairs, down, seen)
 
 
 def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
     usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
-    first = uplinks(fabric, usable)
+    first = chase.uplinks(fabric, usable)
     counts: list[IntArray] = []
     parts: list[IntArray] = []
     for part in pairs.chunks(max(1, min(1024, (1 << 24) // fabric.size))):
@@ -102,6 +106,16 @@ def _trace(fabric: Fabric, ways: Ways, pairs: Pairs, down: LinkState) -> Flows:
         parts.append(slots[slots != NONE])
     start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
     return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
+
+
+def _split(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
+    starts, slots, parts = [np.zeros(1, dtype=np.int64)], [], []
+    for some in pairs.chunks(max(1, (1 << 22) // len(fabric.slots.peer))):
+        found = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
+        starts.append(found[0][1:] + starts[-1][-1])
+        slots.append(found[1])
+        parts.append(found[2])
+    return Flows(*_ends(pairs), np.concatenate(starts), np.concatenate(slots), np.concatenate(parts))
 
 
 def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:

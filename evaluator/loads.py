@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
-from addressing.schemes.ecmp import Ecmp
 from evaluator import chase
 from evaluator.adjacency import Adjacency, Hops, adjacency, hub_of, live_slots
 from evaluator.distances import FAR, rows
 from evaluator.flows import crossings
 from evaluator.jit import inlined, threaded
 from evaluator.pairs import Pairs
-from evaluator.routed import Aware, arrival_cost, informed, uplinks
+from evaluator.routed import Aware, arrival_cost, informed
+from evaluator.splits import Splits
 from evaluator.states import explore
-from evaluator.vector import Rule, Ways, rule_of, ways_of
+from evaluator.vector import Rule, Shares, Ways, rule_of, shares_of, ways_of
 from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Floats = NDArray[np.float64]
@@ -39,13 +39,15 @@ def link_loads(
     sends one; packets that may be lost are left out."""
     bound, seen = informed(scheme, down, aware)
     rule = None if generic else rule_of(bound, seen)
-    if type(bound) is Ecmp and not generic and seen == down:
-        return split_loads(bound.fabric, pairs, down)
     ways = None if generic else ways_of(bound, seen)
+    shares = None if generic else shares_of(bound, seen)
+    load = _asked(bound, down, seen)
     if rule is not None:
         load = _followed(bound, rule, down)
-    else:
-        load = _asked(bound, down, seen) if ways is None else _traced(bound, ways, down)
+    elif ways is not None:
+        load = _traced(bound, ways, down)
+    elif shares is not None:
+        load = _split(bound.fabric, shares, down)
     total = np.zeros(len(scheme.fabric.slots.peer))
     for part in pairs.chunks(_block(scheme.fabric.size)):
         total += load(part)
@@ -92,10 +94,17 @@ def _traced(scheme: Scheme, ways: Ways, down: LinkState) -> Loader:
     return load
 
 
+def _split(fabric: Fabric, shares: Shares, down: LinkState) -> Loader:
+    def load(part: Pairs) -> Floats:
+        return Splits.of(fabric, shares, part.destinations, down).loads(_demand(part, fabric.size))
+
+    return load
+
+
 def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> Loader:
     fabric = scheme.fabric
     usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
-    first = uplinks(fabric, usable)
+    first = chase.uplinks(fabric, usable)
 
     def load(part: Pairs) -> Floats:
         out = rule(part.destinations)

@@ -22,9 +22,10 @@ from evaluator import chase
 from evaluator.adjacency import Adjacency, Hops, adjacency, live_slots
 from evaluator.distances import FAR, between, rows
 from evaluator.pairs import Pairs
+from evaluator.splits import Splits
 from evaluator.states import explore
-from evaluator.vector import Ways, rule_of, ways_of
-from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
+from evaluator.vector import Shares, Ways, rule_of, shares_of, ways_of
+from topos.graph import ALL_UP, Fabric, IntArray, LinkState
 
 #: What the network knows of failures: tables and nodes all of them (``yes``), each node
 #: those of which it is told as its own links fail (``local``), nobody anything (``no``).
@@ -152,13 +153,17 @@ def spread(
     graph = adjacency(scheme.fabric, down, hops)
     bound, seen = informed(scheme, down, aware)
     cost = arrival_cost(scheme.fabric, hops)
-    towards, ways = (None, None) if generic else (rule_of(bound, seen), ways_of(bound, seen))
+    towards, ways, shares = None, None, None
+    if not generic:
+        towards, ways, shares = rule_of(bound, seen), ways_of(bound, seen), shares_of(bound, seen)
     total = NOTHING
     for block in blocks(graph, pairs):
         if towards is not None:
             joint = _follow(bound.fabric, towards(block.pairs.destinations), block, cost, down)
         elif ways is not None:
             joint = _trace(bound.fabric, ways, block, cost, down)
+        elif shares is not None:
+            joint = _expect(bound.fabric, shares, block, cost, down)
         else:
             joint = _ask(bound, block, cost, down, seen)
         total = total.plus(Spread(joint, len(block.pairs), block.connected))
@@ -213,7 +218,7 @@ def _follow(fabric: Fabric, out: IntArray, block: Block, cost: IntArray, down: L
     """The joint counts of a block, by chasing next-hop arrays."""
     slots = fabric.slots
     usable = live_slots(fabric, down)
-    first = uplinks(fabric, usable)
+    first = chase.uplinks(fabric, usable)
     hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, first)
     joint = np.zeros((int(hops.max()) + 1, block.farthest + 1))
     for position, to, sources, distance in block:
@@ -232,13 +237,19 @@ def _trace(fabric: Fabric, ways: Ways, block: Block, cost: IntArray, down: LinkS
     return joint
 
 
-def uplinks(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
-    """Per plain host its first usable slot, ``NONE`` without one; empty where servers relay."""
-    hosts = 0 if fabric.relaying else fabric.servers
-    live = np.flatnonzero(usable[: fabric.slots.start[hosts]])[::-1]
-    first = np.full(hosts, NONE, dtype=np.int32)
-    first[np.searchsorted(fabric.slots.start, live, side="right") - 1] = live
-    return first
+def _expect(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down: LinkState) -> Floats:
+    """The joint expectations of a block, by the shares of every slot."""
+    total = NOTHING
+    few = max(1, (1 << 20) // fabric.size)
+    for first in range(0, len(block.pairs.destinations), few):
+        split = Splits.of(fabric, towards, block.pairs.destinations[first : first + few], down)
+        outcomes = split.outcomes(cost)
+        joint = np.zeros((outcomes.shape[2], block.farthest + 1))
+        for row, found in enumerate(outcomes):
+            sources, distance = block.pairs.of(first + row), block.distances[first + row]
+            chase.gather(joint, found, distance, sources, int(split.destinations[row]))
+        total = total.plus(Spread(joint, 0, 0))
+    return total.joint
 
 
 def _ask(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, seen: LinkState) -> Floats:

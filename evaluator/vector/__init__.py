@@ -1,8 +1,7 @@
 """Schemes as arrays: the slot that every node uses towards every destination.
 
-A scheme without weighted choices may have a module here, found by its name (``-``
-written ``_``), with one of two functions.  Where the next hop depends on the destination
-alone,
+A scheme may have a module here, found by its name (``-`` written ``_``), with one of three
+functions.  Where the next hop is certain and depends on the destination alone,
 
     rule(scheme, links) -> Rule        Rule: destinations -> slots[len(destinations), nodes]
 
@@ -11,13 +10,18 @@ says in one array operation or kernel what ``choices`` says header by header:
 ``destinations[i]`` out of, ``NONE`` where it drops them.  What stands at the destination
 itself, and at plain hosts, does not matter; nor does it matter whether a slot whose link
 is down is named, where the alternative is a drop.  For a RuleScheme it is the rule
-alone that is stated; detours round known failures are added here.  Where the source
-decides,
+alone that is stated; detours round known failures are added here, unless the rule heals
+itself.  Where the source decides,
 
     ways(scheme, links) -> Ways        Ways: sources, destinations -> slots[pairs, longest]
 
-gives the slots that each pair's packets cross, in order, then ``NONE``.  Either returns
-None where it does not apply.  Tests hold every module against the generic evaluation of
+gives the slots that each pair's packets cross, in order, then ``NONE``.  Where choices are
+weighted, depend on the destination alone and lead in no circle,
+
+    shares(scheme, links) -> Shares    Shares: destinations -> shares[len(destinations), slots]
+
+gives the probability with which the owner of each slot sends by it.  Each returns None
+where it does not apply.  Tests hold every module against the generic evaluation of
 the scheme itself.
 """
 
@@ -28,6 +32,9 @@ import importlib.util
 from collections.abc import Callable
 from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from evaluator.mend import mended
@@ -35,6 +42,7 @@ from topos.graph import IntArray, LinkState
 
 Rule = Callable[[IntArray], IntArray]
 Ways = Callable[[IntArray, IntArray], IntArray]
+Shares = Callable[[IntArray], NDArray[np.float64]]
 
 
 def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
@@ -45,12 +53,17 @@ def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
     if links.down - scheme.known.down or type(scheme).steps is not RuleScheme.steps:
         # Nodes protect against what the control plane does not know, or step over several links.
         return None if links or scheme.known else rule
-    return mended(scheme, rule) if scheme.known else rule
+    return mended(scheme, rule) if scheme.known and not scheme.heals else rule
 
 
 def ways_of(scheme: Scheme, links: LinkState) -> Ways | None:
     """The routes of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
     return cast(Ways | None, _bound(scheme, links, "ways"))
+
+
+def shares_of(scheme: Scheme, links: LinkState) -> Shares | None:
+    """The weights of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
+    return cast(Shares | None, _bound(scheme, links, "shares"))
 
 
 def _bound(scheme: Scheme, links: LinkState, function: str) -> object:

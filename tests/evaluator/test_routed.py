@@ -14,7 +14,7 @@ from evaluator import failures
 from evaluator.pairs import choose
 from evaluator.routed import Aware, Spread, informed, spread
 from evaluator.states import explore
-from evaluator.vector import rule_of, ways_of
+from evaluator.vector import rule_of, shares_of, ways_of
 from topos.graph import ALL_UP
 from topos.registry import fabric, known
 
@@ -26,7 +26,7 @@ def vectorised() -> list[tuple[str, str]]:
         (network.spec, name)
         for network in networks
         for name in fitting(network.family)
-        if rule_of(bind(name, network), ALL_UP) or ways_of(bind(name, network), ALL_UP)
+        if any(form(bind(name, network), ALL_UP) for form in (rule_of, ways_of, shares_of))
     ]
 
 
