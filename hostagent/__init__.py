@@ -14,6 +14,9 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
     configuring.py   AACM at an agent        virtual.py, simulation.py   AACM offline, with a virtual clock
+    credit.py    pure: frames and credits counted, and what is said of them    ledger.py  those of one server
+    relay.py     pure: finite buffers around an agent                          buffered.py  the same on cards
+    saturation.py  a fabric of such relays offline
     options.py, channel.py   what the processes tell each other, and how
     client.py    AgentPool: the lab's side
 

@@ -26,7 +26,13 @@ def main() -> int:
     arguments = _parser().parse_args()
     control = Channel(socket.socket(fileno=arguments.control_fd))
     chosen = (arguments.topology, arguments.scheme, arguments.mode, arguments.spread, arguments.seed)
-    options = Options(*chosen, unconfigured=arguments.unconfigured, link_state=arguments.link_state)
+    options = Options(
+        *chosen,
+        unconfigured=arguments.unconfigured,
+        link_state=arguments.link_state,
+        buffers=arguments.buffers,
+        flow_control=arguments.flow_control,
+    )
     try:
         zygote = Zygote(options, control)
     except (SpecError, LabelTooWide, AddressError) as error:
@@ -47,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--spread", choices=("flow", "packet"), default="flow")
     parser.add_argument("--seed", type=int, default=1, help="of the draws among several next hops")
     parser.add_argument("--link-state", choices=("lab", "agents"), default="lab", help="who tells of failures")
+    parser.add_argument("--buffers", type=int, default=0, help="frames per buffer; 0: the kernel's")
+    parser.add_argument("--flow-control", choices=("none", "credits"), default="none")
     parser.add_argument("--unconfigured", action="store_true", help="start without IPv4 addresses")
     return parser
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from hostagent.channel import Channel, Message
-from hostagent.options import AgentPlace, LinkStateFrom, Mode, Options, Spread
+from hostagent.options import AgentPlace, FlowControl, LinkStateFrom, Mode, Options, Spread
 
 __all__ = ["AgentError", "AgentPlace", "AgentPool"]
 
@@ -45,9 +45,11 @@ class AgentPool:
         seed: int = 1,
         unconfigured: bool = False,
         link_state: LinkStateFrom = "lab",
+        buffers: int = 0,
+        flow_control: FlowControl = "none",
     ) -> None:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
-        options = Options(topology, scheme, mode, spread, seed, unconfigured, link_state)
+        options = Options(topology, scheme, mode, spread, seed, unconfigured, link_state, buffers, flow_control)
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(_command(options, theirs.fileno()), pass_fds=[theirs.fileno()])
@@ -239,6 +241,8 @@ def _command(options: Options, descriptor: int) -> list[str]:
         "--spread": options.spread,
         "--seed": options.seed,
         "--link-state": options.link_state,
+        "--buffers": options.buffers,
+        "--flow-control": options.flow_control,
     }
     flags = ["--unconfigured"] if options.unconfigured else []
     return [sys.executable, "-m", "hostagent", *flags, *(str(part) for pair in words.items() for part in pair)]

@@ -157,6 +157,11 @@ def _assign(netlink: Netlink, index: int, address: bytes) -> None:
     netlink.add_default_route(index, address)
 
 
+def refuse_super_packets(tun: int) -> None:
+    """Have the host's packets come as they fit into frames, with their checksums computed."""
+    fcntl.ioctl(tun, _TUNSETOFFLOAD, 0)
+
+
 def _open_card(name: str) -> socket.socket:
     card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, 0)
     card.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)

@@ -10,6 +10,8 @@ from typing import Any, Literal
 Spread = Literal["flow", "packet"]
 #: Who tells agents of links that are down: the lab, which sees all, or they each other.
 LinkStateFrom = Literal["lab", "agents"]
+#: Whether relays with finite buffers drop what finds them full, or send only with credits.
+FlowControl = Literal["none", "credits"]
 #: A process per agent, or one per core for all agents.
 Mode = Literal["host", "workers"]
 
@@ -26,6 +28,9 @@ class Options:
     #: Servers start without addresses; AACM is to give them.
     unconfigured: bool = False
     link_state: LinkStateFrom = "lab"
+    #: Frames per buffer of a relay; 0: as much as the kernel keeps, and no flow control.
+    buffers: int = 0
+    flow_control: FlowControl = "none"
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ class Station:
         self.configuring: Configuring | None = None
         self.neighbours: Neighbours | None = None
         self.sent: Counter[str] = Counter()
+        #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
+        self.watch: Callable[[int, int], None] = lambda descriptor, events: None
         self._slots = slots
         self._cards = {card.port: card.socket.fileno() for card in devices.cards}
         self._ports = {card.index: card.port for card in devices.cards}
@@ -73,6 +75,20 @@ class Station:
     def protocols(self) -> list[Configuring | Neighbours]:
         """What runs at this agent beside packets, with timers."""
         return [protocol for protocol in (self.configuring, self.neighbours) if protocol is not None]
+
+    def announce(self, links: LinkState) -> None:
+        """The lab says that ``links`` are down."""
+        self.agent.announce(links)
+
+    def next_timer(self) -> float | None:
+        """When :meth:`tick` is due."""
+        timers = (protocol.next_timer() for protocol in self.protocols())
+        return min((timer for timer in timers if timer is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        for protocol in self.protocols():
+            self.say(protocol.tick(now))
 
     def keep_link_state(self) -> None:
         """Tell other agents of links that are down, and follow what they tell."""
@@ -219,6 +235,8 @@ class Worker:
         epoll = select.epoll()
         for descriptor in self._handlers:
             epoll.register(descriptor, select.EPOLLIN)
+        for station in self._stations.values():
+            station.watch = epoll.modify
         while self._open:
             for descriptor, _ in epoll.poll(self._idle()):
                 handler = self._handlers.get(descriptor)
@@ -232,16 +250,14 @@ class Worker:
 
     def _idle(self) -> float | None:
         """How long nothing is due, in seconds; None: until something arrives."""
-        protocols = (protocol for station in self._stations.values() for protocol in station.protocols())
-        timers = (protocol.next_timer() for protocol in protocols)
+        timers = (station.next_timer() for station in self._stations.values())
         due = min((timer for timer in timers if timer is not None), default=None)
         return None if due is None else max(0.0, due - time.monotonic())
 
     def _tick(self) -> None:
         now = time.monotonic()
         for station in self._stations.values():
-            for protocol in station.protocols():
-                station.say(protocol.tick(now))
+            station.tick(now)
 
     def _fail(self, station: Station | None, error: Exception) -> None:
         """Report an error; a station that raised it is served no more."""
@@ -268,8 +284,8 @@ class Worker:
         match message["op"]:
             case "links":
                 state = LinkState(frozenset(message["down"]))
-                for agent in agents:
-                    agent.announce(state)
+                for station in self._stations.values():
+                    station.announce(state)
                 self._answer(message, {"event": "links-applied", "count": len(agents)})
             case "listen":
                 for station in self._stations.values():

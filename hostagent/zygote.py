@@ -21,11 +21,13 @@ from typing import NoReturn
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme, walk
+from hostagent.buffered import BufferedStation
 from hostagent.channel import Channel, Message
 from hostagent.core import Agent, addresses_of
-from hostagent.linux import close_all_but, end_with_parent, open_devices
+from hostagent.linux import Devices, close_all_but, end_with_parent, open_devices
 from hostagent.mmsg import Slots
 from hostagent.options import AgentPlace, Options, Spread
+from hostagent.relay import Relay
 from hostagent.worker import Station, Worker, failure
 from topos import registry as topologies
 from topos.graph import ALL_UP, LinkState
@@ -140,13 +142,21 @@ class Zygote:
         try:
             agent = self._agent(place.node)
             devices = open_devices(place.netns, place.ports, None if self._options.unconfigured else agent.own)
-            station = Station(agent, devices, self._slots, self._control.send)
+            station = self._station(agent, devices)
             if self._options.link_state == "agents":
                 station.keep_link_state()
             return station
         except Exception as error:
             self._control.send(failure(place.node, error))
             return None
+
+    def _station(self, agent: Agent, devices: Devices) -> Station:
+        """With buffers of its own when it is to have some, otherwise the fast path."""
+        options, report = self._options, self._control.send
+        if not options.buffers:
+            return Station(agent, devices, self._slots, report)
+        relay = Relay(agent, options.buffers, options.flow_control == "credits")
+        return BufferedStation(relay, devices, self._slots, report)
 
     def _agent(self, node: int) -> Agent:
         draw = random.Random(f"{self._options.seed}:{node}")

@@ -8,12 +8,16 @@ from typing import Any
 from addressing import registry as schemes
 from addressing.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
-from hostagent.options import LinkStateFrom, Mode, Spread
+from hostagent import relay
+from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
 from lab.errors import UsageError
 from lab.shaping import Shape
 from topos import registry as topologies
 from topos.graph import Fabric
 from topos.registry import SpecError, split_spec
+
+#: Frames per buffer where credits are asked for and nothing else is said (CLOT's evaluation).
+DEFAULT_BUFFERS = 10
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,10 @@ class LabConfig:
     delay: str = ""
     loss: str = ""
     rate: str = ""
+    #: Frames per buffer of the relays (0: as much as kernels keep, or 10 with credits), and whether
+    #: they drop what finds a buffer full or send only with credits.
+    buffers: int = 0
+    flow_control: FlowControl = "none"
     #: Servers start without addresses and configure themselves (AACM); two of their ports,
     #: ``h3:2,h7:1``, whose cables are swapped.
     unconfigured: bool = False
@@ -44,8 +52,13 @@ class LabConfig:
 
     @property
     def shape(self) -> Shape:
-        """Delay, loss and rate together."""
-        return Shape(self.delay, self.loss, self.rate)
+        """Delay, loss and rate together, and how much waits for a link."""
+        return Shape(self.delay, self.loss, self.rate, relay.CHANNELS * self.frames)
+
+    @property
+    def frames(self) -> int:
+        """Frames per buffer of a relay; 0 where buffers are not limited."""
+        return self.buffers or (DEFAULT_BUFFERS if self.flow_control == "credits" else 0)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -85,6 +98,19 @@ def check_link_state(fabric: Fabric, link_state: LinkStateFrom) -> None:
     """UsageError when nobody would learn of failures."""
     if link_state == "agents" and not fabric.relaying:
         raise UsageError(f"the servers of {fabric.spec} relay nothing, so no agents keep its link state")
+
+
+def check_buffers(scheme: Scheme, config: LabConfig) -> None:
+    """UsageError when relays cannot have the buffers and the flow control that are asked for."""
+    if not config.frames:
+        return
+    credits = config.flow_control == "credits"
+    if not credits and not config.rate:
+        raise UsageError("buffers fill up where links have a bandwidth: say --rate, such as 4Mbit, as well")
+    try:
+        relay.check(scheme, config.frames, credits)
+    except relay.FlowControlError as error:
+        raise UsageError(str(error)) from error
 
 
 def check_emulable(scheme: Scheme) -> None:

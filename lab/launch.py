@@ -144,6 +144,8 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
         spread=config.spread,
         unconfigured=config.unconfigured,
         link_state=config.link_state,
+        buffers=config.frames,
+        flow_control=config.flow_control,
     )
     pool.on_carrier = carrier
     return pool

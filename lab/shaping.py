@@ -14,6 +14,9 @@ _DELAY = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 _LOSS = re.compile(r"\d+(\.\d+)?%")
 _RATE = re.compile(r"\d+(\.\d+)?[KMG]?bit", re.IGNORECASE)
 
+#: Bytes of the largest frame, and of one that returns credits.
+_FULL, _SMALL = 1514, 64
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -25,6 +28,9 @@ class Shape:
     loss: str = ""
     #: ``100Mbit``.
     rate: str = ""
+    #: Full frames that wait for a link of that rate, 0: the kernel's default.  As many frames that
+    #: return credits, which are small, fit as well.
+    queue: int = 0
 
     def __bool__(self) -> bool:
         """True when anything is asked for."""
@@ -58,6 +64,8 @@ class Shape:
         impairments = " ".join(
             f"{name} {value}" for name, value in (("delay", self.delay), ("loss", self.loss)) if value
         )
+        if parent != "root" and self.queue and not impairments:
+            lines.append(f"qdisc add dev {interface} {parent} bfifo limit {self.queue * (_FULL + _SMALL)}")
         if impairments:
             lines.append(f"qdisc add dev {interface} {parent} netem limit 10000 {impairments}")
         return lines

@@ -54,6 +54,13 @@ class LinkStateFrom(StrEnum):
     agents = "agents"
 
 
+class FlowControl(StrEnum):
+    """What relays with finite buffers do when one is full."""
+
+    none = "none"
+    credits = "credits"
+
+
 class Spread(StrEnum):
     """How agents spread traffic over several next hops."""
 
@@ -84,6 +91,10 @@ def up(
     delay: Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")] = "",
     loss: Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")] = "",
     rate: Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")] = "",
+    flow_control: Annotated[
+        FlowControl, typer.Option(help="Relays with finite buffers: drop what finds one full, or use credits.")
+    ] = FlowControl.none,
+    buffers: Annotated[int, typer.Option(min=0, help="Frames per buffer of a relay; 10 with credits.")] = 0,
     unconfigured: Annotated[
         bool, typer.Option("--unconfigured", help="Start without addresses: servers configure themselves.")
     ] = False,
@@ -95,7 +106,8 @@ def up(
     options["link_state"] = (link_state or _teller(multipath)).value
     scheme = config.multipath(scheme, multipath) if multipath else scheme
     aacm = {"unconfigured": unconfigured, "miswire": miswire}
-    lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options, **aacm)
+    relays = {"buffers": buffers, "flow_control": flow_control.value}
+    lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options, **aacm, **relays)
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from hostagent.options import LinkStateFrom, Mode, Spread
+from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
 from lab.scenario.expect import Expectation, read_expectation
 from lab.scenario.values import Cut, Pair, read_cut, read_duration, read_name, read_pair
 
@@ -47,6 +47,8 @@ class Options(Part):
     spread: Spread = "flow"
     agents: Mode = "host"
     link_state: LinkStateFrom = "lab"
+    buffers: int = 0
+    flow_control: FlowControl = "none"
     delay: str = ""
     loss: str = ""
     rate: str = ""
