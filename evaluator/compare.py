@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numba
 
@@ -41,6 +41,27 @@ Row = dict[str, Any]
 Progress = Callable[[int, int, Row], None]
 
 
+class Asked(Protocol):
+    """What can be asked for: a dataclass with a name under which its answer is kept."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def key(self) -> str:
+        """The same for the same question, and for no other."""
+        ...
+
+
+Q = TypeVar("Q", bound=Asked)
+
+
+def key_of(asked: Asked) -> str:
+    """A key from a question's kind and fields."""
+    kind = [] if isinstance(asked, Request) else [type(asked).__name__]
+    text = json.dumps([FORMAT, *kind, dataclasses.asdict(asked)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
 @dataclass(frozen=True)
 class Request:
     """One evaluation; ``traffic`` is a pattern to find max-min fair rates for, or empty."""
@@ -57,8 +78,7 @@ class Request:
     @property
     def key(self) -> str:
         """The name under which the result is kept."""
-        text = json.dumps([FORMAT, dataclasses.asdict(self)], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        return key_of(self)
 
 
 def requests(
@@ -147,48 +167,63 @@ def compare(
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[Row]:
-    """The results of ``wanted``, in that order; those that ``directory`` holds are read from it.
+    """The results of ``wanted``: see :func:`collect`."""
+    return collect(answer, wanted, directory, workers=workers, progress=progress, executor=executor)
+
+
+def collect(
+    answer: Callable[[Q], Row],
+    wanted: Sequence[Q],
+    directory: Path | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[Row]:
+    """The answers to ``wanted``, in that order; those that ``directory`` holds are read from it.
 
     ``executor`` runs the rest (any ``concurrent.futures`` executor, a Dask client's too);
-    without one, ``workers`` processes do (one per core).  A request that fails gives a row
+    without one, ``workers`` processes do (one per core).  What fails gives a row
     with an ``error`` instead of figures, and is tried again next time.
     """
     known = load(directory) if directory else {}
-    rows = {request.key: known[request.key] for request in wanted if request.key in known}
-    pending = [request for request in wanted if request.key not in rows]
+    rows = {asked.key: known[asked.key] for asked in wanted if asked.key in known}
+    pending = [asked for asked in wanted if asked.key not in rows]
     done = len(rows)
-    for row in _run(pending, workers, executor):
+    for row in _run(answer, pending, workers, executor):
         rows[row["key"]] = row
         done += 1
         if directory and "error" not in row:
             _append(directory, row)
         if progress:
             progress(done, len(wanted), row)
-    return [rows[request.key] for request in wanted]
+    return [rows[asked.key] for asked in wanted]
 
 
-def _run(pending: Sequence[Request], workers: int | None, executor: Executor | None) -> Iterator[Row]:
+def _run(
+    answer: Callable[[Q], Row], pending: Sequence[Q], workers: int | None, executor: Executor | None
+) -> Iterator[Row]:
     if not pending:
         return
     if executor is not None:
-        yield from _collect(executor, pending)
+        yield from _gather(executor, answer, pending)
         return
     count = min(workers or os.cpu_count() or 1, len(pending))
     threads = max(1, (os.cpu_count() or 1) // count)
     # Not forked: numba's threads do not survive that.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, context, numba.set_num_threads, (threads,)) as pool:
-        yield from _collect(pool, pending)
+        yield from _gather(pool, answer, pending)
 
 
-def _collect(executor: Executor, pending: Sequence[Request]) -> Iterator[Row]:
-    futures = {executor.submit(answer, request): request for request in pending}
+def _gather(executor: Executor, answer: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:
+    futures = {executor.submit(answer, asked): asked for asked in pending}
     for future in as_completed(futures):
-        request = futures[future]
+        asked = futures[future]
         try:
             yield future.result()
         except (SpecError, ValueError, MemoryError, ArithmeticError) as error:
-            yield {"key": request.key, **dataclasses.asdict(request), "error": str(error) or repr(error)}
+            yield {"key": asked.key, **dataclasses.asdict(asked), "error": str(error) or repr(error)}
 
 
 def load(directory: Path) -> dict[str, Row]:

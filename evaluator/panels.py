@@ -1,0 +1,53 @@
+"""Several charts as one figure, with bands for confidence intervals."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from evaluator.plots import _LINES, _MARKERS, _STYLE, Chart
+
+
+def save(charts: Sequence[Chart], columns: int, path: Path) -> None:
+    """Write the charts row by row with one legend; the suffix names the format (.pdf, .png, .svg)."""
+    with matplotlib.rc_context(_STYLE):
+        figure(charts, columns).savefig(path, dpi=150)
+
+
+def figure(charts: Sequence[Chart], columns: int) -> Figure:
+    """The charts row by row; those of a row share their y axis, and all the first one's legend."""
+    rows = -(-len(charts) // columns)
+    drawn = Figure(figsize=(3.1 * columns, 2.3 * rows + 0.6), layout="constrained")
+    grid = drawn.subplots(rows, columns, squeeze=False, sharey="row")
+    for axes, chart in itertools.zip_longest(grid.flat, charts):
+        if chart is None:
+            axes.set_axis_off()
+        else:
+            _paint(axes, chart, named=axes in grid[:, 0])
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 5))
+    drawn.supxlabel(charts[0].caption, fontsize=7)
+    return drawn
+
+
+def _paint(axes: Axes, chart: Chart, named: bool) -> None:
+    for i, series in enumerate(chart.series):
+        colour = f"C{i}"
+        axes.plot(
+            series.x, series.y, _LINES[i % len(_LINES)], color=colour, marker=_MARKERS[i % len(_MARKERS)],
+            label=series.label, markersize=3.5, linewidth=1.1,
+        )  # fmt: skip
+        if series.error:
+            low = [y - e for y, e in zip(series.y, series.error, strict=True)]
+            high = [y + e for y, e in zip(series.y, series.error, strict=True)]
+            axes.fill_between(series.x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label if named else "")
+    if max((max(series.y) for series in chart.series), default=2.0) <= 1.0:
+        axes.set_ylim(0, 1.03)  # shares
+    if chart.log_y:
+        axes.set_yscale("log")

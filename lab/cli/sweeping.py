@@ -1,0 +1,70 @@
+"""The command that sweeps failures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab.cli.app import app
+from lab.cli.show import JsonFlag, as_json, progress_bar, table
+from lab.errors import UsageError
+from topos.registry import SpecError
+
+
+@app.command()
+def sweep(
+    topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more.")],
+    scheme: Annotated[str, typer.Option(help="The scheme on all of them.")] = "ecmp",
+    failures: Annotated[
+        str, typer.Option(help="Of servers, switches, links, nodes.")
+    ] = "servers,switches,links",
+    to: Annotated[str, typer.Option(help="The largest share that fails.")] = "20%",
+    steps: Annotated[int, typer.Option(min=1, help="How many shares above 0.")] = 4,
+    seeds: Annotated[int, typer.Option(min=1, help="Draws per share.")] = 8,
+    figure: Annotated[Path | None, typer.Option(help="Write one figure (.png, .pdf, .svg).")] = None,
+    results: Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.")] = Path(
+        "results"
+    ),
+    csv: Annotated[Path | None, typer.Option(help="Write all points as CSV.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Throughput, delivery and path length while servers, switches or links fail; resumes."""
+    from evaluator import compare, panels
+    from evaluator import sweep as sweeps
+
+    kinds = [kind.strip() for kind in failures.split(",")]
+    shares = [_share(to) * step / steps for step in range(steps + 1)]
+    try:
+        wanted = sweeps.points(topologies, scheme, kinds, shares, range(1, seeds + 1))
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    with progress_bar(quiet=json) as progress:
+        rows = compare.collect(sweeps.measure, wanted, results, workers=workers or None, progress=progress)
+    if csv is not None:
+        compare.write_csv(rows, csv)
+    good = [row for row in rows if "error" not in row]
+    if figure is not None and good:
+        panels.save(sweeps.charts(good, kinds), len(kinds), figure)
+    if json:
+        as_json(rows)
+    else:
+        summary = sweeps.summary(good)
+        table(summary[0], summary[1:])
+    for row in rows:
+        if "error" in row:
+            print(f"{row['topology']} {row['kind']} {row['share']:g}: {row['error']}", file=sys.stderr)
+    raise typer.Exit(1 if len(good) < len(rows) else 0)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise UsageError(f"--to {text}: write a percentage below 100, such as 20%")
+    return share

@@ -1,0 +1,81 @@
+"""Failure sweeps: every figure of a point by brute force, and the run that resumes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from evaluator import compare, panels, sweep
+from evaluator.failures import draw
+from topos.registry import SpecError, fabric
+
+SPECS = ["hdcube:3,1", "bcube:3,1", "fattree:4"]
+
+
+def by_hand(point: sweep.Point) -> tuple[float, float, float]:
+    """(ABT, share delivered, mean path) by splitting each pair's packet evenly at every node."""
+    network = fabric(point.topology)
+    failed = draw(network, point.failures, point.seed)
+    graph = nx.Graph((x.a.node, x.b.node) for x in network.links() if x.index not in failed.links.down)
+    graph.add_nodes_from(range(network.size))
+    live = [server for server in range(network.servers) if server not in failed.nodes]
+    load: dict[tuple[int, int], float] = {}
+    lengths = []
+    for to in live:
+        distance = nx.single_source_shortest_path_length(graph, to)
+        mass = dict.fromkeys(live, 1.0)
+        for node in sorted(distance, key=lambda v: -distance[v]):
+            nearer = [v for v in graph[node] if distance[v] < distance[node]]
+            for v in nearer:
+                load[node, v] = load.get((node, v), 0) + mass.get(node, 0) / len(nearer)
+                mass[v] = mass.get(v, 0) + mass.get(node, 0) / len(nearer)
+        lengths += [distance[server] for server in live if server in distance and server != to]
+    count = len(lengths)
+    return count / max(load.values()), count / len(live) / (len(live) - 1), sum(lengths) / count
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("kind", ["servers", "switches", "links"])
+def test_every_figure_of_a_point_by_brute_force(spec: str, kind: str) -> None:
+    for share in (0.0, 0.15):
+        point = sweep.Point(spec, "ecmp", kind, share, 3)
+        row = sweep.measure(point)
+        assert (row["abt"], row["delivered"], row["path"]) == pytest.approx(by_hand(point))
+
+
+def test_a_scheme_of_its_own_is_measured_along_its_paths() -> None:
+    row = sweep.measure(sweep.Point("hdcube:3,1", "dcube", "", 0.0, 1))
+    shortest = sweep.measure(sweep.Point("hdcube:3,1", "ecmp", "", 0.0, 1))
+    assert row["delivered"] == 1
+    assert row["path"] >= shortest["path"]
+    assert row["abt"] <= shortest["abt"]
+
+
+def test_without_failures_all_kinds_and_seeds_are_one() -> None:
+    wanted = sweep.points(SPECS, "ecmp", ["servers", "links"], [0.0, 0.1], [1, 2, 3])
+    assert len(wanted) == len(SPECS) * (1 + 2 * 3)
+    assert len({point.key for point in wanted}) == len(wanted)
+    with pytest.raises(SpecError, match="dcube does not run on bcube"):
+        sweep.points(["bcube:3,1"], "dcube", ["links"], [0.1], [1])
+    with pytest.raises(SpecError, match="unknown kind 'cables'"):
+        sweep.points(SPECS, "ecmp", ["cables"], [0.1], [1])
+
+
+def test_a_sweep_is_kept_read_again_and_drawn(tmp_path: Path) -> None:
+    wanted = sweep.points(["hdcube:3,1", "bcube:3,1"], "ecmp", ["servers", "links"], [0.0, 0.1, 0.2], [1, 2])
+    with ThreadPoolExecutor(1) as executor:
+        rows = compare.collect(sweep.measure, wanted, tmp_path, executor=executor)
+    seen: list[int] = []
+    again = compare.collect(sweep.measure, wanted, tmp_path, progress=lambda done, of, row: seen.append(done))
+    assert again == rows
+    assert seen == []
+    charts = sweep.charts(rows, ["servers", "links"])
+    assert [len(chart.series) for chart in charts] == [2] * 2 * len(sweep.METRICS)
+    assert all(series.x == (0.0, 10.0, 20.0) for chart in charts for series in chart.series)
+    panels.save(charts, 2, tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    summary = sweep.summary(rows)
+    assert len(summary) == 1 + 2 * (1 + 2 * 2)
