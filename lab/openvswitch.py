@@ -23,8 +23,6 @@ from lab.errors import LabError
 PORTS_PER_SHARD = 64
 MOST_SHARDS = 32
 CONTROLLER = ("127.0.0.1", 6653)
-#: How long cached decisions may go without being looked through (Open vSwitch's own: 500).
-_REVALIDATE_MS = 100
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot from which on kernel datapaths work.
 _SETTLED_UPTIME = 15.0
@@ -137,8 +135,7 @@ def make_databases(shards: Sequence[Shard], datapath: str) -> None:
     )  # fmt: skip
     # TCP over the userspace datapath needs its segmentation offload, set before vswitchd
     # starts: with it, partial checksums of super-packets stay right.
-    settings = ["other_config:userspace-tso-enable=true", f"other_config:max-revalidator={_REVALIDATE_MS}"]
-    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", ".", *settings]
+    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", ".", "other_config:userspace-tso-enable=true"]
     _parallel((shard, shard.command("ovs-vsctl", *words, *_transaction(shard, datapath))) for shard in shards)
 
 
