@@ -23,6 +23,7 @@ from lab import capacity, configuring, runtime
 from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
+from lab.kv import bulk
 
 Progress = Callable[[Any], None]
 _STOP_PATIENCE = 30.0
@@ -226,6 +227,53 @@ class Lab:
         """The way in words: per node ``reason``, the ``entry`` that decides, and for switches
         whether it is ``installed``."""
         return list(self.ask("explain", a=a, b=b))
+
+    def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
+        """Put a value at the coordinates that its key's hash names, from server ``origin``; the
+        servers that have a copy now.  LabError when there are fewer of them than ``replicas``."""
+        servers = list(self._kv("put", key, origin, value, replicas=replicas)["servers"])
+        if len(servers) < replicas:
+            raise LabError(
+                f"only {len(servers)} of {replicas} copies were taken ({', '.join(servers) or 'none'})"
+            )
+        return servers
+
+    def get(self, key: str, origin: str = "h0") -> bytes | None:
+        """The newest copy of a value as ``origin`` finds it; None when there is none."""
+        return self.find(key, origin)[1]
+
+    def find(self, key: str, origin: str = "h0") -> tuple[str, bytes | None]:
+        """The server whose copy ``origin`` gets, and the copy."""
+        descriptor = bulk.hold()
+        try:
+            found = self._kv("get", key, origin, descriptor)
+            return found.get("server", ""), bulk.read(descriptor) if "server" in found else None
+        finally:
+            os.close(descriptor)
+
+    def delete(self, key: str, origin: str = "h0") -> list[str]:
+        """Delete a key; the servers that took notice."""
+        return list(self._kv("del", key, origin)["servers"])
+
+    def where(self, key: str, origin: str = "h0") -> list[dict[str, Any]]:
+        """A key's places in their order: ``server``, whether it ``answers``, ``bytes`` of its newest copy."""
+        return list(self._kv("where", key, origin)["places"])
+
+    def keys(self, origin: str = "h0") -> list[dict[str, Any]]:
+        """All keys: ``key``, ``bytes``, ``servers``."""
+        return list(self._kv("ls", "", origin)["keys"])
+
+    def _kv(self, verb: str, key: str, origin: str, value: bytes | int = b"", **words: Any) -> dict[str, Any]:
+        """One operation on keys; the value goes, or comes, by a descriptor."""
+        descriptor = bulk.hold(value) if isinstance(value, bytes) else value
+        connection = Connection(self.path)
+        try:
+            asked = {"verb": verb, "key": key.encode().hex(), "origin": origin, **words}
+            return dict(connection.call("kv", None, (descriptor,), **asked))
+        finally:
+            connection.close()
+            if isinstance(value, bytes):
+                os.close(descriptor)
 
     def run(
         self, node: str, words: Sequence[str], timeout: float | None = None

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 from addressing import ipv4
@@ -19,6 +20,7 @@ from lab import capture, explain, groups, measure, netns, tables
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
+from lab.kv import bulk, ring
 from lab.measure import Endpoint, Probe
 from lab.session import Session
 
@@ -201,6 +203,24 @@ class _Operations:
     def op_probe_stop(self, call: Call) -> Any:
         """End a stream: what was lost, and the longest gap."""
         return self._session.probes[int(call.request["probe"])].stop()
+
+    # --- keys -----------------------------------------------------------------
+
+    def op_kv(self, call: Call) -> Any:
+        """put, get, del, where or ls of key-based routing; values go by the caller's descriptor."""
+        request, session = call.request, self._session
+        words = {"origin": session.server(request["origin"]), "key": bytes.fromhex(request["key"])}
+        if request["verb"] == "put":
+            words |= {"replicas": request["replicas"], "value": bulk.read(call.descriptors[0])}
+        found = ring.answer(self._ring, request["verb"], words, self._fabric.name)
+        if "value" in found:
+            bulk.write(call.descriptors[0], found["value"])
+            found["value"] = len(found["value"])
+        return found
+
+    @cached_property
+    def _ring(self) -> ring.Ring:
+        return ring.Ring(self._fabric, self._session.endpoint)
 
     # --- links, tables, ways --------------------------------------------------
 

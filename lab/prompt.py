@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from mininet.cli import CLI
@@ -12,6 +15,7 @@ from mininet.log import lg, output, setLogLevel
 from lab import operations
 from lab.control import Call
 from lab.errors import LabError
+from lab.kv import bulk
 from lab.session import Session
 
 
@@ -25,14 +29,14 @@ class Prompt(CLI):  # type: ignore[misc]
         self._operations = operations.table(session)
         super().__init__(session.net)
 
-    def _ask(self, op: str, **words: Any) -> Any:
+    def _ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> Any:
         """Do what the control socket would; None after an error was shown."""
         import socket
 
         near, far = socket.socketpair()
         with near, far:
             try:
-                return self._operations[op](Call({"op": op, **words}, [], far, iter(())))
+                return self._operations[op](Call({"op": op, **words}, list(descriptors), far, iter(())))
             except LabError as error:
                 output(f"{error}\n")
         return None
@@ -110,6 +114,23 @@ class Prompt(CLI):  # type: ignore[misc]
         found = self._ask(op, kind=kind, names=names)
         if found:
             output(f"*** noticed after {found['noticed_ms']} ms, converged after {found['converged_ms']} ms\n")
+
+    def do_kv(self, line: str) -> None:
+        """kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls: keys by their hashes."""
+        verb, key, value, copies, *more = [*shlex.split(line), *[""] * 4]
+        if any(more) or verb not in ("put", "get", "del", "where", "ls") or not (copies or "1").isdecimal():
+            output("usage: kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls\n")
+            return
+        descriptor = bulk.hold(value.encode())
+        try:
+            words = {"verb": verb, "key": key.encode().hex(), "origin": self.mn.hosts[0].name}
+            found = self._ask("kv", [descriptor], **words, replicas=int(copies or 1))
+            if verb == "get" and found is not None:
+                found = bulk.read(descriptor).decode(errors="replace") if found else f"there is no {key}"
+        finally:
+            os.close(descriptor)
+        if found is not None:
+            output(f"{found if isinstance(found, str) else json.dumps(found)}\n")
 
     def do_stats(self, line: str) -> None:
         """stats [SERVER]: the agents' counters."""

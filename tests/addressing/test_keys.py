@@ -1,0 +1,59 @@
+"""Where keys live: at the coordinates that their hashes name, their copies nearby."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from addressing.keys import PLACES, home, places
+from tests.addressing.cases import graph
+from topos import registry
+from topos.families.torus import Torus
+from topos.graph import ALL_UP
+
+SPECS = ["torus:3x4", "clot:4x4", "torus:4x4x4", "bcube:4,1", "dcell:3,1", "mdcube:3,1"]
+
+
+@pytest.mark.parametrize("spec", ["torus:3x4", "clot:4x4", "torus:4x4x4"])
+@given(key=st.binary(max_size=50))
+def test_on_a_torus_the_hash_in_mixed_radix_is_the_coordinates(spec: str, key: bytes) -> None:
+    fabric = registry.fabric(spec)
+    assert isinstance(fabric.family, Torus)
+    number, digits = int(hashlib.sha256(key).hexdigest(), 16), []
+    for size in reversed(fabric.family.sizes):
+        number, digit = divmod(number, size)
+        digits.append(digit)
+    assert fabric.family.coordinates(home(fabric, key)) == tuple(reversed(digits))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_places_are_distinct_and_never_nearer_than_the_one_before(spec: str) -> None:
+    fabric = registry.fabric(spec)
+    ways = graph(fabric, ALL_UP)
+    for key in (b"", b"colour", bytes(range(256))):
+        found = places(fabric, key)
+        assert len(set(found)) == len(found) == min(PLACES, fabric.servers)
+        distance = nx.single_source_shortest_path_length(ways, found[0])
+        assert found[0] == home(fabric, key)
+        hops = [distance[server] for server in found]
+        assert hops == sorted(hops)
+        left_out = set(range(fabric.servers)) - set(found)
+        assert all(distance[server] >= hops[-1] for server in left_out)
+
+
+def test_keys_spread_evenly_and_so_do_the_next_places_of_one_server() -> None:
+    fabric = registry.fabric("clot:4x4")
+    keys = [f"key {number}".encode() for number in range(4000)]
+    homes = Counter(home(fabric, key) for key in keys)
+    assert stats.chisquare([homes[server] for server in range(16)]).pvalue > 1e-4
+    mine = [key for key in keys if home(fabric, key) == 5]
+    seconds = Counter(places(fabric, key, 2)[1] for key in mine)
+    nearest = set(fabric.neighbours(5)) & set(range(fabric.servers))
+    assert set(seconds) == nearest
+    assert stats.chisquare(list(seconds.values())).pvalue > 1e-4
