@@ -61,6 +61,8 @@ class RuleScheme(VertexScheme):
 
     #: True when the rule reaches every vertex on the intact fabric.
     certain: ClassVar[bool] = True
+    #: True when the rule itself knows of failures and arrives wherever a way is up.
+    heals: ClassVar[bool] = False
     #: True when the rule depends on the port by which a packet came.
     looks_back: ClassVar[bool] = False
 
@@ -141,7 +143,7 @@ class RuleScheme(VertexScheme):
 
     @property
     def _sound(self) -> bool:
-        return self.certain and not self.known
+        return self.heals or (self.certain and not self.known)
 
     def _chosen(self, at: int, vertex: int, header: Header) -> Forward | None:
         if self._sound or not self.decides(at, header) or self.intact(at, vertex, header):

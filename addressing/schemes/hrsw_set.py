@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.schemes.hrsw import Hrsw, Ports
-from topos.graph import NONE
-
-_WHOLE_NETWORK = -1
+from addressing.clusters import Ports
+from addressing.schemes.hrsw import Hrsw
 
 
 @dataclass(frozen=True)
@@ -24,8 +22,5 @@ class HrswSet(Hrsw):
     summary: ClassVar[str] = "HR-SW's prefixes, each cluster approached by shortest ways"
     source: ClassVar[str] = "ours; the table size is that of Kieu et al., HR-SW"
 
-    def towards_cluster(self, own: int, cluster: int) -> Ports:
-        key = _WHOLE_NETWORK, cluster
-        if key not in self.trees:
-            self.trees[key] = self.spread(dict.fromkeys(self.members(cluster), NONE))
-        return self.trees[key]
+    def outward(self, own: int, goal: tuple[int, ...]) -> Ports:
+        return self.parts.nearest(goal)

@@ -1,76 +1,106 @@
-"""HR-SW by arrays: one table per destination cluster, and one search inside the last cluster."""
+"""Hierarchies by arrays: one table per destination part, and one search inside the last part."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import shortest_path
 
+from addressing.hierarchy import Hierarchy
 from addressing.scheme import Scheme
-from addressing.schemes.hrsw import Hrsw
 from evaluator.adjacency import homes, live_slots
 from evaluator.jit import compiled, threaded
 from evaluator.nearest import UNSEEN, descend
 from evaluator.vector import Rule
 from topos.graph import NONE, Fabric, IntArray, LinkState
 
-_HOST = -1
+Longs = NDArray[np.int64]
+#: The parts of a goal to the slot of every node towards it.
+Towards = Callable[[tuple[int, ...]], IntArray]
 
 
 def rule(scheme: Scheme, links: LinkState) -> Rule:
-    """Between clusters by the agreed next cluster, then inside by shortest paths, then the host."""
-    fabric, group = scheme.fabric, clusters(scheme)
-    tables = live_slots(fabric, scheme.known)
-    return with_inside(fabric, group, _outward(fabric, group, tables), tables)
+    """Between parts by the agreed next part, then inside by shortest paths, then the host."""
+    hierarchy = cast(Hierarchy, scheme)
+    return with_inside(hierarchy, _Between(hierarchy).towards)
 
 
-def clusters(scheme: Scheme) -> IntArray:
-    """The cluster of each switch; hosts are in none."""
-    world, fabric = cast(Hrsw, scheme).world, scheme.fabric
-    group = np.full(fabric.size, _HOST, dtype=np.int32)
-    group[fabric.servers :] = [world.cluster(switch) for switch in range(fabric.switches)]
-    return group
+def with_inside(scheme: Hierarchy, towards: Towards) -> Rule:
+    """``towards`` other parts, shortest paths inside the own one."""
+    fabric, parts = scheme.fabric, scheme.parts
+    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    group = np.array(parts.part, dtype=np.int32)
+    vertices, final = homes(fabric)
+    outward = _to_parts(scheme, towards)
 
-
-def with_inside(fabric: Fabric, group: IntArray, outward: IntArray, tables: NDArray[np.bool_]) -> Rule:
-    """``outward[cluster, switch]`` towards other clusters, shortest paths inside the own one."""
-    slots = fabric.slots
-    switches, final = homes(fabric)
-
-    def towards(hosts: IntArray) -> IntArray:
-        last = switches[hosts]
+    def destined(hosts: IntArray) -> IntArray:
+        last = vertices[hosts]
         out = outward[group[last]]
         _inside(out, last, slots.start, slots.peer, tables, group)
         out[np.arange(len(hosts)), last] = final[hosts]
         return out
 
-    return towards
+    return destined
 
 
-def _outward(fabric: Fabric, group: IntArray, usable: NDArray[np.bool_]) -> IntArray:
-    """``[cluster, switch]``: the slot of packets for another cluster."""
-    slots, clusters = fabric.slots, int(group.max()) + 1
-    owner = np.repeat(np.arange(fabric.size), np.diff(slots.start))
-    here, there = group[owner], group[slots.peer]
-    crossing = usable & (here != there) & (here != _HOST) & (there != _HOST)
-    touching = np.zeros((clusters, clusters), dtype=np.bool_)
-    touching[here[crossing], there[crossing]] = True
-    distance = shortest_path(touching.astype(np.float64), unweighted=True)
-    out = np.full((clusters, fabric.size), NONE, dtype=np.int32)
-    exits: dict[tuple[int, int], IntArray] = {}
-    for own in range(clusters):
-        for to in range(clusters):
-            nearer = np.flatnonzero(touching[own] & (distance[to] == distance[to, own] - 1))
-            if len(nearer):
-                key = own, int(nearer[0])
-                if key not in exits:
-                    leaving = np.flatnonzero(crossing & (here == own) & (there == key[1]))
-                    exits[key] = _to_exits(leaving, owner[leaving], slots.start, slots.peer, usable, group)
-                out[to] = np.where(group == own, exits[key], out[to])
+def _to_parts(scheme: Hierarchy, towards: Towards) -> IntArray:
+    """``[part, node]``: the slot of packets for another part, detours included."""
+    parts, start = scheme.parts, scheme.fabric.slots.start
+    out = np.full((len(parts.members), scheme.fabric.size), NONE, dtype=np.int32)
+    for part, row in enumerate(out):
+        goal = scheme.goal(part, parts.piece[part])
+        row[:] = towards(goal)
+        if len(goal) > 1:
+            for node, port in parts.detour(part).items():
+                row[node] = start[node] + port - 1
     return out
+
+
+class _Between:
+    """The slots towards neighbouring parts, put together per goal."""
+
+    def __init__(self, scheme: Hierarchy) -> None:
+        fabric, self.parts = scheme.fabric, scheme.parts
+        self._slots, self._tables = fabric.slots, live_slots(fabric, scheme.known)
+        self.group = np.array(self.parts.part, dtype=np.int32)
+        self._members = [np.array(nodes) for nodes in self.parts.members]
+        self._exits: dict[tuple[int, int], IntArray] = {}
+        self._crossing = self._crossings(fabric)
+
+    def towards(self, goal: tuple[int, ...]) -> IntArray:
+        """The slot of every node on its way to the parts of ``goal``."""
+        distance = self.parts.distance(goal)
+        out = np.full(len(self.group), NONE, dtype=np.int32)
+        for own, far in distance.items():
+            if far:
+                following = min(p for p in self.parts.touching[own] if distance.get(p) == far - 1)
+                out[self._members[own]] = self._to(own, following)[self._members[own]]
+        return out
+
+    def _to(self, own: int, following: int) -> IntArray:
+        key = own, following
+        if key not in self._exits:
+            leaving, owner = self._crossing[key]
+            slots = self._slots
+            self._exits[key] = _to_exits(leaving, owner, slots.start, slots.peer, self._tables, self.group)
+        return self._exits[key]
+
+    def _crossings(self, fabric: Fabric) -> dict[tuple[int, int], tuple[Longs, Longs]]:
+        """By (part, other part) the slots that lead across, and whose they are."""
+        slots = fabric.slots
+        owner: Longs = np.repeat(np.arange(fabric.size, dtype=np.int64), np.diff(slots.start))
+        here, there = self.group[owner], self.group[slots.peer]
+        across: Longs = np.flatnonzero(self._tables & (here != there) & (here != NONE) & (there != NONE))
+        pair = here[across].astype(np.int64) * len(self._members) + there[across]
+        order = np.argsort(pair, kind="stable")
+        keys, first = np.unique(pair[order], return_index=True)
+        return {
+            divmod(int(key), len(self._members)): (some, owner[some])
+            for key, some in zip(keys, np.split(across[order], first[1:]), strict=True)
+        }
 
 
 @compiled
@@ -82,7 +112,7 @@ def _to_exits(
     usable: NDArray[np.bool_],
     group: IntArray,
 ) -> IntArray:
-    """Per switch the slot towards the nearest of the ``leaving`` slots' owners, or that slot."""
+    """Per node the slot towards the nearest of the ``leaving`` slots' owners, or that slot."""
     size = len(start) - 1
     out, depth = np.full(size, NONE, np.int32), np.full(size, UNSEEN, np.int32)
     queue, reached = np.empty(size, np.int32), 0
@@ -103,7 +133,7 @@ def _inside(
     usable: NDArray[np.bool_],
     group: IntArray,
 ) -> None:
-    """Shortest paths inside the cluster of each ``last`` switch."""
+    """Shortest paths inside the part of each ``last`` node."""
     size = len(start) - 1
     for i in numba.prange(len(last)):
         depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)

@@ -159,8 +159,8 @@ def test_hrsw_stays_inside_a_cluster_and_takes_a_shortest_way_there() -> None:
     fabric = build("smallworld:8x8,clusters=2x2")
     scheme = Hrsw(fabric)
     inside = nx.Graph(graph(fabric))
-    cluster = {fabric.servers + s: scheme.world.cluster(s) for s in range(fabric.switches)}
-    inside.remove_edges_from([(a, b) for a, b in inside.edges if cluster.get(a, -1) != cluster.get(b, -1)])
+    cluster = scheme.clustering
+    inside.remove_edges_from([(a, b) for a, b in inside.edges if cluster[a] != cluster[b]])
     for a, b in itertools.permutations(range(fabric.servers, fabric.size), 2):
         if cluster[a] == cluster[b]:
             assert (

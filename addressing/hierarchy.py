@@ -1,0 +1,198 @@
+"""Hierarchical prefixes: labels cluster | place | host, one entry per other cluster.
+
+A node has (c - 1) + (k - 1) + m entries: the other clusters, the other vertices of its
+own, its own hosts.  When links fail a cluster can fall into parts although the network
+holds together.  Labels stay what they are, since hosts carry them as addresses; ways
+follow the parts (:mod:`addressing.clusters`), and a split cluster is told apart in one
+of two manners:
+
+- *re-clustering*: each of its parts becomes a cluster to all others, under the fewest
+  prefixes that tell them apart.  Ways are as before; every node pays those entries.
+- *a detour*: its prefix leads to the nearest of its parts, and from there through as few
+  foreign nodes as can be to the right one.  Only the nodes on the detour pay.
+
+Clusters are re-clustered, the cheapest first, as long as the entries that a node pays for
+it stay within ``budget``; the others get detours.  Whatever is connected is reached.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from addressing.clusters import Parts, Ports
+from addressing.cover import Block, prefixes
+from addressing.header import Forward, Header
+from addressing.rule import RuleScheme
+from addressing.scheme import Class
+from topos.family import param
+from topos.graph import NONE
+
+#: The decision about a vertex that no way leads to.
+_NOWHERE = 0
+
+
+@dataclass(frozen=True)
+class Hierarchy(RuleScheme):
+    """Base of the schemes with cluster | place labels."""
+
+    heals: ClassVar[bool] = True
+
+    budget: int = param("entries that re-clustering may add at a node; beyond: detours", low=0, default=8)
+
+    @property
+    @abstractmethod
+    def clustering(self) -> tuple[int, ...]:
+        """The cluster of every node, from 0 without gaps; ``NONE`` for plain hosts.  It does not
+        depend on failures: labels are made of it."""
+
+    # --- labels -----------------------------------------------------------------
+
+    @property
+    def vertex_bits(self) -> int:
+        return (len(self.places) - 1).bit_length() + self.place_bits
+
+    def vertex_label(self, vertex: int) -> int:
+        return self.clustering[vertex] << self.place_bits | self._place[vertex]
+
+    def find(self, label: int) -> int | None:
+        cluster, place = label >> self.place_bits, label & (1 << self.place_bits) - 1
+        if cluster >= len(self.places) or place >= len(self.places[cluster]):
+            return None
+        return self.places[cluster][place]
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """The vertices of each cluster, by place."""
+        found: list[list[int]] = [[] for _ in range(max(self.clustering) + 1)]
+        for vertex in self.vertices:
+            found[self.clustering[vertex]].append(vertex)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def place_bits(self) -> int:
+        """The width of a place."""
+        return (max(map(len, self.places)) - 1).bit_length()
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {vertex: place for vertices in self.places for place, vertex in enumerate(vertices)}
+
+    # --- the rule ---------------------------------------------------------------
+
+    def rule_bound(self) -> int:
+        return self.fabric.size
+
+    def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
+        port = self._port(at, vertex)
+        return None if port == NONE else Forward(port)
+
+    def _port(self, at: int, vertex: int) -> int:
+        own, part = self.parts.part[at], self.parts.part[vertex]
+        if own == part:
+            return self.parts.inside(vertex).get(at, NONE)
+        goal = self.goal(part, self.parts.piece[own])
+        if len(goal) > 1:
+            port = self.parts.detour(part).get(at, NONE)
+            if port != NONE:
+                return port
+        return NONE if own in goal else self.outward(own, goal).get(at, NONE)
+
+    def goal(self, part: int, piece: int) -> tuple[int, ...]:
+        """The parts to the nearest of which packets for ``part`` go, as far as they lie in the
+        connected ``piece``: itself, or all of its cluster where a detour joins them."""
+        parts = self.parts
+        cluster = parts.cluster[parts.members[part][0]]
+        if parts.piece[part] == piece and cluster not in self.detoured:
+            return (part,)
+        return tuple(other for other in parts.of_cluster[cluster] if parts.piece[other] == piece)
+
+    def outward(self, own: int, goal: tuple[int, ...]) -> Ports:
+        """By node of part ``own`` the port towards the parts of ``goal``."""
+        return self.parts.outward(own, goal)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The clusters over the links that are known to be up."""
+        return Parts(self.fabric, self.known, self.clustering)
+
+    # --- tables -----------------------------------------------------------------
+
+    def rule_classes(self, at: int) -> Iterable[Class]:
+        own = self.clustering[at]
+        for cluster, vertices in enumerate(self.places):
+            if cluster in self.broken:
+                yield from self._told_apart(at, cluster)
+            elif cluster != own:
+                if vertices:
+                    yield self._cluster_pattern(cluster, 0, 0, vertices[0])
+            else:
+                for place, vertex in enumerate(vertices):
+                    if vertex != at:
+                        yield self._cluster_pattern(own, place, self.place_bits, vertex)
+
+    def _told_apart(self, at: int, cluster: int) -> Iterator[Class]:
+        """The fewest prefixes for a split cluster."""
+        vertices = self.places[cluster]
+
+        def decide(place: int) -> int | None:
+            if vertices[place] == at:
+                return None
+            port = self._port(at, vertices[place])
+            return _NOWHERE if port == NONE else port
+
+        for block in prefixes(self.place_bits, decide, range(len(vertices))):
+            yield self._cluster_pattern(cluster, block.value, block.length, vertices[block.sample])
+
+    def _cluster_pattern(self, cluster: int, value: int, length: int, vertex: int) -> Class:
+        """The vertices of a cluster whose place begins with ``length`` bits of ``value``."""
+        rest = self.place_bits - length
+        mask = (1 << self.vertex_bits) - (1 << rest)
+        first = self.vertex_label(self.places[cluster][0]) >> self.place_bits << self.place_bits
+        return self.pattern(first | value << rest, mask), self.towards(vertex)
+
+    # --- repair -----------------------------------------------------------------
+
+    @cached_property
+    def broken(self) -> frozenset[int]:
+        """The clusters that failures have split."""
+        return frozenset(c for c, parts in enumerate(self.parts.of_cluster) if len(parts) > 1)
+
+    @cached_property
+    def detoured(self) -> frozenset[int]:
+        """The split clusters that the budget does not re-cluster."""
+        cost = {cluster: len(self._partition(cluster)) - 1 for cluster in self.broken}
+        left, kept = self.budget, set()
+        for cluster in sorted(cost, key=lambda c: (cost[c], c)):
+            left -= cost[cluster]
+            if left < 0:
+                break
+            kept.add(cluster)
+        return self.broken - kept
+
+    def _partition(self, cluster: int) -> list[Block[int]]:
+        """The fewest prefixes that tell the parts of a cluster apart."""
+        vertices, part = self.places[cluster], self.parts.part
+        return list(prefixes(self.place_bits, lambda place: part[vertices[place]], range(len(vertices))))
+
+    def remarks(self) -> dict[str, Any]:
+        """What was split and how it was repaired; nothing while clusters are whole."""
+        if not self.broken:
+            return {}
+        extra = [self._extra(node) for node in range(self.fabric.size) if self.clustering[node] != NONE]
+        return {
+            "split_clusters": len(self.broken),
+            "reclustered": len(self.broken - self.detoured),
+            "detoured": len(self.detoured),
+            "extra_entries_max": max(extra),
+            "extra_entries_mean": round(sum(extra) / len(extra), 3),
+        }
+
+    def _extra(self, at: int) -> int:
+        """The entries that a node holds for split clusters, above those for whole ones."""
+        own = self.clustering[at]
+        whole = sum(len(self.places[c]) - (at in self._place) if c == own else 1 for c in self.broken)
+        return sum(1 for cluster in self.broken for _ in self._told_apart(at, cluster)) - whole

@@ -1,0 +1,143 @@
+"""Hierarchical prefixes under failures that split clusters, and why clusters must agree on the next one."""
+
+from __future__ import annotations
+
+import random
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from addressing import registry as schemes
+from addressing.hierarchy import Hierarchy
+from addressing.scheme import LabelTooWide, path
+from addressing.table import compile_table
+from evaluator.pairs import choose
+from evaluator.routed import spread
+from tests.addressing.cases import build, graph
+from topos.graph import Fabric, LinkState
+from topos.registry import SpecError
+
+WORLDS = [
+    "smallworld:6x6,clusters=2x2",
+    "smallworld:8x4,clusters=4x2,links=2",
+    "smallworld:4x4x3,clusters=2x2x1",
+]
+
+
+def hierarchy(text: str, fabric: Fabric) -> Hierarchy:
+    found = schemes.bind(text, fabric)
+    assert isinstance(found, Hierarchy)
+    return found
+
+
+def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
+    """The links between two halves of a cluster, and some at random: the halves stay linked with
+    other clusters."""
+    fabric, cluster = scheme.fabric, draw.randrange(len(scheme.places))
+    members = [n for n, c in enumerate(scheme.clustering) if c == cluster]
+    half = set(draw.sample(members, draw.randrange(1, len(members))))
+    ends = fabric.cables[:, [0, 2]].tolist()
+    down = {i for i, (a, b) in enumerate(ends) if a in members and b in members and (a in half) != (b in half)}
+    switch_links = [i for i, (a, b) in enumerate(ends) if min(a, b) >= fabric.servers]
+    return down | set(draw.sample(switch_links, draw.randrange(len(switch_links) // 5)))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    spec=st.sampled_from(WORLDS),
+    text=st.sampled_from(["hrsw", "hrsw:budget=0", "hrsw:budget=100", "hrsw-set", "hrsw-set:budget=0"]),
+    seed=st.integers(0, 10**6),
+)
+def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text: str, seed: int) -> None:
+    draw = random.Random(seed)
+    fabric = build(spec)
+    whole = hierarchy(text, fabric)
+    down = LinkState(frozenset(cut_apart(whole, draw) | cut_apart(whole, draw)))
+    scheme = hierarchy(text, fabric).given(down)
+    assert isinstance(scheme, Hierarchy)
+    pieces = list(nx.connected_components(graph(fabric, down)))
+    connected = sum(size * (size - 1) for piece in pieces if (size := sum(n < fabric.servers for n in piece)))
+    generic = spread(whole, choose(fabric, "servers", 1), down, generic=True)
+    arrays = spread(whole, choose(fabric, "servers", 1), down)
+    assert generic.mass == generic.connected == connected
+    assert np.array_equal(generic.joint, arrays.joint)
+    most = max(len(list(whole.classes(node))) for node in range(fabric.servers, fabric.size))
+    for node in range(fabric.servers, fabric.size):
+        extra = len(compile_table(scheme, node).entries) - most
+        assert extra <= scheme.budget or scheme.detoured
+
+
+def test_detours_cost_entries_only_where_they_lead_through() -> None:
+    fabric = build("smallworld:16x16,clusters=4x4")
+    whole = hierarchy("hrsw:budget=0", fabric)
+    lone = whole.places[5][6]
+    inside = [
+        i for i in fabric.links_of(lone) if {whole.clustering[n] for n in fabric.cables[i, [0, 2]]} == {5}
+    ]
+    scheme = hierarchy("hrsw:budget=0", fabric).given(LinkState(frozenset(inside)))
+    assert isinstance(scheme, Hierarchy)
+    assert scheme.broken == scheme.detoured == {5}
+    before = {n: len(compile_table(whole, n).entries) for n in range(fabric.servers, fabric.size)}
+    grown = {n for n, size in before.items() if len(compile_table(scheme, n).entries) > size}
+    assert grown <= {n for ports in map(scheme.parts.detour, scheme.parts.of_cluster[5]) for n in ports}
+    assert 0 < len(grown) < 6
+    remarks = scheme.remarks()
+    assert (remarks["split_clusters"], remarks["detoured"], remarks["extra_entries_max"]) == (1, 1, 1)
+    hosts = [int(np.flatnonzero(scheme.homes == node)[0]) for node in (lone, whole.places[5][0])]
+    assert path(scheme, *hosts, scheme.known)
+    assert path(scheme, *reversed(hosts), scheme.known)
+
+
+def independent(scheme: Hierarchy, seed: int) -> float:
+    """The share of (switch, other cluster) pairs that circle when every switch chooses by itself among
+    the neighbouring clusters that are nearer, and goes to its nearest exit into the one it chose."""
+    parts, draw = scheme.parts, np.random.default_rng(seed)
+    circling = total = 0
+    for to in range(len(parts.members)):
+        distance = parts.distance((to,))
+        step: dict[int, int] = {}
+        for own, nodes in enumerate(parts.members):
+            if own == to:
+                continue
+            nearer = sorted(p for p in parts.touching[own] if distance[p] == distance[own] - 1)
+            ways = {p: parts._exits(own, p) for p in nearer}
+            for node in nodes:
+                port = ways[nearer[draw.integers(len(nearer))]][node]
+                step[node] = scheme.fabric.peer(node, port).node
+        follow = nx.DiGraph(step.items())
+        follow.add_edges_from((node, "in") for node in parts.members[to])
+        reached = nx.ancestors(follow, "in")
+        circling += sum(node not in reached for node in step)
+        total += len(step)
+    return circling / total
+
+
+@pytest.mark.parametrize(("blocks", "least", "most"), [("4x4", 0.01, 0.1), ("8x8", 0.2, 0.6)])
+def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: float, most: float) -> None:
+    scheme = hierarchy("hrsw", build(f"smallworld:32x32,clusters={blocks}"))
+    assert least < independent(scheme, 1) < most
+    found = spread(scheme, choose(scheme.fabric, "servers", 1))
+    assert found.mass == found.pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hrsw:prefix=172.16.0.0/27", "give one of /23 or shorter"),
+        ("hrsw:prefix=224.0.0.0/8", "no host can have an address"),
+        ("hrsw:prefix=10.0.0.1/8", "host bits set"),
+    ],
+)
+def test_a_prefix_that_does_not_do_is_refused_in_one_line(text: str, words: str) -> None:
+    with pytest.raises((SpecError, LabelTooWide), match=words) as refused:
+        schemes.bind(text, build("smallworld:16x16,clusters=2x2")).check_width()
+    assert "\n" not in str(refused.value)
+
+
+def test_addresses_lie_below_the_prefix_given() -> None:
+    scheme = schemes.bind("hrsw:prefix=172.16.0.0/12", build("smallworld:8x8,clusters=2x2"))
+    scheme.check_width()
+    assert {scheme.ipv4(host) >> 20 for host in range(scheme.fabric.servers)} == {172 << 4 | 1}
