@@ -51,6 +51,14 @@ class Flows:
         """Which flows have a path."""
         return np.diff(self.start) > 0
 
+    def select(self, which: NDArray[np.bool_]) -> Flows:
+        """Some of the flows, with their paths."""
+        length = np.diff(self.start)
+        crossed = np.repeat(which, length)
+        start = np.concatenate([[0], np.cumsum(length[which])])
+        shares = self.shares[crossed] if len(self.shares) else self.shares
+        return Flows(self.sources[which], self.destinations[which], start, self.slots[crossed], shares)
+
     def loads(self, slots: int) -> Floats:
         """Per directed link, how many flows it carries (by shares); ``slots`` in all."""
         return np.bincount(self.slots, self.shares if len(self.shares) else None, minlength=slots).astype(float)
