@@ -1,0 +1,201 @@
+"""Queues: against a plain simulation with a queue per link, queueing theory, and hand computation."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from addressing.header import Deliver, Forward
+from addressing.registry import bind
+from addressing.scheme import walk
+from evaluator import failures
+from evaluator.arrivals import Arrivals, Source, arrivals
+from evaluator.latency import FULL, NO_WAY, Settings, queue, simulate, summarise
+from evaluator.pairs import choose
+from evaluator.routed import spread
+from evaluator.traffic import traffic
+from evaluator.walks import Walks, uniform, walks
+from topos.graph import NONE
+from topos.registry import SpecError, fabric
+
+
+def plain(packets: Arrivals, ways: Walks, settings: Settings) -> list[int]:
+    """A queue per link, an event per thing that happens; at one moment links first finish sending."""
+    sent, come = 0, 1
+    ended = [NO_WAY] * len(packets)
+    queues: dict[int, deque[int]] = {}
+    at = [0] * len(packets)
+    events = [(int(t), come, p, NONE) for p, t in enumerate(packets.time)]
+    heapq.heapify(events)
+    while events:
+        now, kind, packet, link = heapq.heappop(events)
+        if kind == sent:
+            assert queues[link].popleft() == packet
+            later = now + settings.propagation + settings.processing
+            heapq.heappush(events, (later, come, packet, NONE))
+            if queues[link]:
+                heapq.heappush(events, (now + settings.sending, sent, queues[link][0], link))
+            continue
+        route = [slot for slot in ways.slots[packet].tolist() if slot != NONE]
+        if at[packet] == len(route):
+            if ways.arrives[packet]:
+                ended[packet] = now
+            continue
+        waiting = queues.setdefault(route[at[packet]], deque())
+        if len(waiting) >= settings.buffer:
+            ended[packet] = FULL
+            continue
+        waiting.append(packet)
+        if len(waiting) == 1:
+            heapq.heappush(events, (now + settings.sending, sent, packet, route[at[packet]]))
+        at[packet] += 1
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [("torus:3x4", "dor"), ("clot:4x4", "pow"), ("bcube:3,1", "brp"), ("fattree:4", "ecmp")]
+)
+@pytest.mark.parametrize("load", [0.4, 2.5])
+@pytest.mark.parametrize("failing", ["", "links=10%"])
+def test_every_packet_fares_as_in_a_plain_simulation(spec: str, name: str, load: float, failing: str) -> None:
+    network = fabric(spec)
+    settings = Settings(buffer=4, until=2_000_000)
+    failed = failures.draw(network, failing, 1)
+    made = arrivals(
+        traffic(network, "all-to-all", 1), settings.sending / load, settings.until, settings.source, 5
+    )
+    # Round times, so that much happens at the same moment.
+    made = replace(made, time=made.time // 3000 * 3000)
+    ways = walks(bind(name, network), made.source, made.destination, 5, 128, failed.links)
+    found = queue(made, ways, len(network.slots.peer), settings)
+    assert found.tolist() == plain(made, ways, settings)
+    assert (found >= 0).any()
+    assert load < 1 or (found == FULL).any()
+
+
+def md1(load: float) -> float:
+    """The mean wait of M/D/1 in service times (Pollaczek and Khinchine)."""
+    return load / (2 * (1 - load))
+
+
+@pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
+def test_one_link_with_poisson_arrivals_is_m_d_1(load: float) -> None:
+    settings = Settings(buffer=10**6, until=1_500_000_000, source=Source("poisson"))
+    found = simulate(bind("dor", fabric("torus:2")), load, seed=3, settings=settings)
+    expected = 12 + 15 + 12 * md1(load)
+    assert found.loss == 0
+    assert found.offered == pytest.approx(load, rel=0.02)
+    assert found.mean == pytest.approx(expected, abs=3 * found.confidence)
+    assert found.confidence < 0.05 * expected
+
+
+def test_without_load_a_packet_takes_what_its_links_take() -> None:
+    scheme = bind("pow", fabric("clot:4x4"))
+    found = simulate(scheme, 0.002, settings=Settings(until=1_000_000_000))
+    hops = spread(scheme, choose(scheme.fabric, "servers", 1)).path_mean
+    assert found.mean == pytest.approx(27 * hops, rel=0.03)
+    assert found.loss == 0
+    assert (np.round(found.times % 27, 6) % 27 == 0).mean() > 0.95
+
+
+def test_a_full_buffer_keeps_ten_packets_and_loses_the_others() -> None:
+    settings = Settings(warmup=0)
+    once = Arrivals(*(np.full(25, v, dtype=d) for v, d in ((7, np.int64), (0, np.int32), (1, np.int32))))
+    scheme = bind("dor", fabric("torus:2"))
+    ways = walks(scheme, once.source, once.destination, 1, 128)
+    ended = queue(once, ways, len(scheme.fabric.slots.peer), settings)
+    assert ended.tolist() == [7 + 12_000 * (i + 1) + 15_000 for i in range(10)] + [FULL] * 15
+    found = summarise(1.0, once, ended, 1, settings)
+    assert (found.full, found.no_way, found.loss) == (15, 0, 0.6)
+    assert found.percentile(100) == 135.0
+
+
+def test_throughput_is_what_is_offered_until_links_are_full() -> None:
+    scheme = bind("dor", fabric("torus:4x4"))
+    low, high = simulate(scheme, 0.3, seed=2), simulate(scheme, 4.0, seed=2)
+    assert low.throughput == pytest.approx(low.offered, rel=1e-3)
+    # 4 links per server, 2 1/15 hops per packet on average: no more than that can be carried.
+    assert high.loss > 0.3
+    assert high.throughput < 4 / (32 / 15)
+    assert high.percentile(99) > high.percentile(50) > low.percentile(50)
+
+
+def test_a_way_beyond_the_time_to_live_is_cut() -> None:
+    scheme = bind("dor", fabric("torus:12"))
+    found = simulate(scheme, 0.1, settings=Settings(ttl=3, until=60_000_000))
+    assert found.no_way > 0
+    assert found.full == 0
+    assert found.loss == pytest.approx(5 / 11, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "failing"),
+    [
+        ("clot:4x4", "pow", ""),
+        ("fattree:4", "ecmp", "links=5%"),
+        ("torus:3x4", "wmgr", "links=10%"),
+        ("mdcube:3,1", "dcube", ""),
+    ],
+)
+def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) -> None:
+    """By arrays and by asking the rule, the same; each a walk of the rule; as frequent as its weight."""
+    network = fabric(spec)
+    scheme, failed = bind(name, network), failures.draw(network, failing, 2)
+    source, to = np.full(3000, 1, dtype=np.int32), np.full(3000, network.servers - 2, dtype=np.int32)
+    drawn = walks(scheme, source, to, 4, 128, failed.links)
+    asked = walks(scheme, source, to, 4, 128, failed.links, generic=True)
+    assert drawn.slots.tolist() == asked.slots.tolist()
+    assert drawn.arrives.tolist() == asked.arrives.tolist()
+    told = scheme.given(failed.links)
+    first = Counter(drawn.slots[:, 0].tolist())
+    start = next(hop for hop in walk(told, 1, network.servers - 2, failed.links))
+    weights = {
+        int(network.slots.start[1]) + action.port - 1: weight
+        for action, weight in told.act(1, start.header, failed.links)
+        if isinstance(action, Forward)
+    }
+    assert set(first) <= set(weights)
+    for slot, weight in weights.items():
+        assert first[slot] / 3000 == pytest.approx(weight, abs=4 * (weight * (1 - weight) / 3000) ** 0.5)
+    lengths = {sum(isinstance(h.action, Forward) for h in walk(told, 1, network.servers - 2, failed.links))}
+    assert lengths <= set((drawn.slots != NONE).sum(axis=1).tolist())
+    last = next(reversed(list(walk(told, 1, network.servers - 2, failed.links))))
+    assert isinstance(last.action, Deliver) == bool(drawn.arrives[0])
+
+
+def test_draws_are_even_and_independent_of_order() -> None:
+    points = np.array([uniform(3, packet, hop) for packet in range(200) for hop in range(20)])
+    counts, _ = np.histogram(points, 10, (0, 1))
+    assert counts.sum() == 4000
+    assert ((counts - 400) ** 2 / 400).sum() < 27.9  # chi-square, 9 degrees of freedom, 0.1 %
+    assert uniform(3, 7, 1) != uniform(4, 7, 1)
+
+
+@pytest.mark.parametrize("how", [Source(), Source(burst=1.0), Source(burst=8.0, on=20_000), Source("poisson")])
+def test_sources_offer_what_is_asked_for(how: Source) -> None:
+    network = fabric("torus:4x4")
+    made = arrivals(traffic(network, "all-to-all"), 24_000.0, 200_000_000, how, 1)
+    assert len(made) * 24_000 / 200_000_000 / 16 == pytest.approx(1, rel=0.05)
+    assert (np.diff(made.time) >= 0).all()
+    assert made.time.max() < 200_000_000
+    assert (made.source != made.destination).all()
+    assert set(made.destination[made.source == 3].tolist()) == set(range(16)) - {3}
+
+
+def test_bursts_are_longer_than_chance() -> None:
+    def dispersion(how: Source) -> float:
+        made = arrivals(traffic(fabric("torus:2"), "all-to-all"), 24_000.0, 400_000_000, how, 1)
+        counts, _ = np.histogram(made.time[made.source == 0], 1000)
+        return float(counts.var() / counts.mean())
+
+    assert dispersion(Source()) > 1.5 * dispersion(Source("poisson"))
+    assert dispersion(Source("poisson")) == pytest.approx(1, abs=0.2)
+
+
+def test_patterns_that_cannot_be_read_are_refused() -> None:
+    with pytest.raises(SpecError, match="unknown traffic"):
+        simulate(bind("dor", fabric("torus:4")), 0.5, "everywhere")
