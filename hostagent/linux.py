@@ -18,7 +18,6 @@ from hostagent.netlink import CarrierWatch, Netlink
 TUN_NAME = "dcn0"
 
 _CLONE_NEWNET = 0x40000000
-_PR_SET_PDEATHSIG = 1
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
 #: Packets may come and go with a checksum to compute, and as TCP super-packets (with ECN).
@@ -113,17 +112,11 @@ def inside(namespace: str) -> Iterator[None]:
         _enter(home)
 
 
-def end_with_parent(number: int) -> None:
-    """Ask the kernel for signal ``number`` when the parent process ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, number)
-
-
-def close_all_but(keep: set[int]) -> None:
-    """Close every other descriptor of this process."""
+def all_but(keep: set[int]) -> list[tuple[int, int]]:
+    """What ``os.closerange`` is to be called with to close every other descriptor."""
     edges = sorted(keep | {-1, _MOST_DESCRIPTORS})
-    for below, above in pairwise(edges):
-        if above > below + 1:  # os.closerange takes an empty range at 0 for everything
-            os.closerange(below + 1, above)
+    # os.closerange takes an empty range at 0 for everything
+    return [(below + 1, above) for below, above in pairwise(edges) if above > below + 1]
 
 
 def _enter(descriptor: int) -> None:

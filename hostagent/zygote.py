@@ -12,7 +12,6 @@ import gc
 import os
 import random
 import selectors
-import signal
 import socket
 import traceback
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from addressing.scheme import Scheme, walk
 from hostagent.buffered import BufferedStation
 from hostagent.channel import Channel, Message
 from hostagent.core import Agent, addresses_of
-from hostagent.linux import Devices, close_all_but, end_with_parent, open_devices
+from hostagent.linux import Devices, all_but, open_devices
 from hostagent.mmsg import Slots
 from hostagent.options import AgentPlace, Options, Spread
 from hostagent.relay import Relay
@@ -94,6 +93,8 @@ class Zygote:
             case "links":
                 self._links = LinkState(frozenset(order["down"]))
                 self._ask(order, {"event": "links-applied", "count": 0})
+            case "pin":
+                self._ask(order, {"event": "pinned", "count": 0})
             case "listen":
                 self._ask(order, {"event": "listening", "count": 0})
             case "configure":
@@ -124,7 +125,9 @@ class Zygote:
         groups = [prepared[first::processes] for first in range(processes)]
         pairs = [socket.socketpair() for _ in groups]
         workers = [Worker(Channel(theirs), group) for (_, theirs), group in zip(pairs, groups, strict=True)]
-        pids = [os.fork() or _work(worker) for worker in workers]
+        gc.freeze()
+        foreign = [all_but(worker.descriptors | {0, 1, 2}) for worker in workers]
+        pids = [os.fork() or _work(*child) for child in zip(workers, foreign, strict=True)]
         for pid, (ours, _), worker in zip(pids, pairs, workers, strict=True):
             self._adopt(Child(pid, Channel(ours), worker.nodes))
             worker.close()
@@ -213,12 +216,12 @@ class Zygote:
             self._finish(serial)
 
 
-def _work(worker: Worker) -> NoReturn:
-    """The life of a forked process."""
+def _work(worker: Worker, foreign: list[tuple[int, int]]) -> NoReturn:
+    """The life of a forked process; the parent's end is the end of its channel."""
     code = 1
     try:
-        end_with_parent(signal.SIGKILL)
-        close_all_but(worker.descriptors | {0, 1, 2})
+        for descriptors in foreign:
+            os.closerange(*descriptors)
         worker.run()
         code = 0
     except BaseException:  # nothing may return into the parent's life
