@@ -169,8 +169,10 @@ def _open_card(name: str) -> socket.socket:
 
 
 def _no_ipv6() -> None:
+    """Switch IPv6 off, unless new interfaces begin without it: a write to ``all`` visits every one."""
     with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
-        _sysctl("ipv6/conf/all/disable_ipv6", "1")
+        if Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").read_text().strip() != "1":
+            _sysctl("ipv6/conf/all/disable_ipv6", "1")
 
 
 def _sysctl(key: str, value: str) -> None:
