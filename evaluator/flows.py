@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from addressing.scheme import Scheme
 from evaluator import chase
 from evaluator.adjacency import live_slots
-from evaluator.jit import threaded
+from evaluator.jit import compiled, threaded
 from evaluator.pairs import Pairs
 from evaluator.routed import Aware, arrival_cost, informed
 from evaluator.splits import Splits
@@ -61,7 +61,7 @@ class Flows:
 
     def loads(self, slots: int) -> Floats:
         """Per directed link, how many flows it carries (by shares); ``slots`` in all."""
-        return np.bincount(self.slots, self.shares if len(self.shares) else None, minlength=slots).astype(float)
+        return _add_up(self.slots, self.shares if len(self.shares) else np.ones(1), slots)
 
 
 def flows(
@@ -128,6 +128,15 @@ def _split(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flo
 
 def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:
     return np.concatenate(pairs.sources), np.repeat(pairs.destinations, [len(s) for s in pairs.sources])
+
+
+@compiled
+def _add_up(slots: IntArray, shares: Floats, size: int) -> Floats:
+    """As numpy's bincount, without its copies; a single share counts for all."""
+    found = np.zeros(size)
+    for i in range(len(slots)):
+        found[slots[i]] += shares[i] if len(shares) > 1 else shares[0]
+    return found
 
 
 @threaded

@@ -64,10 +64,19 @@ def bottleneck(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> float:
 def max_min(flows: Flows, capacities: Floats) -> Floats:
     """The max-min fair rate of each flow; ``capacities`` by slot, all positive."""
     shares = flows.shares if len(flows.shares) else np.ones(1)
-    first = np.concatenate([[0], np.cumsum(np.bincount(flows.slots, minlength=len(capacities)))])
+    first = _first(flows.slots, len(capacities))
     crossing = _by_link(flows.start, flows.slots, first)
     growing = flows.loads(len(capacities))
     return _fill(flows.start, flows.slots, shares, first, crossing, growing, capacities.astype(float))
+
+
+@compiled
+def _first(slots: IntArray, size: int) -> Offsets:
+    """Per link how many crossings the links before it have."""
+    first = np.zeros(size + 1, np.int64)
+    for slot in slots:
+        first[slot + 1] += 1
+    return np.cumsum(first)
 
 
 @compiled
