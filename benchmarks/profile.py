@@ -1,0 +1,118 @@
+"""Where the time goes: a launch stage by stage and function by function, and a relay per packet.
+
+    python -m benchmarks.profile [bcube:4,3]
+
+The launch is that of a whole lab in a world of its own, seen from the session that steers it:
+switch daemons, the controller and the agents' parent work meanwhile, so much of it is waiting.
+The relay is one agent in a process of its own between two hosts, of which one sends small
+packets as fast as it can; time inside recvmmsg(2) and sendmmsg(2) counts where they are called.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import io
+import os
+import pstats
+import random
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from addressing import registry as schemes
+from benchmarks.launch import enter_world
+from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
+from hostagent.channel import Channel
+from hostagent.core import Agent, addresses_of
+from hostagent.linux import open_devices
+from hostagent.mmsg import Slots
+from hostagent.worker import Station, Worker
+from lab import launch
+from lab.config import LabConfig, resolve
+from tests.hostagent.namespaces import World
+
+LAUNCHED = "bcube:4,3"
+SECONDS = 3
+_LINES = 14
+_HOUSE = Path(__file__).parents[1]
+
+
+def start_up(topology: str) -> str:
+    """The profile of a launch, made in a child that becomes the lab."""
+    return _in_child(lambda: _launched(topology))
+
+
+def _launched(topology: str) -> str:
+    enter_world()
+    profile = cProfile.Profile()
+    _, scheme = resolve(topology, SCHEME)
+    config = LabConfig(topology, SCHEME)
+    running = profile.runcall(launch.launch, config, scheme, lambda port, up: None, lambda stage: None)
+    stages = "  ".join(f"{name} {seconds:.3f}" for name, seconds in running.seconds.items())
+    return f"seconds by stage: {stages}\n{_table(profile, 'cumulative')}"
+
+
+def relaying(seconds: float = SECONDS) -> str:
+    """The profile of one agent that relays small packets."""
+    with chain(1) as lab:
+        plain_ends(lab)
+        return _in_child(lambda: _relayed(lab, seconds))
+
+
+def _relayed(lab: World, seconds: float) -> str:
+    place, scheme = lab.place(1), schemes.bind(SCHEME, lab.fabric)
+    agent = Agent(scheme, 1, addresses_of(scheme), random.Random(1))
+    ours, theirs = socket.socketpair()
+    station = Station(agent, open_devices(place.netns, place.ports, agent.own), Slots(), lambda _: None)
+    work, profile = Worker(Channel(theirs), [station]), cProfile.Profile()
+    with worker(lab, 0, "blast", lab.addresses[2]):
+        if not (steering := os.fork()):
+            begun = received(lab, 2)
+            time.sleep(seconds)
+            print(
+                f"small packets relayed while profiled: {(received(lab, 2) - begun) / seconds:,.0f}/s",
+                flush=True,
+            )
+            ours.shutdown(socket.SHUT_RDWR)
+            os._exit(0)
+        profile.runcall(work.run)
+        os.waitpid(steering, 0)
+    return _table(profile, "tottime")
+
+
+def _table(profile: cProfile.Profile, order: str) -> str:
+    """The functions that took longest, with the house's files named from its root."""
+    text = io.StringIO()
+    pstats.Stats(profile, stream=text).sort_stats(order).print_stats(_LINES)
+    lines = [line.rstrip() for line in text.getvalue().replace(f"{_HOUSE}/", "").splitlines()]
+    start = next(number for number, line in enumerate(lines) if line.lstrip().startswith("ncalls"))
+    return "\n".join(line for line in lines[start:] if line)
+
+
+def _in_child(action: Callable[[], str]) -> str:
+    """What ``action`` returns, run in a child; what the child prints comes first."""
+    with tempfile.TemporaryFile("w+") as found:
+        sys.stdout.flush()
+        if not (child := os.fork()):
+            try:
+                os.dup2(found.fileno(), 1)
+                print(action(), flush=True)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        found.seek(0)
+        return found.read()
+
+
+def main() -> None:
+    """Print both profiles."""
+    topology = sys.argv[1] if len(sys.argv) > 1 else LAUNCHED
+    print(f"launch of {topology} with {SCHEME}\n{start_up(topology)}")
+    print(f"one agent that relays\n{relaying()}")
+
+
+if __name__ == "__main__":
+    main()
