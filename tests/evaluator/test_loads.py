@@ -14,7 +14,7 @@ from evaluator import failures
 from evaluator.flows import flows
 from evaluator.loads import link_loads, split_loads
 from evaluator.pairs import choose
-from evaluator.structure import bisection, edge_disjoint_paths, path_diversity
+from evaluator.structure import edge_disjoint_paths, path_diversity
 from evaluator.traffic import traffic
 from topos.graph import Fabric
 from topos.registry import fabric
@@ -78,24 +78,6 @@ def _one_hop(network: Fabric) -> nx.Graph:
     for switch in range(network.servers, network.size):
         joined.add_edges_from(itertools.combinations(graph[switch], 2))
     return joined
-
-
-@pytest.mark.parametrize(("spec", "cut"), [("hypercube:5,hosts=0", 16), ("torus:4x6", 8), ("bcube:4,1", 8)])
-def test_known_bisections_are_found(spec: str, cut: int) -> None:
-    network = fabric(spec)
-    found = bisection(network)
-    assert found.found == cut
-    assert found.spectral_bound <= cut + 1e-9
-    assert found.side[: network.servers].sum() == network.servers // 2
-    crossing = sum(found.side[link.a.node] != found.side[link.b.node] for link in network.links())
-    assert crossing == cut
-
-
-def test_bisection_of_a_small_graph_is_the_best_of_all_halves() -> None:
-    network = fabric("random:10,3")
-    graph = graph_of(network)
-    halves = itertools.combinations(range(10), 5)
-    assert bisection(network).found == min(nx.cut_size(graph, half) for half in halves)
 
 
 def test_edge_disjoint_paths_equal_networkx() -> None:

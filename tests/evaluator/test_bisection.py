@@ -1,0 +1,102 @@
+"""Cuts and bounds against the best of all halves, the switches placed by maximum flow."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from evaluator import failures
+from evaluator.bisection import bisection
+from topos.graph import Fabric
+from topos.registry import fabric
+
+TINY = (
+    "bcube:2,2", "bcube:3,1", "dcell:3,1", "clot:2x4", "hdcube:2,2", "mdcube:2,1", "hcn:3,1", "fattree:2",
+    "jellyfish:4,6,3", "dragonfly:2,1,1", "random:10,3", "hypercube:3,hosts=1", "torus:3x3", "ficonn:4,1",
+)  # fmt: skip
+
+
+def least(network: Fabric, failed: failures.Failures) -> int:
+    """Over all halves of the live servers, the minimum cut with each half joined to a terminal."""
+    graph = nx.Graph()
+    for link in network.links():
+        if link.index not in failed.links.down:
+            a, b = link.a.node, link.b.node
+            present = graph.get_edge_data(a, b, {"capacity": 0})["capacity"]
+            graph.add_edge(a, b, capacity=present + 1)
+    alive = [server for server in range(network.servers) if server not in failed.nodes]
+    graph.add_nodes_from(alive)
+    best = graph.size("capacity")
+    for half in itertools.combinations(alive, len(alive) // 2):
+        if len(alive) % 2 == 0 and alive[0] not in half:
+            continue
+        joined = nx.Graph(graph)
+        joined.add_edges_from(("one", s) for s in half)  # without capacity: infinite
+        joined.add_edges_from(("two", s) for s in set(alive) - set(half))
+        best = min(best, nx.minimum_cut_value(joined, "one", "two"))
+    return int(best)
+
+
+@pytest.mark.parametrize("spec", TINY)
+@pytest.mark.parametrize("failing", ["", "links=10%,nodes=1"])
+def test_the_least_cut_lies_between_bound_and_what_is_found(spec: str, failing: str) -> None:
+    network = fabric(spec)
+    failed = failures.draw(network, failing, 3)
+    exact, found = least(network, failed), bisection(network, failed=failed)
+    assert found.found == exact
+    assert found.bound <= exact
+    assert max(found.spectral, found.flow) <= exact + 1e-9
+    crossing = [x for x in network.links() if found.side[x.a.node] != found.side[x.b.node]]
+    assert sum(x.index not in failed.links.down for x in crossing) == exact
+    alive = [found.side[s] for s in range(network.servers) if s not in failed.nodes]
+    assert sum(alive) in (len(alive) // 2, (len(alive) + 1) // 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "cut", "bound"),
+    [
+        ("hypercube:5,hosts=0", 16, 16),
+        ("torus:4x6", 8, 8),
+        ("torus:4x4x4", 32, 32),
+        ("bcube:4,1", 8, 6),
+        ("clot:4x4", 16, 12),
+        ("clot:8x8", 32, 30),
+    ],
+)
+def test_known_bisections_are_found_and_some_are_proven(spec: str, cut: int, bound: int) -> None:
+    found = bisection(fabric(spec))
+    assert (found.found, found.bound) == (cut, bound)
+
+
+def test_sixteen_servers_exactly() -> None:
+    """All 12,870 halves of CLOT(4x4); a switch stands where more of its members stand."""
+    network = fabric("clot:4x4")
+    ends = network.cables[:, [0, 2]]
+    direct = ends[(ends < 16).all(axis=1)]
+    members = [ends[ends[:, 1] == switch, 0] for switch in range(16, 20)]
+    halves = np.zeros((12870, 16), dtype=bool)
+    for row, half in enumerate(itertools.combinations(range(16), 8)):
+        halves[row, list(half)] = True
+    cut = (halves[:, direct[:, 0]] != halves[:, direct[:, 1]]).sum(axis=1)
+    for some in members:
+        there = halves[:, some].sum(axis=1)
+        cut += np.minimum(there, len(some) - there)
+    assert cut.min() == bisection(network).found == 16
+
+
+def test_iterated_eigenvalues_equal_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = fabric("dcell:5,1")
+    dense = bisection(network)
+    monkeypatch.setattr("evaluator.bisection._DENSE", 0)
+    assert bisection(network).spectral == pytest.approx(dense.spectral, rel=1e-4)
+    assert bisection(network).found == dense.found
+
+
+def test_a_network_in_parts_has_no_bound() -> None:
+    network = fabric("bcube:2,1")
+    failed = failures.draw(network, "switches=4", 1)
+    found = bisection(network, failed=failed)
+    assert (found.found, found.bound) == (0, 0)
