@@ -102,6 +102,12 @@ class Escape:
                     waiting += [node for node in fabric.neighbours(at, known) if fabric.is_server(node)]
         return rank
 
+    def prepare(self) -> Escape:
+        """Compute now what would be computed on first use; this very value."""
+        for destination in range(self.scheme.fabric.servers):
+            self._to(destination)
+        return self
+
     def unreached(self) -> list[tuple[int, int]]:
         """Pairs of servers between which there is a way but no escape route."""
         servers, ways = range(self.scheme.fabric.servers), Ways(self.scheme.fabric, self.scheme.known)

@@ -4,8 +4,8 @@ Every channel between two servers (through a switch as well) is two *virtual cha
 and the receiver keeps a buffer of ``limit`` frames for each.  Both ends count frames
 modulo 256, and all numbers are absolute: the sender knows how many it has ``sent``, and
 is told how many have been ``freed``.  So a lost return of credits is made good by the
-next one, and a frame lost on a cable is noticed by the next number that arrives
-(Kung and Morris, Credit-based flow control for ATM networks, 1995).
+next one (Kung and Morris, Credit-based flow control for ATM networks, 1995); a frame lost
+on a cable is noticed when the sender, after a silence, asks.
 
 On the wire, in the source MAC address of a frame, which labels leave free:
 
@@ -100,25 +100,41 @@ class Inlet(Generic[T]):
 
     limit: int
     queue: deque[T] = field(default_factory=deque)
+    #: All before this number have arrived, and those in ``ahead`` of it.
     arrived: int = 0
+    ahead: set[int] = field(default_factory=set)
+    #: What the last question named, if nothing has arrived since.
+    asked: int | None = None
     freed: int = 0
     told: int = 0
     lost: int = 0
     fullest: int = 0
 
     def accept(self, number: int) -> bool:
-        """A frame of that number is here; those skipped are lost.  False for a number that cannot be."""
-        return self.settle(number) and self._advance()
-
-    def settle(self, number: int) -> bool:
-        """All frames before ``number`` have arrived or never will; False for a number that cannot be."""
-        missing = (number - self.arrived) % _MODULO
-        if missing > self.limit:
+        """A frame of that number is here; False for one that was here already or cannot be."""
+        if (number - self.arrived) % _MODULO >= self.limit or number in self.ahead:
             return False
-        self.arrived = number
-        self.freed = (self.freed + missing) % _MODULO
-        self.lost += missing
+        self.asked = None
+        self.ahead.add(number)
+        while self.arrived in self.ahead:
+            self.ahead.discard(self.arrived)
+            self.arrived = (self.arrived + 1) % _MODULO
         return True
+
+    def question(self, sent: int) -> None:
+        """The sender has sent so many and asks what became of them.  What is missing may be late:
+        switches and processors change the order of frames.  When the same is asked again and
+        nothing has come in between, it is lost."""
+        span = (sent - self.arrived) % _MODULO
+        if span > self.limit:
+            return
+        if self.asked == sent:
+            missing = span - len(self.ahead)
+            self.arrived = sent
+            self.ahead.clear()
+            self.freed = (self.freed + missing) % _MODULO
+            self.lost += missing
+        self.asked = sent
 
     def put(self, item: T) -> None:
         """Keep what has been accepted."""
@@ -139,10 +155,6 @@ class Inlet(Generic[T]):
         """Whether credits should go back: when a third of the buffer has been freed, or all of it is."""
         news = (self.freed - self.told) % _MODULO
         return news > 0 and (not self.queue or 3 * news >= self.limit)
-
-    def _advance(self) -> bool:
-        self.arrived = (self.arrived + 1) % _MODULO
-        return True
 
 
 class Entry(NamedTuple):

@@ -115,7 +115,7 @@ class Ledger:
             if entry.question:
                 queue = self.queue(port, Mark(entry.channel, 0, server))
                 assert queue is not None
-                queue.inlet.settle(entry.number)
+                queue.inlet.question(entry.number)
                 self._tell.add((port, server))
             elif not self.grant(port, server, entry.channel).hear(entry.number, now):
                 return False

@@ -77,7 +77,8 @@ class Way:
 class Relay:
     """The buffers of one server, and which packet may leave when."""
 
-    def __init__(self, agent: Agent, buffers: int, credits: bool) -> None:
+    def __init__(self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None) -> None:
+        """``escape`` are the escape routes under the agent's scheme where somebody has them already."""
         self.agent = agent
         self.ledger = Ledger(agent, buffers, credits)
         #: Ports whose card takes nothing for the moment; whoever drives the relay keeps this.
@@ -85,7 +86,7 @@ class Relay:
         self.counted: Counter[str] = Counter()
         self._own = Queue(0, agent.node, ADAPTIVE, Inlet(buffers))
         self._turns: deque[Queue] = deque()
-        self._follow()
+        self._follow(escape or Escape(agent.current))
 
     # --- what arrives -----------------------------------------------------------
 
@@ -269,12 +270,11 @@ class Relay:
     def announce(self, links: LinkState) -> None:
         """The lab says that ``links`` are down."""
         self.agent.announce(links)
-        self._follow()
+        self._follow(Escape(self.agent.current))
 
-    def _follow(self) -> None:
-        scheme = self.agent.current
-        self._escape = Escape(scheme)
-        self._by_address = scheme.carrier is Field.IPV4_DST
+    def _follow(self, escape: Escape) -> None:
+        self._escape = escape
+        self._by_address = escape.scheme.carrier is Field.IPV4_DST
         self._ends: dict[tuple[int, bytes], int | None] = {}
 
     def _count(self, what: str) -> int:

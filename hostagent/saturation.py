@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from addressing import mac
+from addressing.escape import Escape
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme
 from hostagent import packet
@@ -169,7 +170,7 @@ class Saturation(VirtualNetwork[Host | Switch]):
             room = None if self.credits else 2 * self.buffers
             return Switch(lambda data, port: self._switched(node, data, port), room)
         agent = Agent(self.scheme, node, self._addresses, random.Random(f"{self.seed}:{node}"), self.spread)
-        relay = Relay(agent, self.buffers, self.credits)
+        relay = Relay(agent, self.buffers, self.credits, None if self.links else self._escape)
         if self.links:
             relay.announce(self.links)
         return Host(relay)
@@ -244,6 +245,10 @@ class Saturation(VirtualNetwork[Host | Switch]):
     @cached_property
     def _known(self) -> Scheme:
         return self.scheme.given(self.links) if self.links else self.scheme
+
+    @cached_property
+    def _escape(self) -> Escape:
+        return Escape(self.scheme)
 
     @cached_property
     def _addresses(self) -> dict[bytes, int]:

@@ -16,9 +16,11 @@ import socket
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn
 
 from addressing import registry as schemes
+from addressing.escape import Escape
 from addressing.scheme import Scheme, walk
 from hostagent.buffered import BufferedStation
 from hostagent.channel import Channel, Message
@@ -158,8 +160,15 @@ class Zygote:
         options, report = self._options, self._control.send
         if not options.buffers:
             return Station(agent, devices, self._slots, report)
-        relay = Relay(agent, options.buffers, options.flow_control == "credits")
+        shared = None if self._links else self._escape
+        relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
         return BufferedStation(relay, devices, self._slots, report)
+
+    @cached_property
+    def _escape(self) -> Escape:
+        """The escape routes of the intact fabric, which all agents share."""
+        escape = Escape(self._scheme)
+        return escape.prepare() if self._options.flow_control == "credits" else escape
 
     def _agent(self, node: int) -> Agent:
         draw = random.Random(f"{self._options.seed}:{node}")

@@ -16,7 +16,7 @@ from typing import Any
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import capture, explain, groups, measure, netns, tables
+from lab import capture, explain, groups, measure, netns, overload, tables
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -221,6 +221,10 @@ class _Operations:
     @cached_property
     def _ring(self) -> ring.Ring:
         return ring.Ring(self._fabric, self._session.endpoint)
+
+    def op_overload(self, call: Call) -> Any:
+        """More packets than the network takes, by ``pattern``; what became of them, and where."""
+        return overload.measure(self._session, call.request, call.progress)
 
     # --- links, tables, ways --------------------------------------------------
 
