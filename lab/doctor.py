@@ -161,13 +161,16 @@ def _display() -> Finding:
 
 def has_qdisc(*words: str) -> bool:
     """Whether a queueing discipline can be set, tried in a namespace of the child's own."""
+    program = shutil.which("tc", path=_PATHS)  # Debian's ordinary users do not have it on their path
+    if program is None:
+        return False
 
     def attempt() -> None:
         if os.geteuid() != 0:
             become_root()
         unshare(CLONE_NEWNET)
         netns.set_up("lo", True)
-        command = ["tc", "qdisc", "add", "dev", "lo", "root", *words]
+        command = [program, "qdisc", "add", "dev", "lo", "root", *words]
         if subprocess.run(command, capture_output=True, check=False).returncode:
             raise LabError("refused")
 

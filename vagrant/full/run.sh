@@ -34,15 +34,24 @@ trap 'exit 130' INT TERM
 
 # The first process of the new pid namespace: that whose parent is `unshare`.
 first_process() {
-    until pgrep -P "$world"; do sleep 0.1; done
+    until pgrep -P "$world"; do
+        kill -0 "$world" 2>/dev/null || fail
+        sleep 0.1
+    done
 }
 
-bash "$here/box.sh" "$scratch"
+fail() {
+    echo "vm-full: failed; what came last:" >&2
+    tail -n 20 "$scratch/log" >&2
+    exit 1
+}
+
+bash "$here/box.sh" "$scratch" || fail
 unshare --fork --kill-child --pid --mount-proc --mount --net --ipc --uts \
     bash "$here/inside.sh" "$project" "$scratch" &
 world=$!
 slirp4netns --configure --mtu=1500 --disable-host-loopback "$(first_process)" tap0 >"$scratch/slirp4netns.log" 2>&1 &
 network=$!
-wait "$world" || { world=''; echo "vm-full: failed; the end of ${DCNLAB_VM_FOLDER:+$scratch/}log:" >&2; tail -n 20 "$scratch/log" >&2; exit 1; }
+wait "$world" || fail
 world=''
 python3 "$here/record.py" "$scratch" "$project/docs/vm.md"
