@@ -22,18 +22,15 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numba
 
-from addressing.registry import bind, fitting
+from addressing.registry import fitting
 from evaluator.adjacency import Hops
 from evaluator.evaluate import evaluate
-from evaluator.failures import draw
-from evaluator.flows import flows
+from evaluator.metrics import Conditions, check
 from evaluator.routed import Aware
-from evaluator.throughput import throughput
-from evaluator.traffic import traffic
-from topos.registry import SpecError, fabric, parse, split_spec
+from topos.registry import SpecError, parse, split_spec
 
 #: Changes whenever results would; part of every request's hash.
-FORMAT = 1
+FORMAT = 2
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]
@@ -64,7 +61,8 @@ def key_of(asked: Asked) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """One evaluation; ``traffic`` is a pattern to find max-min fair rates for, or empty."""
+    """One evaluation; ``metrics`` names further figures (see :mod:`evaluator.metrics`), commas between,
+    under ``traffic`` and, for latency, ``load``."""
 
     topology: str
     scheme: str
@@ -74,6 +72,8 @@ class Request:
     aware: Aware = "yes"
     hops: Hops = "links"
     traffic: str = ""
+    metrics: str = ""
+    load: float = 0.0
 
     @property
     def key(self) -> str:
@@ -91,18 +91,25 @@ def requests(
     aware: Aware = "yes",
     hops: Hops = "links",
     pattern: str = "",
+    metrics: Sequence[str] = (),
+    loads: Sequence[float] = (0.5,),
 ) -> list[Request]:
-    """All combinations of which the scheme fits the topology.
+    """All combinations of which the scheme fits the topology; of ``loads`` only where latency is
+    among ``metrics``.  A ``pattern`` asks for throughput under it.
 
     A seed draws the failures, the sampled pairs, and the topology itself where it is a
     random one whose specification names no seed.  Raises SpecError with one line.
     """
+    wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
+    at = loads if "latency" in wanted else (0.0,)
+    for load in loads:
+        check(wanted, Conditions(load=load))
     found: dict[Request, None] = {}
-    for text, scheme, failing, seed in itertools.product(topologies, schemes, failures, seeds):
+    for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
         family = parse(text)
         if split_spec(scheme)[0] in fitting(family):
-            spec = _reseeded(text, seed)
-            found[Request(spec, scheme, pairs, failing, seed, aware, hops, pattern)] = None
+            spec, names = _reseeded(text, seed), ",".join(wanted)
+            found[Request(spec, scheme, pairs, failing, seed, aware, hops, pattern, names, load)] = None
     if not found:
         raise SpecError("none of these schemes fits any of these topologies")
     return list(found)
@@ -124,30 +131,16 @@ def answer(request: Request) -> Row:
         seed=request.seed,
         aware=request.aware,
         hops=request.hops,
+        metrics=tuple(filter(None, request.metrics.split(","))),
+        traffic=request.traffic or "all-to-all",
+        load=request.load or 0.5,
     )
     whole = report.as_dict()
     [scheme] = whole.pop("schemes")
     figures = {**dict(flatten(whole)), **dict(flatten(scheme))}
-    if request.traffic:
-        figures |= _rates(request)
     figures["failed_share"] = report.failed_links / max(1, report.links)
     asked = dataclasses.asdict(request)
     return {"key": request.key, **asked, **{k: v for k, v in figures.items() if k not in asked}}
-
-
-def _rates(request: Request) -> Row:
-    network = fabric(request.topology)
-    failed = draw(network, request.failures, request.seed)
-    wanted = traffic(network, request.traffic, request.seed, failed.nodes)
-    found = flows(bind(request.scheme, network), wanted, failed.links, aware=request.aware)
-    rates = throughput(network, found)
-    return {
-        "throughput.flows": len(found),
-        "throughput.delivered": rates.delivered,
-        "throughput.aggregate": rates.aggregate,
-        "throughput.least": rates.least,
-        "throughput.abt": rates.abt,
-    }
 
 
 def flatten(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ Stretch is a path's length over the shortest distance under the same failures.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from addressing.scheme import Scheme
 from evaluator import failures as failing
 from evaluator.adjacency import Hops, adjacency
 from evaluator.distances import FAR, Counts, distances
+from evaluator.metrics import Conditions, Figures, check, of_fabric, of_scheme
 from evaluator.pairs import Pairs, choose
 from evaluator.routed import Aware, Spread, blocks, informed, spread
 from evaluator.tables import BUDGET, TableSizes, table_sizes
@@ -38,6 +39,8 @@ class SchemeReport:
     spread: Spread
     sampled: bool
     table: TableSizes
+    #: What was asked for beyond that, by metric.
+    metrics: Mapping[str, Figures]
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON; shares and means are rounded to nine digits."""
@@ -68,6 +71,7 @@ class SchemeReport:
                     _half_width(paths.stretch_deviation, paths.mass) if self.sampled else 0.0
                 ),
             },
+            **_figures(self.metrics),
         }
 
 
@@ -89,6 +93,7 @@ class Report:
     pair_count: int
     histogram: tuple[int, ...]
     schemes: tuple[SchemeReport, ...]
+    metrics: Mapping[str, Figures]
 
     @property
     def diameter(self) -> int:
@@ -126,6 +131,7 @@ class Report:
             "hops": self.hops,
             "seed": self.seed,
             "distance_histogram": list(self.histogram),
+            **_figures(self.metrics),
         }
 
 
@@ -139,17 +145,23 @@ def evaluate(
     aware: Aware = "yes",
     hops: Hops = "links",
     table_budget: int = BUDGET,
+    metrics: Sequence[str] = (),
+    traffic: str = "all-to-all",
+    load: float = 0.5,
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
     ``pairs``: see :func:`evaluator.pairs.choose`; ``failures``: see
     :func:`evaluator.failures.draw`; both draw with ``seed``.  Pairs with a failed end
-    are left out.  Raises SpecError with one line for the user.
+    are left out.  ``metrics`` asks for more figures (:mod:`evaluator.metrics`), under ``traffic``
+    and ``load``.  Raises SpecError with one line for the user.
     """
     network = fabric(topology) if isinstance(topology, str) else topology
     if pairs == "all" and hops == "servers":
         raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it")
     failed = failing.draw(network, failures, seed)
+    given = Conditions(seed, failed, aware, traffic, load)
+    check(metrics, given)
     chosen = choose(network, pairs, seed, failed.nodes)
     bound = [bind(text, network) for text in schemes]
     reports = []
@@ -157,7 +169,8 @@ def evaluate(
         _check_endpoints(scheme, chosen)
         result = spread(scheme, chosen, failed.links, aware=aware, hops=hops)
         sizes = table_sizes(informed(scheme, failed.links, aware)[0], seed, table_budget)
-        reports.append(SchemeReport(text, result, pairs.startswith("sample"), sizes))
+        more = of_scheme(scheme, metrics, given)
+        reports.append(SchemeReport(text, result, pairs.startswith("sample"), sizes, more))
     counts = true_distances(network, chosen, failed, hops)
     return Report(
         network.spec,
@@ -174,6 +187,7 @@ def evaluate(
         len(chosen),
         tuple(counts.tolist()),
         tuple(reports),
+        of_fabric(network, metrics, given),
     )
 
 
@@ -201,6 +215,13 @@ def _check_endpoints(scheme: Scheme, pairs: Pairs) -> None:
 
 def _half_width(deviation: float, count: float) -> float:
     return _Z95 * deviation / math.sqrt(count) if count > 1 else math.nan
+
+
+def _figures(metrics: Mapping[str, Figures]) -> dict[str, Any]:
+    return {
+        name: {key: value if isinstance(value, int) else _number(value) for key, value in figures.items()}
+        for name, figures in metrics.items()
+    }
 
 
 def _number(value: float) -> float | None:

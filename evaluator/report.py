@@ -36,6 +36,15 @@ _COLUMNS = {
     "table.label_bits_max": "label bits",
     "throughput.aggregate": "throughput",
     "throughput.abt": "ABT",
+    "loads.max": "most loaded link",
+    "latency.load": "load",
+    "latency.mean_us": "latency, us",
+    "latency.p99_us": "99 %, us",
+    "latency.throughput": "throughput per server",
+    "latency.loss": "loss",
+    "bisection.found": "bisection found",
+    "bisection.bound": "at least",
+    "diversity.mean": "edge-disjoint paths",
 }
 
 
@@ -114,6 +123,14 @@ def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
         for key, label in over.items():
             chart = lines(rows, "failed_share", key, by, f"{label.capitalize()} under failures", caption)
             found.append(replace(chart, x_label="share of links that is down", y_label=label))
+    if len({row.get("latency.load") for row in rows}) > 1:
+        over = {"mean_us": "mean latency (us)", "p99_us": "99th percentile (us)"}
+        for key, label in {**over, "throughput": "throughput per server (link rates)", "loss": "loss"}.items():
+            chart = lines(rows, "latency.load", f"latency.{key}", ("topology", "scheme"), "", caption)
+            title = label.partition(" (")[0].capitalize()
+            found.append(
+                replace(chart, title=title, x_label="offered load per server (link rates)", y_label=label)
+            )
     return tuple(chart for chart in found if chart.series)
 
 

@@ -43,9 +43,14 @@ def evaluate(
     seed: Annotated[int, typer.Option(help="Of failures and samples.")] = 1,
     aware: Annotated[Aware, typer.Option(help="Whether schemes know of the failures.")] = Aware.yes,
     hops: Annotated[Hops, typer.Option(help="Count links, or arrivals at servers.")] = Hops.links,
+    metrics: Annotated[
+        str, typer.Option(help="More figures: bisection, diversity, loads, throughput, latency.")
+    ] = "",
+    traffic: Annotated[str, typer.Option(help="For throughput and latency.")] = "all-to-all",
+    load: Annotated[float, typer.Option(help="For latency: what each server offers, in link rates.")] = 0.5,
     json: JsonFlag = False,
 ) -> None:
-    """Evaluate schemes offline: path length, stretch, table entries and bits, delivery."""
+    """Evaluate schemes offline: path length, stretch, table entries and bits, delivery, and more."""
     from evaluator.evaluate import evaluate as run
 
     try:
@@ -57,6 +62,9 @@ def evaluate(
             seed=seed,
             aware=aware.value,
             hops=hops.value,
+            metrics=_words(metrics),
+            traffic=traffic,
+            load=load,
         ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error
@@ -83,6 +91,24 @@ def evaluate(
             for s in report["schemes"]
         ],
     )  # fmt: skip
+    for name in _words(metrics):
+        _show_metric(name, report)
+
+
+def _show_metric(name: str, report: dict[str, Any]) -> None:
+    """A metric's figures: of the fabric, or scheme by scheme."""
+    named = [("", report)] if name in report else [(s["scheme"], s) for s in report["schemes"]]
+    if named:
+        keys = list(named[0][1][name])
+        heading = (name, *keys) if named[0][0] else tuple(f"{name} {key}" for key in keys)
+        rows = [(*filter(None, [label]), *(_cell(of[name][key]) for key in keys)) for label, of in named]
+        print()
+        table(heading, rows)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
 @app.command()
@@ -93,7 +119,16 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
     pairs: Annotated[str, typer.Option(help="servers, all, from:NODE or sample:N.")] = "servers",
     traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
-    metrics: Annotated[str, typer.Option(help="Columns to show, separated by commas.")] = _METRICS,
+    metrics: Annotated[
+        str,
+        typer.Option(
+            help="Columns to show, separated by commas; bisection, diversity, loads, throughput and latency"
+            " are computed when named."
+        ),
+    ] = _METRICS,
+    loads: Annotated[
+        str, typer.Option(help="For latency: offered loads in link rates, commas between.")
+    ] = "0.5",
     results: Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.")] = Path(
         "results"
     ),
@@ -106,12 +141,13 @@ def compare(
 ) -> None:
     """Compare schemes on topologies over failures and seeds, in parallel; resumes where it stopped."""
     from evaluator import compare as grid
+    from evaluator.metrics import asked_for, expanded
     from evaluator.report import comparison
 
     try:
         wanted = grid.requests(
             split_specs(topologies), split_specs(schemes), ["", *failures], range(1, seeds + 1),
-            pairs=pairs, pattern=traffic,
+            pairs=pairs, pattern=traffic, metrics=asked_for(_words(metrics)), loads=_numbers(loads),
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
@@ -125,7 +161,7 @@ def compare(
     if json:
         as_json(rows)
     else:
-        columns = ["topology", "scheme", "failures", "seed", *metrics.split(",")]
+        columns = ["topology", "scheme", "failures", "seed", *expanded(_words(metrics))]
         table(columns, [[_cell(row.get(column)) for column in columns] for row in rows])
     for row in rows:
         if "error" in row:
@@ -153,6 +189,13 @@ def _executor(address: str) -> Iterator[Any]:
 
 def _cell(value: Any) -> str:
     return _short(value) if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, _words(text)))
+    except ValueError:
+        raise UsageError(f"--loads takes numbers, not {text!r}: write 0.2,0.5,1") from None
 
 
 def split_specs(text: str) -> list[str]:

@@ -55,6 +55,19 @@ def test_rows_hold_the_figures_of_evaluate(rows: list[Row]) -> None:
         assert row["throughput.aggregate"] > 0
 
 
+def test_each_load_is_a_row_where_latency_is_asked_for() -> None:
+    asked = {"metrics": ["latency", "bisection"], "loads": (0.2, 1.0)}
+    wanted = requests(["torus:3x4"], ["dor", "wmgr"], **asked)  # type: ignore[arg-type]
+    assert [(r.scheme, r.load) for r in wanted] == [("dor", 0.2), ("dor", 1.0), ("wmgr", 0.2), ("wmgr", 1.0)]
+    with ThreadPoolExecutor(1) as executor:
+        found = compare(wanted, executor=executor)
+    assert [row["latency.load"] for row in found] == [0.2, 1.0, 0.2, 1.0]
+    assert found[1]["latency.mean_us"] > found[0]["latency.mean_us"] > 27
+    assert {row["bisection.found"] for row in found} == {6}
+    assert [r.load for r in requests(["torus:3x4"], ["dor"], metrics=["loads"], loads=(0.2, 1.0))] == [0.0]
+    assert any(chart.x_label.startswith("offered load") for chart in charts(found))
+
+
 def test_processes_give_the_same_and_a_second_run_reads_them(tmp_path: Path, rows: list[Row]) -> None:
     seen: list[int] = []
     wanted, expected = WANTED[:3], json.loads(json.dumps(rows[:3]))

@@ -13,8 +13,12 @@ import pytest
 from addressing.registry import bind
 from addressing.table import compile_table
 from evaluator import failures
+from evaluator.bisection import bisection
 from evaluator.evaluate import evaluate
+from evaluator.latency import simulate
+from evaluator.loads import link_loads
 from evaluator.pairs import choose
+from evaluator.structure import path_diversity
 from evaluator.tables import table_sizes
 from topos.registry import SpecError, fabric
 
@@ -86,6 +90,9 @@ def test_failures_are_drawn_with_the_seed_and_of_the_size_asked_for() -> None:
         ({"pairs": "from:h0", "failures": "servers=16"}, "among the nodes that failed"),
         ({"pairs": "all", "hops": "servers"}, "use pairs=servers"),
         ({"pairs": "all", "schemes": ["brp"]}, "between servers only"),
+        ({"metrics": ["jitter"]}, "no metric 'jitter': known: bisection, diversity"),
+        ({"metrics": ["latency"], "load": 0.0}, "write a number above 0"),
+        ({"metrics": ["latency"], "schemes": ["brp"], "traffic": "all"}, "unknown traffic"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(arguments: dict[str, object], words: str) -> None:
@@ -118,6 +125,29 @@ def test_table_sizes_are_those_of_the_compiled_tables() -> None:
     assert not cut.exact
     assert cut.entries_max == 5
     assert table_sizes(bind("pow", fabric("torus:3x4"))).holders == 0
+
+
+def test_metrics_are_what_their_modules_say_under_the_same_failures() -> None:
+    network, failed = fabric("clot:4x4"), failures.draw(fabric("clot:4x4"), "links=5%", 3)
+    report = json.loads(
+        json.dumps(
+            evaluate(
+                "clot:4x4", ["pow"], failures="links=5%", seed=3, load=1.5,
+                metrics=["bisection", "diversity", "loads", "throughput", "latency"],
+            ).as_dict()
+        )
+    )  # fmt: skip
+    scheme = bind("pow", network)
+    assert report["bisection"]["found"] == bisection(network, 3, failed=failed).found
+    assert report["diversity"]["min"] == path_diversity(network, 100, 3, failed.links).min()
+    [found] = report["schemes"]
+    loads = link_loads(scheme, choose(network, "servers", 3), failed.links)
+    assert found["loads"]["max"] == pytest.approx(loads.max())
+    assert found["throughput"]["delivered"] == 240
+    simulated = simulate(scheme, 1.5, seed=3, failed=failed)
+    assert found["latency"]["mean_us"] == pytest.approx(simulated.mean)
+    assert found["latency"]["loss"] == pytest.approx(simulated.loss, abs=1e-9)
+    assert "latency" not in evaluate("clot:4x4", ["pow"]).as_dict()["schemes"][0]
 
 
 def test_the_package_itself_imports_no_compiler() -> None:
