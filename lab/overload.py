@@ -9,7 +9,6 @@ in its queue.  What counts as lost so has entered the network and come out nowhe
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import select
@@ -42,7 +41,7 @@ _AHEAD = 32
 _QUIET, _STUCK = 1.5, 15.0
 _BUFFER = 16 << 20
 _NUMBER = struct.Struct(">II")
-_SO_RCVBUFFORCE, _SO_MEMINFO, _DROPS = 33, 55, 8
+_SO_RCVBUFFORCE, _SO_MEMINFO, _DROPS, _IP_RECVERR = 33, 55, 8, 11
 
 
 def flows(pattern: str, ends: Sequence[Endpoint], target: int = 0) -> list[Flow]:
@@ -58,19 +57,26 @@ class _Source:
     def __init__(self, end: Endpoint, turns: list[tuple[int, tuple[str, int]]], frames: int) -> None:
         self._socket = netns.inside(end.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self._device = netns.inside(end.netns, lambda: os.open("/proc/thread-self/net/dev", os.O_RDONLY))
-        self._left = ((flow, number, to) for flow, to in turns for number in range(frames))
+        self._socket.setsockopt(socket.SOL_IP, _IP_RECVERR, 1)  # a kernel without room says so
+        self._left = deque((flow, number, to) for flow, to in turns for number in range(frames))
         self._begun = self._handed_on()
         self.sent = 0
-        self.done = False
 
     def send(self) -> None:
         """As much as the host's queue is to hold."""
         room = _AHEAD - (self.sent - (self._handed_on() - self._begun))
-        for flow, number, to in itertools.islice(self._left, max(0, room)):
-            self._socket.sendto(_NUMBER.pack(flow, number).ljust(PAYLOAD, b"\0"), to)
-            self.sent += 1
-            room -= 1
-        self.done = room > 0
+        with contextlib.suppress(OSError):  # the kernel's neighbour table is full: the next time
+            while room > 0 and self._left:
+                flow, number, to = self._left[0]
+                self._socket.sendto(_NUMBER.pack(flow, number).ljust(PAYLOAD, b"\0"), to)
+                self._left.popleft()
+                self.sent += 1
+                room -= 1
+
+    @property
+    def done(self) -> bool:
+        """Whether all is sent."""
+        return not self._left
 
     def close(self) -> None:
         self._socket.close()
@@ -133,7 +139,7 @@ class Overload:
             for descriptor in by_descriptor:
                 poll.register(descriptor, select.EPOLLIN)
             while received < total and not self._over(time.monotonic() - last):
-                waiting = deque(source for source in sources if not source.done)
+                waiting = [source for source in sources if not source.done]
                 for source in waiting:
                     source.send()
                 for descriptor, _ in poll.poll(0.002 if waiting else 0.05):
