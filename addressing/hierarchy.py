@@ -179,10 +179,9 @@ class Hierarchy(RuleScheme):
         return list(prefixes(self.place_bits, lambda place: part[vertices[place]], range(len(vertices))))
 
     def remarks(self) -> dict[str, Any]:
-        """What was split and how it was repaired; nothing while clusters are whole."""
-        if not self.broken:
-            return {}
-        extra = [self._extra(node) for node in range(self.fabric.size) if self.clustering[node] != NONE]
+        """How many clusters are split, how that was repaired, and what it costs at a node."""
+        nodes = [node for node in range(self.fabric.size) if self.clustering[node] != NONE]
+        extra = [self._extra(node) for node in nodes] if self.broken else [0]
         return {
             "split_clusters": len(self.broken),
             "reclustered": len(self.broken - self.detoured),

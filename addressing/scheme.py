@@ -113,6 +113,17 @@ class Scheme(ABC):
         """The IPv4 address of a server, as a number."""
         return ipv4.numbered(node)
 
+    @property
+    def ipv4_length(self) -> int:
+        """The length of the IPv4 prefix that all servers share: what is outside is not of the lab."""
+        return 8
+
+    @property
+    def ip_versions(self) -> tuple[int, ...]:
+        """The versions of IP that plain hosts speak and switches match; the IPv6 address then
+        carries the IPv4 one (:mod:`addressing.ipv6`).  Only of labels in IP addresses."""
+        return (4,)
+
     def endpoints(self) -> range:
         """The nodes that packets can be sent between: the servers, unless a scheme labels all."""
         return range(self.fabric.servers)

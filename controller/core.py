@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from addressing import mac
+from addressing import ipv6, mac
 from addressing.header import Field
 from addressing.scheme import Scheme
-from controller import arp, plan
+from controller import arp, nd, plan
 from controller.plan import Change
 from controller.rules import FlowTable
 from topos.graph import LinkState
@@ -104,6 +104,7 @@ class Core:
         self._missing = set(range(self.fabric.servers, self.fabric.size))
         self._rounds: list[_Round] = []
         self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
+        self._servers |= {ipv6.embed(ip): server for ip, server in self._servers.items()}
         self._asked: set[tuple[int, int]] = set()
         self._counts: Counter[str] = Counter()
 
@@ -268,9 +269,10 @@ class Core:
     # --- hosts ask ------------------------------------------------------------
 
     def packet_in(self, switch: int, port: int, frame: bytes) -> Iterator[Effect]:
-        """A frame from a host: ARP requests for servers are answered, all else is counted."""
+        """A frame from a host: questions for servers' hardware addresses (ARP, neighbour
+        discovery) are answered, all else is counted."""
         self._counts["packet_ins"] += 1
-        request, end = arp.parse_request(frame), self.fabric.peer(switch, port)
+        request, end = self._question(frame), self.fabric.peer(switch, port)
         if request is None or end is None or not self.fabric.is_plain(end.node):
             self._counts["ignored"] += 1
             return
@@ -280,8 +282,16 @@ class Core:
             return
         self._asked.add((end.node, target))
         self._counts["arp_replies"] += 1
+        answer = arp.reply if isinstance(request, arp.Request) else nd.advertisement
         mac_ = address(self.scheme, target)
-        yield PacketOut(switch, port, arp.reply(mac_, request.target_ip, request.sender_mac, request.sender_ip))
+        yield PacketOut(switch, port, answer(mac_, request.target_ip, request.sender_mac, request.sender_ip))
+
+    def _question(self, frame: bytes) -> arp.Request | nd.Solicitation | None:
+        """What a host asks, in a version of IP that this lab speaks."""
+        versions = self.scheme.ip_versions
+        return (arp.parse_request(frame) if 4 in versions else None) or (
+            nd.parse_solicitation(frame) if 6 in versions else None
+        )
 
     def _announcements(self, before: Scheme) -> Iterator[PacketOut]:
         """Tell the hosts that asked for a server whose label is another one now."""

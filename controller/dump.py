@@ -30,7 +30,7 @@ _STATISTICS = re.compile(r"(?:duration|table|n_packets|n_bytes|idle_age|hard_age
 _RULE = re.compile(r"cookie=(0x[0-9a-f]+), (?:priority=(\d+),?)?(\S*) ?actions=(\S+)")
 _GROUP = re.compile(r"group_id=(\d+),type=select,(bucket=\S+)")
 _BUCKET = re.compile(r"(?:bucket_id:\d+,)?(?:weight:(\d+),)?actions=(\S*?),?")
-_ETH_TYPES = {"ip": rules.IPV4, "arp": rules.ARP}
+_ETH_TYPES = {"ip": rules.IPV4, "arp": rules.ARP, "ipv6": rules.IPV6, "icmp6": rules.IPV6}
 
 
 class DumpError(ValueError):
@@ -134,21 +134,34 @@ def _set_field(name: str, value: str) -> SetField:
 
 
 def _match(text: str) -> Match:
-    eth_type = in_port = 0
-    found = {"dl_src": rules.ANY, "dl_dst": rules.ANY, "nw_dst": rules.ANY}
+    eth_type = in_port = icmpv6_type = 0
+    found = dict.fromkeys(("dl_src", "dl_dst", "nw_dst", "ipv6_dst"), rules.ANY)
     for name, _, value in (part.partition("=") for part in text.split(",") if part):
         match name:
-            case "ip" | "arp":
+            case "ip" | "arp" | "ipv6" | "icmp6":
                 eth_type = _ETH_TYPES[name]
             case "in_port":
                 in_port = int(value)
+            case "icmp_type":
+                icmpv6_type = int(value)
+            case "ipv6_dst":
+                found[name] = _masked_ipv6(value)
             case "nw_dst":
                 found[name] = _masked_ipv4(value)
             case "dl_src" | "dl_dst":
                 found[name] = _masked_mac(value)
             case _:
                 raise DumpError(f"unknown field {name}")
-    return Match(in_port, eth_type, found["dl_src"], found["dl_dst"], found["nw_dst"])
+    return Match(
+        in_port, eth_type, found["dl_src"], found["dl_dst"], found["nw_dst"], found["ipv6_dst"], icmpv6_type
+    )
+
+
+def _masked_ipv6(text: str) -> Masked:
+    address, _, mask = text.partition("/")
+    length = None if ":" in mask else int(mask or 128)
+    bits = int(ipaddress.IPv6Address(mask)) if length is None else ((1 << length) - 1) << (128 - length)
+    return Masked(int(ipaddress.IPv6Address(address)), bits)
 
 
 def _masked_ipv4(text: str) -> Masked:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from addressing import ipv4, mac
+from addressing import ipv4, ipv6, mac
 from controller import rules
 from controller.backend import ofp, parser, protocol
 from controller.plan import Change, Op
@@ -21,6 +21,7 @@ _FLOW_COMMANDS = {
     Op.MODIFY: ofp.OFPFC_MODIFY_STRICT,
     Op.DELETE: ofp.OFPFC_DELETE_STRICT,
 }
+_ICMPV6 = 58
 _FIRST_TABLE, _NO_TIMEOUTS, _NO_FLAGS = 0, (0, 0), 0
 _GROUP_COMMANDS = {Op.ADD: ofp.OFPGC_ADD, Op.MODIFY: ofp.OFPGC_MODIFY, Op.DELETE: ofp.OFPGC_DELETE}
 
@@ -108,10 +109,13 @@ def _match(match: Match) -> bytes:
         fields["in_port"] = match.in_port
     if match.eth_type:
         fields["eth_type"] = match.eth_type
+    if match.icmpv6_type:
+        fields |= {"ip_proto": _ICMPV6, "icmpv6_type": match.icmpv6_type}
     for name, masked, text in (
         ("eth_src", match.eth_src, mac.text),
         ("eth_dst", match.eth_dst, mac.text),
         ("ipv4_dst", match.ipv4_dst, ipv4.text),
+        ("ipv6_dst", match.ipv6_dst, ipv6.text),
     ):
         if masked.mask:
             fields[name] = (text(masked.value), text(masked.mask))

@@ -22,7 +22,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, TypeVar
 
-from addressing import mac
+from addressing import ipv6, mac
 from addressing.header import Field, Forward, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
@@ -33,6 +33,11 @@ from topos.graph import ALL_UP, LinkState
 #: Nothing of a scheme's can be as urgent: 46 + 46 compared bits and a port.
 ARP_PRIORITY = 0xFFFF
 
+#: What hosts ask by, by their version of IP.
+_QUESTIONS = {
+    4: Match(eth_type=rules.ARP),
+    6: Match(eth_type=rules.IPV6, icmpv6_type=rules.SOLICITATION),
+}
 _MAC = (1 << 48) - 1
 _MAX_GROUP = 0xFFFFFF00
 #: Bucket weights are whole numbers of 16 bits; fractions up to this denominator are exact.
@@ -51,28 +56,34 @@ def wanted(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> FlowTable:
     found = {
         Rule(
             entry.priority + 1,
-            match(scheme, entry.pattern),
+            match(scheme, entry.pattern, version),
             (ToGroup(numbers[buckets]),) if buckets in numbers else buckets[0].actions,
         )
         for entry, buckets in ways
+        for version in scheme.ip_versions
     }
     if has_hosts(scheme, switch):
-        found.add(Rule(ARP_PRIORITY, Match(eth_type=rules.ARP), (Output(rules.CONTROLLER),), rules.ARP_COOKIE))
+        up = (Output(rules.CONTROLLER),)
+        found |= {Rule(ARP_PRIORITY, _QUESTIONS[v], up, rules.ARP_COOKIE) for v in scheme.ip_versions}
     return FlowTable(frozenset(found), frozenset(Group(n, buckets) for buckets, n in numbers.items()))
 
 
 def has_hosts(scheme: Scheme, switch: int) -> bool:
-    """True for switches with ordinary hosts at them, whose ARP requests the controller answers."""
+    """True for switches with ordinary hosts at them, whose questions for hardware addresses the
+    controller answers."""
     return any(map(scheme.fabric.is_plain, scheme.fabric.neighbours(switch)))
 
 
 # --- one entry ----------------------------------------------------------------
 
 
-def match(scheme: Scheme, pattern: Pattern) -> Match:
-    """The frames whose header lies in ``pattern``."""
+def match(scheme: Scheme, pattern: Pattern, version: int = 4) -> Match:
+    """The frames, of that version of IP if labels are addresses, whose header lies in ``pattern``."""
     source = _tag_mac(pattern.tag, pattern.tag_mask, scheme.tag_bits) if pattern.tag_mask else rules.ANY
     if scheme.carrier is Field.IPV4_DST:
+        if version == 6:
+            wide = Masked(ipv6.embed(pattern.label), ipv6.mask(pattern.mask))
+            return Match(pattern.in_port, rules.IPV6, source, ipv6_dst=wide)
         masked = Masked(pattern.label, pattern.mask)
         return Match(pattern.in_port, rules.IPV4, source, ipv4_dst=masked)
     return Match(pattern.in_port, 0, source, _label_mac(pattern.label, pattern.mask, scheme.label_bits))

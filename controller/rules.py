@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from addressing import ipv4, mac
+from addressing import ipv4, ipv6, mac
 
 #: OpenFlow's reserved ports: back where it came from, and up to the controller.
 IN_PORT, CONTROLLER = 0xFFFFFFF8, 0xFFFFFFFD
@@ -19,13 +19,15 @@ IN_PORT, CONTROLLER = 0xFFFFFFF8, 0xFFFFFFFD
 #: What an entry is there for; the cookie says it, so that tables can be counted.
 TABLE_COOKIE, ARP_COOKIE = 0x1, 0x2
 
-IPV4, ARP = 0x0800, 0x0806
+IPV4, ARP, IPV6 = 0x0800, 0x0806, 0x86DD
+#: The question of IPv6 hosts for a hardware address, as an ICMPv6 type.
+SOLICITATION = 135
 
 #: The priority that ``ovs-ofctl`` neither prints nor needs to be told.
 DEFAULT_PRIORITY = 0x8000
 
-_ALL48, _ALL32 = (1 << 48) - 1, (1 << 32) - 1
-_PROTOCOLS = {IPV4: "ip", ARP: "arp"}
+_ALL48, _ALL32, _ALL128 = (1 << 48) - 1, (1 << 32) - 1, (1 << 128) - 1
+_PROTOCOLS = {IPV4: "ip", ARP: "arp", IPV6: "ipv6"}
 
 FieldName = Literal["in_port", "eth_src", "eth_dst", "ip_dst"]
 
@@ -50,13 +52,17 @@ class Match:
     eth_src: Masked = ANY
     eth_dst: Masked = ANY
     ipv4_dst: Masked = ANY
+    ipv6_dst: Masked = ANY
+    #: Of ICMPv6 messages.
+    icmpv6_type: int = 0
 
     @property
     def text(self) -> str:
         """``ip,in_port=2,nw_dst=10.1.0.0/16``: the fields in Open vSwitch's order."""
         parts = []
         if self.eth_type:
-            parts.append(_PROTOCOLS.get(self.eth_type) or f"dl_type=0x{self.eth_type:04x}")
+            name = "icmp6" if self.icmpv6_type else _PROTOCOLS.get(self.eth_type)
+            parts.append(name or f"dl_type=0x{self.eth_type:04x}")
         if self.in_port:
             parts.append(f"in_port={self.in_port}")
         for name, field_ in (("dl_src", self.eth_src), ("dl_dst", self.eth_dst)):
@@ -65,6 +71,10 @@ class Match:
                 parts.append(f"{name}={mac.text(field_.value)}{mask}")
         if self.ipv4_dst.mask:
             parts.append(f"nw_dst={ipv4.text(self.ipv4_dst.value)}{_ipv4_mask(self.ipv4_dst.mask)}")
+        if self.ipv6_dst.mask:
+            parts.append(f"ipv6_dst={ipv6.text(self.ipv6_dst.value)}{_ipv6_mask(self.ipv6_dst.mask)}")
+        if self.icmpv6_type:
+            parts.append(f"icmp_type={self.icmpv6_type}")
         return ",".join(parts)
 
 
@@ -76,6 +86,16 @@ def _ipv4_mask(mask: int) -> str:
     if mask == _ALL32 ^ (_ALL32 >> length):
         return f"/{length}"
     return f"/{ipaddress.IPv4Address(mask)}"
+
+
+def _ipv6_mask(mask: int) -> str:
+    """As :func:`_ipv4_mask`."""
+    if mask == _ALL128:
+        return ""
+    length = mask.bit_count()
+    if mask == _ALL128 ^ (_ALL128 >> length):
+        return f"/{length}"
+    return f"/{ipv6.text(mask)}"
 
 
 @dataclass(frozen=True, slots=True)

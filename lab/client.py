@@ -193,9 +193,12 @@ class Lab:
         found = self.ask("ping", pairs=[[a, b]], size=size)
         return found["rtt_ms"]["p50"] if found["received"] else None
 
-    def pingall(self, progress: Progress | None = None, pairs: str | list[list[str]] = "all") -> dict[str, Any]:
-        """One echo request per pair: ``sent``, ``received``, ``rtt_ms``, ``lost``."""
-        return dict(self.ask("ping", progress, pairs=pairs))
+    def pingall(
+        self, progress: Progress | None = None, pairs: str | list[list[str]] = "all", version: int = 0
+    ) -> dict[str, Any]:
+        """One echo request per pair: ``sent``, ``received``, ``rtt_ms``, ``lost``; in a ``version`` of
+        IP, or in the first that the hosts speak."""
+        return dict(self.ask("ping", progress, pairs=pairs, version=version))
 
     def iperf(
         self, a: str, b: str, seconds: float = 2.0, udp: bool = False, parallel: int = 1

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from addressing import ipv4, mac
+from addressing import ipv4, ipv6, mac
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from hostagent.client import AgentPlace, AgentPool
@@ -249,7 +249,12 @@ def _configure_plain_hosts(running: Running) -> None:
         if fabric.is_plain(node):
             address = ipv4.text(scheme.ipv4(node))
             port = next(port for port, _ in fabric.ports(node))
-            netns.set_address_in(fabric.name(node), interface(fabric, node, port), address, 8)
+            name = interface(fabric, node, port)
+            if 4 in scheme.ip_versions:
+                netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
+            if 6 in scheme.ip_versions:
+                wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
+                netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
 
 
 def _places(fabric: Fabric) -> list[AgentPlace]:

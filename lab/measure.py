@@ -25,7 +25,8 @@ from typing import Any
 from lab import netns
 from lab.errors import LabError
 
-_ECHO_REQUEST, _ECHO_REPLY = 8, 0
+#: ICMP types of echo requests and replies, by version of IP.
+_ECHO = {4: (8, 0), 6: (128, 129)}
 _HEADER = struct.Struct("!BBHHH")
 #: Requests under way at once: few, so that round trips are the network's and not a queue's.
 _WINDOW = 4
@@ -35,11 +36,21 @@ IPERF_PORT = 5201
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server as measurements see it: its name, namespace and IPv4 address."""
+    """A server as measurements see it: its name, namespace and address."""
 
     name: str
     netns: str
     address: str
+
+    @property
+    def version(self) -> int:
+        """The address's version of IP."""
+        return 6 if ":" in self.address else 4
+
+    def socket(self, kind: int, protocol: int = 0) -> socket.socket:
+        """A socket of the address's family in the server's namespace."""
+        family = socket.AF_INET6 if self.version == 6 else socket.AF_INET
+        return netns.inside(self.netns, lambda: socket.socket(family, kind, protocol))
 
 
 @dataclass
@@ -115,7 +126,8 @@ class _Pinger:
         self._report.sent += 1
         key, now = (source.name, sequence), time.perf_counter()
         try:
-            handle.sendto(_echo_request(self._identity, sequence, self._size), (target.address, 0))
+            request = _echo_request(target.version, self._identity, sequence, self._size)
+            handle.sendto(request, (target.address, 0))
         except OSError:
             self._report.lost.append((source.name, target.name))
             return
@@ -123,9 +135,8 @@ class _Pinger:
         self._due.append((now + self._timeout, key))
 
     def _open(self, source: Endpoint) -> socket.socket:
-        handle = netns.inside(
-            source.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-        )
+        protocol = socket.IPPROTO_ICMPV6 if source.version == 6 else socket.IPPROTO_ICMP
+        handle = source.socket(socket.SOCK_RAW, protocol)
         handle.setblocking(False)
         self._sockets[source.name] = handle
         self._by_descriptor[handle.fileno()] = source.name
@@ -143,11 +154,13 @@ class _Pinger:
         self._expire(time.perf_counter())
 
     def _received(self, name: str, data: bytes, now: float) -> None:
-        start = (data[0] & 0xF) * 4
+        # Raw sockets hand over IPv4's header, but not IPv6's.
+        version = 6 if self._sockets[name].family == socket.AF_INET6 else 4
+        start = (data[0] & 0xF) * 4 if version == 4 else 0
         if len(data) < start + _HEADER.size:
             return
         kind, _, _, identity, sequence = _HEADER.unpack_from(data, start)
-        if kind != _ECHO_REPLY or identity != self._identity:
+        if kind != _ECHO[version][1] or identity != self._identity:
             return
         found = self._waiting.pop((name, sequence), None)
         if found is not None:
@@ -164,15 +177,16 @@ class _Pinger:
                 self._report.lost.append((key[0], found[1]))
 
 
-def _echo_request(identity: int, sequence: int, size: int) -> bytes:
-    body = bytes(size)
-    plain = _HEADER.pack(_ECHO_REQUEST, 0, 0, identity, sequence) + body
+def _echo_request(version: int, identity: int, sequence: int, size: int) -> bytes:
+    """The kernel writes ICMPv6's checksum itself, over whatever stands there."""
+    body, kind = bytes(size), _ECHO[version][0]
+    plain = _HEADER.pack(kind, 0, 0, identity, sequence) + body
     total = sum(struct.unpack(f"!{len(plain) // 2}H", plain[: len(plain) // 2 * 2]))
     if len(plain) % 2:
         total += plain[-1] << 8
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
-    return _HEADER.pack(_ECHO_REQUEST, 0, ~total & 0xFFFF, identity, sequence) + body
+    return _HEADER.pack(kind, 0, ~total & 0xFFFF, identity, sequence) + body
 
 
 def iperf(
@@ -245,10 +259,10 @@ class Probe:
 
     def __init__(self, source: Endpoint, target: Endpoint, interval: float = 0.001) -> None:
         self._interval = interval
-        self._receiver = netns.inside(target.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self._receiver = target.socket(socket.SOCK_DGRAM)
         self._receiver.bind((target.address, 0))
         self._receiver.settimeout(0.2)
-        self._sender = netns.inside(source.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self._sender = source.socket(socket.SOCK_DGRAM)
         self._target = self._receiver.getsockname()
         self._arrivals: dict[int, float] = {}
         self._sent: list[float] = []

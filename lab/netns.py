@@ -120,6 +120,11 @@ def set_address_in(name: str, interface: str, address: str, prefix_length: int) 
 
 def batch(program: list[str], lines: list[str]) -> None:
     """Feed lines to ``ip -batch`` or ``tc -batch``; LabError with its first complaint."""
+def set_address6_in(name: str, interface: str, address: str, prefix_length: int) -> None:
+    """:func:`set_address6` in namespace ``name``."""
+    inside(name, lambda: set_address6(interface, address, prefix_length))
+
+
     if not lines:
         return
     done = subprocess.run(
@@ -152,6 +157,28 @@ def set_address(interface: str, address: str, prefix_length: int) -> None:
 
 def _enter(name: str) -> None:
     descriptor = os.open(path(name), os.O_RDONLY | os.O_CLOEXEC)
+def set_address6(interface: str, address: str, prefix_length: int) -> None:
+    """Switch IPv6 on at an interface of the calling thread's namespace and give it its address,
+    usable at once; it neither listens to routers nor makes itself further addresses."""
+    settings = Path("/proc/sys/net/ipv6/conf", interface)
+    if not settings.exists():
+        raise LabError("this kernel has no IPv6: use addresses of version 4")
+    for name, value in (("accept_dad", 0), ("accept_ra", 0), ("addr_gen_mode", 1), ("disable_ipv6", 0)):
+        (settings / name).write_text(str(value))
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as handle:
+        packed = socket.inet_pton(socket.AF_INET6, address)
+        request = struct.pack("16sIi", packed, prefix_length, socket.if_nametoindex(interface))
+        fcntl.ioctl(handle, _SIOCSIFADDR, request)
+
+
+def compute_checksums(interface: str) -> None:
+    """Have an interface of the calling thread's namespace send packets with their checksums computed."""
+    value = array("I", [_ETHTOOL_STXCSUM, 0])
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack("16sP16x", interface.encode(), value.buffer_info()[0])
+        fcntl.ioctl(handle, _SIOCETHTOOL, request)
+
+
     try:
         if _libc.setns(descriptor, CLONE_NEWNET):
             number = ctypes.get_errno()

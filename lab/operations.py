@@ -79,7 +79,8 @@ class _Operations:
         words = call.request["words"]
         if not words:
             raise UsageError("say what to run")
-        return self._run(call, [words[0], *map(self._address, words[1:])])
+        version = next((v for v in (4, 6) if f"-{v}" in words), 0)
+        return self._run(call, [words[0], *(self._address(word, version) for word in words[1:])])
 
     def op_capture(self, call: Call) -> Any:
         """Run tcpdump in a node on the caller's descriptors, at one port or at all of the node's."""
@@ -120,7 +121,7 @@ class _Operations:
             return dict(os.environ)
         return self._session.running.shard(self._fabric.name(node)).environment
 
-    def _address(self, word: str) -> str:
+    def _address(self, word: str, version: int) -> str:
         """A server's address where a word names a server (``h7``, ``(1,1)``), else the word."""
         try:
             node = self._fabric.index(word)
@@ -128,14 +129,14 @@ class _Operations:
             return word
         if not self._fabric.is_server(node):
             return word
-        return self._session.endpoint(node).address
+        return self._session.address(node, version)
 
     # --- measurements ---------------------------------------------------------
 
     def op_ping(self, call: Call) -> Any:
         """Echo requests between pairs: ``all`` ordered pairs, ``pairs`` (h0-h1, h2-h3, ...), or a list."""
         wanted = call.request.get("pairs", "all")
-        pairs = list(self._pairs(wanted))
+        pairs = list(self._pairs(wanted, int(call.request.get("version", 0))))
         step = max(1, len(pairs) // 50)
 
         def progress(done: int) -> None:
@@ -145,11 +146,15 @@ class _Operations:
         report = measure.ping_pairs(pairs, progress=progress, size=int(call.request.get("size", 56)))
         return report.summary()
 
-    def _pairs(self, wanted: str | list[list[str]]) -> Iterator[tuple[Endpoint, Endpoint]]:
+    def _pairs(self, wanted: str | list[list[str]], version: int = 0) -> Iterator[tuple[Endpoint, Endpoint]]:
         session, servers = self._session, range(self._fabric.servers)
         if isinstance(wanted, list):
             for a, b in wanted:
                 yield session.endpoint(session.server(a)), session.endpoint(session.server(b))
+
+        def end(server: int) -> Endpoint:
+            return session.endpoint(server, version)
+
         elif wanted == "all":
             ends = [session.endpoint(server) for server in servers]
             yield from ((a, b) for a in ends for b in ends if a is not b)

@@ -16,11 +16,11 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from addressing import ipv4
+from addressing import ipv4, ipv6
 from addressing.scheme import Scheme
 from lab import launch, naming, netns, openvswitch
 from lab.config import LabConfig, check_emulable, resolve
-from lab.errors import LabError
+from lab.errors import LabError, UsageError
 from lab.health import Health
 from lab.measure import Endpoint, Probe
 from topos.graph import LinkState
@@ -67,10 +67,32 @@ class Session:
         """The server of that name; UsageError for switches."""
         return naming.server(self.fabric, name)
 
-    def endpoint(self, server: int) -> Endpoint:
-        """A server as measurements need it."""
+    def endpoint(self, server: int, version: int = 0) -> Endpoint:
+        """A server as measurements need it, in a version of IP."""
         name = self.fabric.name(server)
-        return Endpoint(name, name, ipv4.text(self.running.scheme.ipv4(server)))
+        return Endpoint(name, name, self.address(server, version))
+
+    def address(self, server: int, version: int = 0) -> str:
+        """A server's address in a version of IP: without one, in the first that the lab speaks;
+        UsageError for one that it does not."""
+        scheme = self.running.scheme
+        if version and version not in scheme.ip_versions:
+            raise UsageError(f"the hosts of this lab have no IPv{version} addresses")
+        number = scheme.ipv4(server)
+        return ipv6.text(ipv6.embed(number)) if (version or scheme.ip_versions[0]) == 6 else ipv4.text(number)
+
+    @contextlib.contextmanager
+    def pinned(self, ways: Sequence[tuple[int, ...]]) -> Iterator[None]:
+        """While packets from each way's first server to its last take that way, where there are any."""
+        agents = self.running.agents
+        if agents is None or not ways:
+            yield
+            return
+        agents.pin(ways)
+        try:
+            yield
+        finally:
+            agents.pin([])
 
     # --- links ----------------------------------------------------------------
 
@@ -80,7 +102,7 @@ class Session:
 
     def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         """Take cables out or put them back, and wait until everybody has converged on it."""
-        begun = time.monotonic()
+        begun, said = time.monotonic(), len(self._said())
         for number in links:
             link = self.fabric.link(number)
             for end in (link.b, link.a) if up else (link.b,):
@@ -96,8 +118,25 @@ class Session:
             "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
             "converged_ms": round((converged - begun) * 1000, 2),
         }
+            **self._tables_since(said),
 
     def set_link(self, a: str, b: str, up: bool) -> None:
+    def _said(self) -> tuple[dict[str, Any], ...]:
+        """What the controller has reported so far."""
+        return self.running.controller.events if self.running.controller is not None else ()
+
+    def _tables_since(self, said: int) -> dict[str, Any]:
+        """What the controller did to the tables since then: flow messages, the switches that got
+        them, the time until all had acknowledged; and how the scheme mended its ways."""
+        rounds = [event for event in self._said()[said:] if event.get("flow_mods")]
+        found: dict[str, Any] = {
+            "flow_mods": sum(event["flow_mods"] for event in rounds),
+            "switches": max((event["switches"] for event in rounds), default=0),
+            "tables_ms": round(1000 * sum(event["seconds"] for event in rounds), 2),
+        }
+        repair = self.scheme.remarks()
+        return found | {"repair": repair} if repair else found
+
         """Mininet's ``link A B up|down``."""
         self.cut(self.links_named("link", [a, b]), up)
 

@@ -32,6 +32,7 @@ class Hrsw(Hierarchy):
     first_host: ClassVar[int] = 1
 
     prefix: str = param("IPv4 prefix in which all hosts are", default="10.0.0.0/8")
+    ip: str = param("versions of IP that hosts speak", choices=("4", "6", "both"), default="4")
 
     def __post_init__(self) -> None:
         try:
@@ -79,6 +80,14 @@ class Hrsw(Hierarchy):
                 f"{self.name} on {self.fabric.spec}: addresses need {needed} bits below their prefix,"
                 f" {self.network} leaves {room}: give one of /{max(0, 32 - needed)} or shorter"
             )
+
+    @property
+    def ipv4_length(self) -> int:
+        return self.network.prefixlen
+
+    @property
+    def ip_versions(self) -> tuple[int, ...]:
+        return {"4": (4,), "6": (6,), "both": (4, 6)}[self.ip]
 
     @cached_property
     def _base(self) -> int:

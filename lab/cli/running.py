@@ -226,12 +226,13 @@ def ping(
     lab: LabName,
     a: Annotated[str, typer.Argument(help="A server; without one, all pairs.")] = "",
     b: Annotated[str, typer.Argument(help="Another server.")] = "",
+    ipv6: Annotated[bool, typer.Option("-6", help="By IPv6, where hosts speak both versions.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Ping between two servers, or all pairs; exit 0 if all were answered."""
     if bool(a) != bool(b):
         raise UsageError("name two servers, or none for all pairs")
-    found = Lab.attach(lab).pingall(pairs=[[a, b]] if a else "all")
+    found = Lab.attach(lab).pingall(pairs=[[a, b]] if a else "all", version=6 if ipv6 else 0)
     if json:
         as_json(found)
     else:
@@ -250,6 +251,20 @@ def _cut(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
     else:
         done = "back" if found["up"] else "down"
         print(f"{done}: noticed after {found['noticed_ms']} ms, converged after {found['converged_ms']} ms")
+        if "repair" in found:
+            print(_tables(found))
+
+
+def _tables(found: dict[str, Any]) -> str:
+    """What a cut has done to the tables of a scheme that mends its clusters."""
+    repair = found["repair"]
+    text = f"tables: {found['flow_mods']} flow mods at {found['switches']} switches in {found['tables_ms']} ms"
+    if not repair["split_clusters"]:
+        return f"{text}; all clusters are whole"
+    return (
+        f"{text}; {repair['split_clusters']} clusters are split: {repair['reclustered']} told apart by prefix,"
+        f" {repair['detoured']} joined by detours, at most {repair['extra_entries_max']} entries more"
+    )
 
 
 Kind = Annotated[str, typer.Argument(metavar="link|node")]

@@ -1,0 +1,55 @@
+"""Neighbour discovery, against scapy."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
+from scapy.layers.l2 import Ether
+
+from controller import nd
+
+HOST, TARGET, MAC, OTHER = "fd00::a00:1", "fd00::a00:b", "00:00:00:00:01:01", "00:00:00:00:0b:01"
+
+
+def question(**changes: object) -> bytes:
+    """A solicitation as a kernel sends it."""
+    fields = {"src": HOST, "dst": "ff02::1:ff00:b", "hlim": 255, "tgt": TARGET} | changes
+    target = fields.pop("tgt")
+    option = ICMPv6NDOptSrcLLAddr(lladdr=MAC)
+    return bytes(Ether(src=MAC, dst="33:33:ff:00:00:0b") / IPv6(**fields) / ICMPv6ND_NS(tgt=target) / option)
+
+
+def test_a_question_is_read() -> None:
+    found = nd.parse_solicitation(question())
+    numbers = (int(ipaddress.IPv6Address(text)) for text in (HOST, TARGET))
+    assert found == nd.Solicitation(0x0101, *numbers)
+
+
+@pytest.mark.parametrize("changes", [{"hlim": 64}, {"src": "::"}, {"tgt": "ff02::1"}, {"nh": 17}])
+def test_what_rfc_4861_forbids_is_no_question(changes: dict[str, object]) -> None:
+    assert nd.parse_solicitation(question(**changes)) is None
+
+
+@given(place=st.integers(54, 85), flip=st.integers(1, 255))
+def test_a_damaged_question_is_none(place: int, flip: int) -> None:
+    damaged = bytearray(question())
+    damaged[place] ^= flip
+    assert nd.parse_solicitation(bytes(damaged)) is None
+
+
+@given(st.binary(max_size=120))
+def test_any_bytes_are_answered(frame: bytes) -> None:
+    nd.parse_solicitation(frame)
+
+
+def test_the_answer_is_what_scapy_would_write() -> None:
+    numbers = (int(ipaddress.IPv6Address(text)) for text in (TARGET, HOST))
+    target, host = numbers
+    written = nd.advertisement(0x0B01, target, 0x0101, host)
+    layers = Ether(src=OTHER, dst=MAC) / IPv6(src=TARGET, dst=HOST, hlim=255)
+    answer = ICMPv6ND_NA(tgt=TARGET, R=0, S=1, O=1) / ICMPv6NDOptDstLLAddr(lladdr=OTHER)
+    assert written == bytes(layers / answer)
