@@ -23,7 +23,8 @@ from typing import Any
 
 import psutil
 
-from lab import launch, netns, openvswitch, world
+from benchmarks.worlds import enter_world
+from lab import launch, netns, openvswitch
 from lab.client import Lab
 from lab.config import LabConfig, resolve
 from topos import registry
@@ -100,19 +101,6 @@ def apart(what: str, topology: str, patience: float) -> dict[str, Any]:
     if process.returncode or not line:
         return {"launch_s": None, "note": errors[-1] if errors else f"not done within {patience:g} s"}
     return {**json.loads(line), "stop_s": round(time.perf_counter() - built, 2)}
-
-
-def enter_world() -> None:
-    """New namespaces, as a lab has: what follows is their first process, and the caller waits for its end."""
-    world.unshare(world.CLONE_NEWNS | world.CLONE_NEWNET | world.CLONE_NEWPID)
-    child = os.fork()
-    if child:
-        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    world.die_with_parent()
-    world.mount("none", "/", "", 0x44000)
-    world.mount("proc", "/proc", "proc")
-    world.mount("tmpfs", "/run", "tmpfs")
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 
 def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:

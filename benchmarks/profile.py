@@ -17,14 +17,12 @@ import pstats
 import random
 import socket
 import sys
-import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from addressing import registry as schemes
-from benchmarks.launch import enter_world
 from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
+from benchmarks.worlds import enter_world, from_child
 from hostagent.channel import Channel
 from hostagent.core import Agent, addresses_of
 from hostagent.linux import open_devices
@@ -42,7 +40,7 @@ _HOUSE = Path(__file__).parents[1]
 
 def start_up(topology: str) -> str:
     """The profile of a launch, made in a child that becomes the lab."""
-    return _in_child(lambda: _launched(topology))
+    return from_child(lambda: _launched(topology))
 
 
 def _launched(topology: str) -> str:
@@ -59,7 +57,7 @@ def relaying(seconds: float = SECONDS) -> str:
     """The profile of one agent that relays small packets."""
     with chain(1) as lab:
         plain_ends(lab)
-        return _in_child(lambda: _relayed(lab, seconds))
+        return from_child(lambda: _relayed(lab, seconds))
 
 
 def _relayed(lab: World, seconds: float) -> str:
@@ -90,21 +88,6 @@ def _table(profile: cProfile.Profile, order: str) -> str:
     lines = [line.rstrip() for line in text.getvalue().replace(f"{_HOUSE}/", "").splitlines()]
     start = next(number for number, line in enumerate(lines) if line.lstrip().startswith("ncalls"))
     return "\n".join(line for line in lines[start:] if line)
-
-
-def _in_child(action: Callable[[], str]) -> str:
-    """What ``action`` returns, run in a child; what the child prints comes first."""
-    with tempfile.TemporaryFile("w+") as found:
-        sys.stdout.flush()
-        if not (child := os.fork()):
-            try:
-                os.dup2(found.fileno(), 1)
-                print(action(), flush=True)
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        found.seek(0)
-        return found.read()
 
 
 def main() -> None:

@@ -45,6 +45,9 @@ class LabConfig:
     #: they drop what finds a buffer full or send only with credits.
     buffers: int = 0
     flow_control: FlowControl = "none"
+    #: Whether hosts leave checksums and the cutting of super-packets to whoever comes later; without,
+    #: Open vSwitch's userspace datapath needs no segmentation offload (see ``dcnlab doctor --probe``).
+    offloads: bool = True
     #: Servers start without addresses and configure themselves (AACM); two of their ports,
     #: ``h3:2,h7:1``, whose cables are swapped.
     unconfigured: bool = False

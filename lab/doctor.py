@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import shutil
@@ -18,6 +19,10 @@ from lab import netns, openvswitch
 from lab.errors import LabError
 from lab.world import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 
+#: So many plain hosts in one lab are nothing unusual.
+_MANY_HOSTS = 256
+#: How a lab is launched, in words.
+_WITH = {True: "with offloads", False: "without"}
 _PATHS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 
 
@@ -35,7 +40,7 @@ def examine() -> list[Finding]:
     """Look at everything that a lab needs or can use."""
     looks: list[Callable[[], Finding]] = [
         _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _mptcp,
-        _cgroups, _files, _memory, _ryu, _display,
+        _cgroups, _files, _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
     return [look() for look in looks]
 
@@ -129,6 +134,18 @@ def _files() -> Finding:
     return Finding("open files", "ok", f"up to {most:,}" if most != resource.RLIM_INFINITY else "unlimited")
 
 
+def _neighbours() -> Finding:
+    """The kernel's one table of neighbours, which the hosts of all labs share."""
+    limit = int(Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3").read_text())
+    hosts = math.isqrt(limit)
+    if hosts >= _MANY_HOSTS:
+        return Finding("neighbours", "ok", f"up to {limit:,}")
+    means = f"more than {hosts} hosts without agents that ping all pairs at once lose some:"
+    return Finding(
+        "neighbours", "note", f"up to {limit:,}", f"{means} sysctl -w net.ipv4.neigh.default.gc_thresh3=65536"
+    )
+
+
 def _memory() -> Finding:
     free = psutil.virtual_memory().available >> 20
     return Finding("memory", "ok" if free > 1000 else "note", f"{free:,} MB free, {os.cpu_count()} cores")
@@ -157,6 +174,19 @@ def _display() -> Finding:
     if os.environ.get("DISPLAY"):
         return Finding("display", "ok", os.environ["DISPLAY"])
     return Finding("display", "note", "none", "`xterm` in the prompt needs one; `exec` and the prompt do not")
+
+
+def tried(report: Callable[[str], None]) -> Finding:
+    """Which offloads suit this machine's Open vSwitch, by trial; later labs are launched with them."""
+    from lab import probe, settings
+
+    trials = probe.probe(report)
+    rates = ", ".join(f"{trial.mbps:,.0f} Mb/s {_WITH[trial.settings.offloads]}" for trial in trials)
+    best = trials[0]
+    if not best.mbps:
+        return Finding("offloads", "lack", rates, f"TCP does not get through: {best.trouble}")
+    settings.save(best.settings)
+    return Finding("offloads", "ok", rates, f"labs run {_WITH[best.settings.offloads]}, from now on")
 
 
 def has_qdisc(*words: str) -> bool:

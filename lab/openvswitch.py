@@ -112,8 +112,12 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def make_databases(shards: Sequence[Shard], datapath: str) -> None:
-    """Start all ovsdb-servers, each with a database that describes its shard's bridges and ports."""
+def make_databases(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> None:
+    """Start all ovsdb-servers, each with a database that describes its shard's bridges and ports.
+
+    With ``offloads`` the userspace datapath passes super-packets and checksums yet to be computed
+    on; without, senders must compute them, or TCP does not get through.
+    """
     if not shards:
         return
     template = _ROOT / "empty.db"
@@ -133,9 +137,8 @@ def make_databases(shards: Sequence[Shard], datapath: str) -> None:
         )
         for shard in shards
     )  # fmt: skip
-    # TCP over the userspace datapath needs its segmentation offload, set before vswitchd
-    # starts: with it, partial checksums of super-packets stay right.
-    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", ".", "other_config:userspace-tso-enable=true"]
+    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
+    words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
     _parallel((shard, shard.command("ovs-vsctl", *words, *_transaction(shard, datapath))) for shard in shards)
 
 

@@ -13,11 +13,19 @@ from lab.cli.show import JsonFlag, as_json, table
 
 
 @app.command()
-def doctor(json: JsonFlag = False) -> None:
+def doctor(
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Try what cannot be looked up; later labs use what is best.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
     """Say what this machine has and what each lack means; exit 1 when labs cannot run."""
-    from lab.doctor import examine
+    from lab.doctor import examine, tried
 
     found = examine()
+    if probe and not any(finding.state == "lack" for finding in found):
+        with stages(quiet=json) as stage:
+            found.append(tried(stage))
     if json:
         as_json([asdict(finding) for finding in found])
     else:

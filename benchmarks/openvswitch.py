@@ -1,0 +1,150 @@
+"""What Open vSwitch's datapath passes, with and without its segmentation offload, and what it costs idle.
+
+    python -m benchmarks.openvswitch [--seconds S] [--json]
+
+Two hosts and two switches in a row, one entry per direction; TCP is what iperf3 receives, and
+refused segments are those whose checksum the receiver's kernel found wrong.  Then the
+switches of bcube:4,3 (256, with 1024 ports) without any traffic: spread over several daemons as in
+a lab, and all in one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from benchmarks.worlds import enter_world, from_child
+from lab import launch, netns, openvswitch
+from lab.config import LabConfig, resolve
+
+PAIR, MANY = "hypercube:1,hosts=1", "bcube:4,3"
+_PATIENCE = 20
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How datapath and hosts are set: Open vSwitch's offload, and that of the hosts' cards."""
+
+    name: str
+    switches: bool
+    hosts: bool
+
+
+SETTINGS = (
+    Setting("offload on (as labs have it)", True, True),
+    Setting("offload off, hosts compute checksums", False, False),
+    Setting("offload off, hosts as they are", False, True),
+)
+
+
+def throughput(setting: Setting, seconds: int) -> dict[str, Any]:
+    """Gb/s from host to host through two switches, and segments with a wrong checksum."""
+    _build(PAIR, setting.switches)
+    if setting.hosts and not setting.switches:
+        for host in ("h0", "h1"):
+            _in(host, "ethtool", "-K", f"{host}-eth1", "tx", "on")
+    address = _in("h1", "ip", "-br", "-4", "addr", "show", "h1-eth1").split()[2].partition("/")[0]
+    words = [*_at("h1"), "iperf3", "-s", "-1", "--forceflush"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        while "listening" not in server.stdout.readline():
+            pass
+        rate = _iperf(address, seconds)
+        server.kill()
+    return {"gbps": round(rate, 2), "refused": _checksum_errors("h1")}
+
+
+def _iperf(address: str, seconds: int) -> float:
+    """What arrives, in Gb/s; nothing where the transfer does not come to its end."""
+    words = ["timeout", str(seconds + _PATIENCE), "iperf3", "-c", address, "-t", str(seconds), "-J"]
+    done = subprocess.run([*_at("h0"), *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return 0.0
+    return float(json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"]) / 1e9
+
+
+def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
+    """Percent of a core that the switch daemons of a lab take while nothing is sent."""
+    openvswitch.PORTS_PER_SHARD = ports_per_shard
+    shards = len(_build(MANY, True).shards)
+    time.sleep(2)
+    daemons = [process for process in psutil.process_iter(["name"]) if process.info["name"].startswith("ovs")]
+    before, begun = _worked(daemons), time.monotonic()
+    time.sleep(seconds)
+    worked = (_worked(daemons) - before) / (time.monotonic() - begun)
+    return {"daemons": shards, "idle_percent": round(100 * worked, 1)}
+
+
+def _build(topology: str, offloads: bool) -> launch.Running:
+    """A network of plain cables and switches whose hosts reach each other through port numbers."""
+    _, scheme = resolve(topology, "shortest")
+    running = launch.bare(LabConfig(topology, "shortest", offloads=offloads), scheme)
+    if topology == PAIR:
+        for switch in ("s0", "s1"):
+            shard = running.shard(switch)
+            for a, b in ((1, 2), (2, 1)):
+                shard.run(
+                    "ovs-ofctl", "-O", "OpenFlow13", "add-flow", switch, f"in_port={a},actions=output:{b}"
+                )
+    return running
+
+
+def _worked(processes: list[psutil.Process]) -> float:
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def _at(host: str) -> list[str]:
+    return ["nsenter", f"--net={netns.path(host)}", "--"]
+
+
+def _in(host: str, *words: str) -> str:
+    return subprocess.run([*_at(host), *words], capture_output=True, text=True, check=True).stdout
+
+
+def _checksum_errors(host: str) -> int:
+    text = netns.inside(host, lambda: open("/proc/thread-self/net/snmp").read())
+    names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
+    return int(dict(zip(names, values, strict=True))["InCsumErrors"])
+
+
+def apart(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What ``action`` finds in a world of its own."""
+
+    def inside() -> str:
+        enter_world()
+        return json.dumps(action())
+
+    return dict(json.loads(from_child(inside).splitlines()[-1]))
+
+
+def main() -> None:
+    """Print two small tables, or JSON."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.openvswitch", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    passed = {one.name: apart(lambda one=one: throughput(one, options.seconds)) for one in SETTINGS}
+    costs = [
+        apart(lambda ports=ports: idle(ports, options.seconds))
+        for ports in (openvswitch.PORTS_PER_SHARD, 1 << 20)
+    ]
+    if options.json:
+        print(json.dumps({"throughput": passed, "idle": costs}, indent=2))
+        return
+    for name, found in passed.items():
+        print(f"{name:36} {found['gbps']:6.2f} Gb/s  {found['refused']:6d} refused for their checksum")
+    for found in costs:
+        print(f"{MANY} idle, {found['daemons']:3d} daemons: {found['idle_percent']:5.1f} % of a core")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Children of a benchmark: in namespaces of their own, or just to have all that they made gone with them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+
+from lab import world
+
+
+def enter_world() -> None:
+    """New namespaces, as a lab has: what follows is their first process, and the caller waits for its end."""
+    world.unshare(world.CLONE_NEWNS | world.CLONE_NEWNET | world.CLONE_NEWPID)
+    child = os.fork()
+    if child:
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    world.die_with_parent()
+    world.mount("none", "/", "", 0x44000)
+    world.mount("proc", "/proc", "proc")
+    world.mount("tmpfs", "/run", "tmpfs")
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+def from_child(action: Callable[[], str]) -> str:
+    """What ``action`` returns, run in a child; what the child prints comes first."""
+    with tempfile.TemporaryFile("w+") as found:
+        sys.stdout.flush()
+        if not (child := os.fork()):
+            try:
+                os.dup2(found.fileno(), 1)
+                print(action(), flush=True)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        found.seek(0)
+        return found.read()
