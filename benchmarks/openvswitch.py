@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -109,7 +110,7 @@ def _in(host: str, *words: str) -> str:
 
 
 def _checksum_errors(host: str) -> int:
-    text = netns.inside(host, lambda: open("/proc/thread-self/net/snmp").read())
+    text = netns.inside(host, lambda: Path("/proc/thread-self/net/snmp").read_text())
     names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
     return int(dict(zip(names, values, strict=True))["InCsumErrors"])
 

@@ -45,6 +45,7 @@ SECTIONS = (
     Section(
         "Relaying", ("relay",), "One server between two others; ratios are to the kernel's and the loop's."
     ),
+    Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and at rest."),
     Section("Installing tables", ("install",), "The controller beside ovs-ofctl."),
     Section("Where the time goes", ("profile",), "Profiles of a launch and of an agent that relays."),
 )
