@@ -87,7 +87,6 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
     build_network(running, clock)
     clock.stage("agents")
     if agents is not None:
-        agents.start(_places(fabric))
         agents.wait_ready(_PATIENCE)
         if config.unconfigured:
             clock.stage("addresses")
@@ -112,17 +111,20 @@ def bare(config: LabConfig, scheme: Scheme) -> Running:
 def build_network(running: Running, clock: Stages) -> None:
     """Servers' namespaces, cables, switches; the switches' namespaces are there already.
 
-    The switches' databases are made while namespaces and cables are.
+    The switches' databases are made while namespaces and cables are; agents start, where there
+    are any, while the switches do.
     """
     fabric, shards = running.fabric, running.shards
     with ThreadPoolExecutor(1) as beside:
         kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
-        databases = beside.submit(openvswitch.make_databases, shards, kind)
+        databases = beside.submit(openvswitch.make_databases, shards, kind, running.config.offloads)
         netns.create(map(fabric.name, range(fabric.servers)))
         clock.stage("cables")
         netns.connect(_cables(running))
         _configure_plain_hosts(running)
         databases.result()
+    if running.agents is not None:
+        running.agents.start(_places(fabric))
     clock.stage("switches")
     openvswitch.start_switches(shards)
     if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
@@ -146,6 +148,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
         link_state=config.link_state,
         buffers=config.frames,
         flow_control=config.flow_control,
+        offloads=config.offloads,
     )
     pool.on_carrier = carrier
     return pool
@@ -250,6 +253,8 @@ def _configure_plain_hosts(running: Running) -> None:
             address = ipv4.text(scheme.ipv4(node))
             port = next(port for port, _ in fabric.ports(node))
             name = interface(fabric, node, port)
+            if not running.config.offloads:
+                netns.inside(fabric.name(node), lambda name=name: netns.compute_checksums(name))
             if 4 in scheme.ip_versions:
                 netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
             if 6 in scheme.ip_versions:
