@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
+import numpy as np
+
+from addressing import mobius
 from evaluator.adjacency import adjacency
-from evaluator.distances import Distances, distances
+from evaluator.distances import Distances, distances, rows
 from evaluator.loads import link_loads, split_loads
 from evaluator.pairs import choose
 from evaluator.plots import Chart, Series
@@ -93,6 +96,27 @@ def _abt(topology: str, spread: bool) -> float | None:
     return len(everybody) / float(worst)
 
 
+def _algorithm_3() -> Iterator[Row]:
+    """Algorithm 3 in the cube of switches against a breadth-first search there."""
+    how = "all ordered pairs of switches, equal ones included"
+    for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
+        network = fabric(f"mdcube:{m},1")
+        switches = np.arange(network.servers, network.size, dtype=np.int32)
+        shortest = rows(adjacency(network), switches)[:, switches] // 3  # a switch hop is three cables
+        taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
+        longer = np.array(taken) - shortest.astype(int)
+        claim = Claim(
+            f"algorithm-3-{m}", _PAPER, f"pairs for which Algorithm 3 is not shortest, m = {m}, %", 0, how,
+            computed=computed, spread=0.5,
+        )  # fmt: skip
+        yield Row(claim, 100 * float((longer > 0).mean()))
+        claim = Claim(
+            f"excess-{m}", _PAPER, f"the most switch hops that Algorithm 3 takes too many, m = {m}", 0, how,
+            computed=1,
+        )  # fmt: skip
+        yield Row(claim, int(longer.max()))
+
+
 def _average_chart() -> tuple[Chart, ...]:
     series = tuple(
         Series(f"{words}-DCube", tuple(_SIZES), tuple(between_servers(family, m).mean for m in _SIZES))
@@ -103,5 +127,6 @@ def _average_chart() -> tuple[Chart, ...]:
 
 EXPERIMENTS = (
     Experiment("dcube-theorems", _PAPER, "diameters and average paths", _theorems, _average_chart),
+    Experiment("dcube-routes", _PAPER, "Algorithm 3 against shortest ways", _algorithm_3),
     Experiment("dcube-abt", _PAPER, "aggregate bottleneck throughput, all to all", _all_to_all),
 )
