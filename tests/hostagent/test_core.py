@@ -251,3 +251,22 @@ def test_whatever_arrives_is_counted_and_never_raised(topology: str, name: str) 
         relay.outbox.clear()
 
     check()
+
+
+def test_a_pinned_way_is_taken_while_its_links_are_up() -> None:
+    bound = scheme("bcube:3,1", "brp")
+    agents = [agent(bound, node) for node in range(9)]
+    data = udp(bound, 0, 4)
+    usual, _ = carry(agents, bound, data, 0, ALL_UP)
+    longer = (0, 2, 8, 7, 4)
+    agents[0].pin([longer])
+    visited, arrived = carry(agents, bound, data, 0, ALL_UP)
+    assert tuple(node for node in visited if node < 9) == longer
+    assert arrived
+    agents[0].carrier(1, False)  # the pinned way's first link
+    visited, arrived = carry(agents, bound, data, 0, ALL_UP)
+    assert visited[1] == 9 + 3
+    assert arrived
+    agents[0].carrier(1, True)
+    agents[0].pin([])
+    assert carry(agents, bound, data, 0, ALL_UP)[0] == usual
