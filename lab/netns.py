@@ -118,13 +118,13 @@ def set_address_in(name: str, interface: str, address: str, prefix_length: int) 
     inside(name, lambda: set_address(interface, address, prefix_length))
 
 
-def batch(program: list[str], lines: list[str]) -> None:
-    """Feed lines to ``ip -batch`` or ``tc -batch``; LabError with its first complaint."""
 def set_address6_in(name: str, interface: str, address: str, prefix_length: int) -> None:
     """:func:`set_address6` in namespace ``name``."""
     inside(name, lambda: set_address6(interface, address, prefix_length))
 
 
+def batch(program: list[str], lines: list[str]) -> None:
+    """Feed lines to ``ip -batch`` or ``tc -batch``; LabError with its first complaint."""
     if not lines:
         return
     done = subprocess.run(
@@ -155,8 +155,6 @@ def set_address(interface: str, address: str, prefix_length: int) -> None:
             fcntl.ioctl(handle, request, struct.pack("16sHH4s8x", interface.encode(), socket.AF_INET, 0, value))
 
 
-def _enter(name: str) -> None:
-    descriptor = os.open(path(name), os.O_RDONLY | os.O_CLOEXEC)
 def set_address6(interface: str, address: str, prefix_length: int) -> None:
     """Switch IPv6 on at an interface of the calling thread's namespace and give it its address,
     usable at once; it neither listens to routers nor makes itself further addresses."""
@@ -171,14 +169,8 @@ def set_address6(interface: str, address: str, prefix_length: int) -> None:
         fcntl.ioctl(handle, _SIOCSIFADDR, request)
 
 
-def compute_checksums(interface: str) -> None:
-    """Have an interface of the calling thread's namespace send packets with their checksums computed."""
-    value = array("I", [_ETHTOOL_STXCSUM, 0])
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        request = struct.pack("16sP16x", interface.encode(), value.buffer_info()[0])
-        fcntl.ioctl(handle, _SIOCETHTOOL, request)
-
-
+def _enter(name: str) -> None:
+    descriptor = os.open(path(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
         if _libc.setns(descriptor, CLONE_NEWNET):
             number = ctypes.get_errno()

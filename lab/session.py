@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -117,10 +118,9 @@ class Session:
             "up": up,
             "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
             "converged_ms": round((converged - begun) * 1000, 2),
-        }
             **self._tables_since(said),
+        }
 
-    def set_link(self, a: str, b: str, up: bool) -> None:
     def _said(self) -> tuple[dict[str, Any], ...]:
         """What the controller has reported so far."""
         return self.running.controller.events if self.running.controller is not None else ()
@@ -137,6 +137,7 @@ class Session:
         repair = self.scheme.remarks()
         return found | {"repair": repair} if repair else found
 
+    def set_link(self, a: str, b: str, up: bool) -> None:
         """Mininet's ``link A B up|down``."""
         self.cut(self.links_named("link", [a, b]), up)
 
