@@ -30,6 +30,7 @@ The control socket carries one JSON object per line.  Orders:
     {"op": "stats", "serial": 2}
     {"op": "spread", "value": "packet"}               or "flow"
     {"op": "listen", "dimensions": 2, "key": "c0ff..", "serial": 3}      take part in AACM
+    {"op": "pin", "ways": [[0, 12, 15]], "serial": 4}       packets from server 0 to 15 go by 12
     {"op": "configure", "node": 0, "sizes": [4, 4], "epoch": 1}          be its origin
 
 and events:

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 
 from hostagent.channel import Channel, Message
@@ -139,6 +139,12 @@ class AgentPool:
         """AACM has ended, and where it succeeded all have their addresses."""
         found = self._outcome
         return found is not None and (not found["success"] or len(self._places) >= self._ready_agents)
+
+    def pin(self, ways: Iterable[Sequence[int]], timeout: float = _PATIENCE) -> int:
+        """Send packets from each way's first server to its last along its servers (source routing
+        only), all others as the scheme says; what was pinned before is not any more."""
+        message = {"op": "pin", "ways": [list(way) for way in ways]}
+        return int(self._answer(self._ask(message), timeout)["count"])
 
     def spread(self, value: Spread) -> None:
         """How agents choose among several next hops from now on."""

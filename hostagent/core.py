@@ -21,6 +21,7 @@ from itertools import accumulate, pairwise
 from addressing import mac
 from addressing.header import Action, Deliver, Drop, Field, Forward, Header
 from addressing.scheme import Scheme
+from addressing.source import SourceRouted, Way
 from hostagent import packet
 from hostagent.options import Spread
 from topos.graph import ALL_UP, LinkState
@@ -114,6 +115,7 @@ class Agent:
     _announced: LinkState = field(init=False, default=ALL_UP)
     _lost: frozenset[int] = field(init=False, default=frozenset())
     _heard: LinkState = field(init=False, default=ALL_UP)
+    _pinned: dict[int, Way] = field(init=False, default_factory=dict)
     _now: Scheme = field(init=False)
     _by_address: bool = field(init=False)
     _tagged: bool = field(init=False)
@@ -223,6 +225,11 @@ class Agent:
             self._heard = links
             self._forget()
 
+    def pin(self, ways: Iterable[Way]) -> None:
+        """Send packets to each way's last server along it while its links are up; others as ever."""
+        self._pinned = {way[-1]: way for way in ways}
+        self._forget()
+
     def towards(self, server: int) -> Exit | None:
         """How frames for another server leave while nothing is down; None where no way is."""
         headers = self.scheme.headers(self.node, server)
@@ -272,9 +279,18 @@ class Agent:
         if destination is None:
             plan = Plan(Exit(CONSUMED, reason="no server has this address"))
         else:
-            headers = self._now.headers(self.node, destination, self._links)
+            headers = self._headers(destination)
             plan = self._plan(headers) if headers else Plan(Exit(CONSUMED, reason="no way is known"))
         return _remember(self._packets, target, plan)
+
+    def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
+        """What this server writes into packets for another one."""
+        scheme, way = self._now, self._pinned.get(destination)
+        if way is not None and isinstance(scheme, SourceRouted) and scheme.alive(way, self._links):
+            tag = scheme.tag_of(way)
+            if tag is not None:
+                return ((Header(scheme.label(self.node), tag), 1.0),)
+        return scheme.headers(self.node, destination, self._links)
 
     def _plan(self, headers: tuple[tuple[Header, float], ...]) -> Plan:
         """The exits of weighted headers by the scheme's rule."""

@@ -291,6 +291,10 @@ class Worker:
                 for station in self._stations.values():
                     station.listen(message["dimensions"], bytes.fromhex(message["key"]))
                 self._answer(message, {"event": "listening", "count": len(agents)})
+            case "pin":
+                for agent in agents:
+                    agent.pin(tuple(way) for way in message["ways"] if way[0] == agent.node)
+                self._answer(message, {"event": "pinned", "count": len(agents)})
             case "configure":
                 self._configure(message)
             case "spread":

@@ -97,6 +97,8 @@ class Zygote:
                 self._ask(order, {"event": "links-applied", "count": 0})
             case "pin":
                 self._ask(order, {"event": "pinned", "count": 0})
+            case "pin":
+                self._ask(order, {"event": "pinned", "count": 0})
             case "listen":
                 self._ask(order, {"event": "listening", "count": 0})
             case "configure":

@@ -231,6 +231,13 @@ class Lab:
         whether it is ``installed``."""
         return list(self.ask("explain", a=a, b=b))
 
+    def replicate(
+        self, source: str, *replicas: str, size: int = 200_000_000, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """Random data from one server to several, along a complete graph and by a pipeline: for each
+        ``seconds``, ``mbps``, ``verified``; their ``ratio``."""
+        return dict(self.ask("replicate", progress, servers=[source, *replicas], size=size))
+
     def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
         """Put a value at the coordinates that its key's hash names, from server ``origin``; the
         servers that have a copy now.  LabError when there are fewer of them than ``replicas``."""

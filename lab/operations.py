@@ -14,6 +14,8 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
+import psutil
+
 from addressing import ipv4
 from addressing.scheme import path
 from lab import capture, explain, groups, measure, netns, overload, tables
@@ -22,6 +24,7 @@ from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
 from lab.kv import bulk, ring
 from lab.measure import Endpoint, Probe
+from lab.replication import plan, run
 from lab.session import Session
 
 _HOP = re.compile(r"^\s*\d+\s+(\S+)", re.MULTILINE)
@@ -148,19 +151,19 @@ class _Operations:
 
     def _pairs(self, wanted: str | list[list[str]], version: int = 0) -> Iterator[tuple[Endpoint, Endpoint]]:
         session, servers = self._session, range(self._fabric.servers)
+        if isinstance(wanted, list):
+            for a, b in wanted:
+                yield session.endpoint(session.server(a)), session.endpoint(session.server(b))
 
         def end(server: int) -> Endpoint:
             return session.endpoint(server, version)
 
-        if isinstance(wanted, list):
-            for a, b in wanted:
-                yield end(session.server(a)), end(session.server(b))
         elif wanted == "all":
-            ends = [end(server) for server in servers]
+            ends = [session.endpoint(server) for server in servers]
             yield from ((a, b) for a in ends for b in ends if a is not b)
         elif wanted == "pairs":
             for first in range(0, len(servers) - 1, 2):
-                left, right = end(first), end(first + 1)
+                left, right = session.endpoint(first), session.endpoint(first + 1)
                 yield left, right
                 yield right, left
         else:
@@ -208,6 +211,24 @@ class _Operations:
     def op_probe_stop(self, call: Call) -> Any:
         """End a stream: what was lost, and the longest gap."""
         return self._session.probes[int(call.request["probe"])].stop()
+
+    def op_replicate(self, call: Call) -> Any:
+        """Data of one server to several others, along a complete graph and by a pipeline."""
+        session, size = self._session, int(call.request["size"])
+        servers = [session.server(name) for name in call.request["servers"]]
+        run.check(servers, size, psutil.virtual_memory().available)
+        ends = {server: session.endpoint(server) for server in servers}
+        state, (source, *replicas) = session.health.state(), servers
+        found: dict[str, Any] = {"size": size}
+        for name, routes, cut in (
+            ("complete graph", run.by_complete_graph(session.scheme, source, replicas, state), plan.complete_graph),
+            ("pipeline", run.by_scheme(session.scheme, servers, state), plan.pipeline),
+        ):
+            call.progress({"replicating": name})
+            with session.pinned(routes.pinned):
+                found[name] = run.replicate(cut(source, replicas, size), routes, ends, self._inside, 600.0)
+        found["ratio"] = round(found["pipeline"]["seconds"] / found["complete graph"]["seconds"], 3)
+        return found
 
     # --- keys -----------------------------------------------------------------
 
