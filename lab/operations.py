@@ -151,19 +151,19 @@ class _Operations:
 
     def _pairs(self, wanted: str | list[list[str]], version: int = 0) -> Iterator[tuple[Endpoint, Endpoint]]:
         session, servers = self._session, range(self._fabric.servers)
-        if isinstance(wanted, list):
-            for a, b in wanted:
-                yield session.endpoint(session.server(a)), session.endpoint(session.server(b))
 
         def end(server: int) -> Endpoint:
             return session.endpoint(server, version)
 
+        if isinstance(wanted, list):
+            for a, b in wanted:
+                yield end(session.server(a)), end(session.server(b))
         elif wanted == "all":
-            ends = [session.endpoint(server) for server in servers]
+            ends = [end(server) for server in servers]
             yield from ((a, b) for a in ends for b in ends if a is not b)
         elif wanted == "pairs":
             for first in range(0, len(servers) - 1, 2):
-                left, right = session.endpoint(first), session.endpoint(first + 1)
+                left, right = end(first), end(first + 1)
                 yield left, right
                 yield right, left
         else:
@@ -221,7 +221,11 @@ class _Operations:
         state, (source, *replicas) = session.health.state(), servers
         found: dict[str, Any] = {"size": size}
         for name, routes, cut in (
-            ("complete graph", run.by_complete_graph(session.scheme, source, replicas, state), plan.complete_graph),
+            (
+                "complete graph",
+                run.by_complete_graph(session.scheme, source, replicas, state),
+                plan.complete_graph,
+            ),
             ("pipeline", run.by_scheme(session.scheme, servers, state), plan.pipeline),
         ):
             call.progress({"replicating": name})

@@ -95,19 +95,6 @@ class Session:
         finally:
             agents.pin([])
 
-    @contextlib.contextmanager
-    def pinned(self, ways: Sequence[tuple[int, ...]]) -> Iterator[None]:
-        """While packets from each way's first server to its last take that way, where there are any."""
-        agents = self.running.agents
-        if agents is None or not ways:
-            yield
-            return
-        agents.pin(ways)
-        try:
-            yield
-        finally:
-            agents.pin([])
-
     # --- links ----------------------------------------------------------------
 
     def links_named(self, kind: str, names: list[str]) -> tuple[int, ...]:
@@ -131,10 +118,9 @@ class Session:
             "up": up,
             "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
             "converged_ms": round((converged - begun) * 1000, 2),
-        }
             **self._tables_since(said),
+        }
 
-    def set_link(self, a: str, b: str, up: bool) -> None:
     def _said(self) -> tuple[dict[str, Any], ...]:
         """What the controller has reported so far."""
         return self.running.controller.events if self.running.controller is not None else ()
@@ -151,6 +137,7 @@ class Session:
         repair = self.scheme.remarks()
         return found | {"repair": repair} if repair else found
 
+    def set_link(self, a: str, b: str, up: bool) -> None:
         """Mininet's ``link A B up|down``."""
         self.cut(self.links_named("link", [a, b]), up)
 
