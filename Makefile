@@ -5,8 +5,7 @@ BIN    := $(VENV)/bin
 # Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-# Every topology with every scheme as a lab: one at a time, since all namespaces of a machine
-# share one bounded table of neighbours (net.ipv4.neigh.default.gc_thresh3).
+# Every topology with every scheme as a lab.
 CATALOGUE := tests/lab/test_catalogue.py
 
 .PHONY: help setup demo test check bench vm-test vm-full packages test-packages
@@ -40,7 +39,7 @@ check: test-packages $(VENV)/.dev ## lint, types, layers, fast tests: no privile
 
 test: check      ## everything that CI runs: check, then real labs
 	@$(BIN)/pytest -q -m lab --ignore=$(CATALOGUE)
-	@$(BIN)/pytest -q -m lab $(CATALOGUE)
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m lab $(CATALOGUE)
 
 bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
 	@$(BIN)/python -m benchmarks
