@@ -6,12 +6,12 @@
 # vagrant) and a kernel that qemu starts by itself.  How this machine reaches package registries
 # (apt's sources, pip's settings, certificates) is given to it, and recorded nowhere else.
 set -euo pipefail
-folder=$1
+folder=$1 timings=$1/box.seconds
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/steps.sh"
 root=$folder/root
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-read -r name version < <(sed -n 's/^DEBIAN = \["\(.*\)", "\(.*\)"\].*/\1 \2/p' "$here/../Vagrantfile")
+read -r name version < <(sed -n 's/^DEBIAN = \["\(.*\)", "\(.*\)"\].*/\1 \2/p' "$here/../Vagrantfile") || true
 
 packages=(
     systemd-sysv udev dbus libpam-systemd ifupdown isc-dhcp-client openssh-server sudo rsync
@@ -119,11 +119,11 @@ JSON
 
 [ -n "$version" ] || { echo "box.sh: the Vagrantfile names no DEBIAN box" >&2; exit 1; }
 if [ ! -s "$folder/box.img" ]; then
-    : >"$folder/seconds"
+    : >"$timings"
     step "bootstrap Debian" bootstrap
     vagrant_user
     registries
     step "initial RAM disk" initial_ram_disk
     step "disk image" image
 fi
-step "pack the box" pack
+pack

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The first process of the namespaces of run.sh: inside.sh PROJECT FOLDER
 set -euo pipefail
-project=$1 folder=$2
+project=$1 folder=$2 timings=$2/seconds
 . "$(dirname "$0")/steps.sh"
 export VAGRANT_HOME=$folder/home VAGRANT_DOTFILE_PATH=$folder/machine VAGRANT_CWD=$project/vagrant
 export VAGRANT_DEFAULT_PROVIDER=libvirt VAGRANT_NO_COLOR=1
@@ -64,8 +64,9 @@ memory() {
 
 versions() {
     inside guest 'echo "kernel $(uname -r)"; ovs-vswitchd --version | head -n 1; systemd-detect-virt; id -un'
-    { vagrant --version; qemu-system-x86_64 --version | head -n 1; libvirtd --version; uname -r
-      sed -n 's/.*vm\.driver = "\([a-z]*\)".*/driver \1/p' "$folder/Vagrantfile"; } >"$folder/host"
+    { vagrant --version; qemu-system-x86_64 --version | head -n 1; libvirtd --version; echo "kernel $(uname -r)"
+      sed -n 's/.*vm\.driver = "\([a-z]*\)".*/driver \1/p' "$folder/Vagrantfile"
+      echo "$(nproc) processors, load $(cut -d ' ' -f 3 /proc/loadavg)"; } >"$folder/host"
 }
 
 with_a_lab() { # the documented lab in the background, for what it takes in memory
@@ -89,6 +90,7 @@ most_memory() { # of the qemu process, as the kernel of this machine counts it
 
 own_folders
 : >"$folder/commands"
+: >"$timings"
 step "libvirtd, network, pool" libvirt
 step "vagrant box add" add_box
 step "vagrant up" timeout 5400 vagrant up --provider=libvirt

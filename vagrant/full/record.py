@@ -59,7 +59,8 @@ def memory(folder: Path) -> list[tuple[str, str]]:
 
 def section(folder: Path) -> str:
     """The generated part, as Markdown."""
-    seconds = [line.split("\t") for line in (folder / "seconds").read_text().splitlines()]
+    text = "".join((folder / name).read_text() for name in ("box.seconds", "seconds"))
+    seconds = [line.split("\t") for line in text.splitlines()]
     host, guest = ((folder / name).read_text().splitlines() for name in ("host", "guest"))
     today = datetime.datetime.now(datetime.UTC).date()
     lines = [f"Run on {today} with {', '.join(host)}; in the machine: {', '.join(guest)}.", ""]

@@ -1,6 +1,6 @@
-# To be sourced: steps whose duration and output are kept in $folder.
+# To be sourced: steps whose output is kept in $folder/log and whose seconds in $timings.
 
-# step NAME COMMAND...: run it, its output to $folder/log, its seconds to $folder/seconds.
+# step NAME COMMAND...: run it, and say how long it took.
 step() {
     local what=$1 began=$EPOCHREALTIME code
     shift
@@ -10,6 +10,6 @@ step() {
     code=$?
     set -e
     awk -v b="$began" -v e="$EPOCHREALTIME" -v w="$what" \
-        'BEGIN { printf "%s\t%.1f\n", w, e - b }' | tee -a "$folder/seconds" | expand -t 32
+        'BEGIN { printf "%s\t%.1f\n", w, e - b }' | tee -a "$timings" | expand -t 32
     return "$code"
 }
