@@ -1,0 +1,198 @@
+"""Distributed labelling: what nodes learn by messages is what the scheme says, whatever happens."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from addressing import registry
+from addressing.labelwire import NO_ROOT, Frame, Label, Rejection, Tale, decode, encode
+from addressing.schemes.wmgr import Wmgr
+from hostagent.labelling import Labeller, Timing
+from hostagent.labelnet import LabelNetwork
+from hostagent.virtual import Noise
+from tests.addressing.cases import build, failures, graph, pieces
+from topos import registry as families
+from topos.graph import LinkState
+
+KEY = b"key of the tests"
+
+
+def scheme_of(network: LabelNetwork) -> Wmgr:
+    scheme = registry.bind(f"wmgr:root={network.root}", network.fabric).given(network.links)
+    assert isinstance(scheme, Wmgr)
+    return scheme
+
+
+def undelivered(network: LabelNetwork) -> list[tuple[int, int]]:
+    piece = pieces(network.fabric, network.links)
+    nodes = range(0, network.fabric.size, max(1, network.fabric.size // 20))
+    pairs = [(a, b) for a, b in itertools.product(nodes, nodes) if piece[a] == piece[b]]
+    return [pair for pair in pairs if not network.arrives(*pair)]
+
+
+@pytest.mark.parametrize("name", families.known())
+@pytest.mark.parametrize("root", [0, 5])
+def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) -> None:
+    """On every family; with links down that split it, and healed again."""
+    fabric = build(families.known()[name].example)
+    network = LabelNetwork(fabric, min(root, fabric.size - 1), key=KEY)
+    first = network.start()
+    assert first.changed == fabric.size
+    assert network.differing(scheme_of(network).embedding) == []
+    down = failures(fabric, 3, 0.3, True).down
+    network.change(down, up=False)
+    assert network.differing(scheme_of(network).embedding) == []
+    assert undelivered(network) == []
+    network.change(down, up=True)
+    assert network.differing(scheme_of(network).embedding) == []
+    assert undelivered(network) == []
+
+
+def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
+    """The farthest node has its label after the trail has come down, its parent has heard of it, and
+    labels have come down: one and a half round trips more than the depth at most."""
+    network = LabelNetwork(build("bcube:4,1"))
+    outcome = network.start()
+    depth = max(map(len, scheme_of(network).embedding.words))
+    assert outcome.seconds <= (2 * depth + 3) * 15e-6
+    assert outcome.frames["sent tale"] >= 2 * len(network.fabric.cables)
+    assert outcome.frames["sent again"] == 0
+
+
+@pytest.mark.parametrize("spec", ["bcube:3,1", "torus:4x4", "fattree:4"])
+def test_lost_doubled_and_late_frames(spec: str) -> None:
+    for seed in range(5):
+        noise = Noise(loss=0.2, duplicate=0.2, jitter=50e-6)
+        network = LabelNetwork(build(spec), seed=seed, noise=noise, key=KEY, timing=Timing(5e-4, 60, 0.2))
+        network.start()
+        assert network.differing(scheme_of(network).embedding) == []
+        network.change([2, 7], up=False)
+        assert network.differing(scheme_of(network).embedding) == []
+        assert undelivered(network) == []
+
+
+@pytest.mark.parametrize("speaks_later", [False, True])
+def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
+    """A carrier, but nobody there: given up after some attempts; taken in again when it speaks."""
+    network = LabelNetwork(build("bcube:3,1"))
+    link = network.fabric.link(4)
+    network.cut(link.a)
+    network.start()
+    network.links = LinkState(frozenset({4}))
+    assert network.differing(scheme_of(network).embedding) == []
+    assert undelivered(network) == []
+    if speaks_later:
+        network.plug(link.a, link.b)
+        network.stations[link.a.node].start(network.now)
+        network.settle(link.a.node)
+        while network.busy:
+            network.step()
+        # Whoever gave the port up says nothing there, until the other end does.
+        network.stations[link.b.node].carrier(link.b.number, True, network.now)
+        network.settle(link.b.node)
+        while network.busy:
+            network.step()
+        network.links = LinkState()
+        assert network.differing(scheme_of(network).embedding) == []
+
+
+def test_a_dead_root_is_replaced_by_the_least_number() -> None:
+    network = LabelNetwork(build("torus:4x4"), root=6)
+    network.start()
+    network.change(network.fabric.links_of(6), up=False)
+    assert network.stations[0].label == Label()
+    assert {station.root for node, station in network.stations.items() if node != 6} == {1}
+    assert network.differing(scheme_of(network).embedding) == []
+
+
+class History(RuleBasedStateMachine):
+    """Links of a small BCube are cut and healed at random, over bad cables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        timing = Timing(interval=5e-4, attempts=60, patience=0.2)
+        noise = Noise(0.1, 0.1, 30e-6)
+        self.network = LabelNetwork(build("bcube:2,2"), noise=noise, key=KEY, timing=timing)
+        self.network.start()
+
+    @rule(number=st.integers(0, 23))
+    def cut(self, number: int) -> None:
+        if number not in self.network.links.down:
+            self.network.change([number], up=False)
+
+    @precondition(lambda self: self.network.links.down)
+    @rule(data=st.data())
+    def heal(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(sorted(self.network.links.down)))
+        self.network.change([number], up=True)
+
+    @invariant()
+    def labels_are_those_of_what_is_up(self) -> None:
+        assert self.network.differing(scheme_of(self.network).embedding) == []
+
+
+History.TestCase.settings = settings(max_examples=15, stateful_step_count=8, deadline=None)
+test_any_history = History.TestCase
+
+
+# --- frames --------------------------------------------------------------------------------
+
+words = st.lists(st.integers(0, 0xFFFF), max_size=6).map(tuple)
+
+
+@st.composite
+def tales(draw: st.DrawFn) -> Tale:
+    trail, parent = draw(words), draw(st.booleans())
+    root = draw(st.integers(0, NO_ROOT - 1))
+    if draw(st.booleans()):
+        return Tale(root, trail, parent)
+    length = draw(st.integers(0, 60))
+    label = Label(tuple(range(len(trail))), draw(st.integers(0, (1 << length) - 1)), length)
+    width = draw(st.integers(0, 16))
+    return Tale(root, trail, parent, label, draw(st.integers(0, (1 << width) - 1)), width)
+
+
+@given(st.builds(Frame, st.integers(1, 255), st.integers(0, 2**32 - 1), *[st.integers(0, 0xFFFF)] * 2,
+                 st.one_of(st.none(), st.just(Tale()), tales())), st.sampled_from([None, KEY]))  # fmt: skip
+def test_frames_survive_the_wire(frame: Frame, key: bytes | None) -> None:
+    data = encode(frame, key)
+    assert decode(data + bytes(40), key) == frame
+    for cut in range(len(data)):
+        assert isinstance(decode(data[:cut], key), Rejection)
+
+
+@given(st.binary(max_size=90))
+def test_any_bytes_are_a_frame_or_rejected(data: bytes) -> None:
+    assert isinstance(decode(data), Frame | Rejection)
+    labeller = Labeller(1, [1, 2], KEY)
+    labeller.receive_frame(data, 1, 0.0)
+    assert labeller.epoch == 0
+    assert labeller.frames_to_send() == []
+
+
+@given(st.integers(0, 200), st.integers(1, 255))
+def test_a_forged_frame_changes_nothing(place: int, change: int) -> None:
+    """One byte of a good frame changed, or the wrong key: it is counted and dropped."""
+    good = encode(Frame(1, 7, 1, 0, Tale(0, (), False, Label())), KEY)
+    forged = bytearray(good)
+    forged[place % len(good)] ^= change
+    for data in (bytes(forged), encode(Frame(1, 7, 1, 0, Tale(0)), b"other")):
+        labeller = Labeller(3, [1], KEY)
+        labeller.receive_frame(data, 1, 0.0)
+        assert labeller.epoch == 0
+        assert sum(labeller.counts.values()) == 1
+
+
+def test_the_trees_are_breadth_first() -> None:
+    """Depths by networkx: no label is longer than the distance from the root."""
+    network = LabelNetwork(build("jellyfish:4,8,3"), root=2)
+    network.start()
+    distance = nx.single_source_shortest_path_length(graph(network.fabric), 2)
+    depths = {node: len(station.label.word) for node, station in network.stations.items() if station.label}
+    assert depths == distance
