@@ -15,7 +15,7 @@ from addressing.hierarchy import Hierarchy
 from addressing.scheme import LabelTooWide, path
 from addressing.table import compile_table
 from evaluator.pairs import choose
-from evaluator.routed import spread
+from evaluator.routed import Spread, spread
 from tests.addressing.cases import build, graph
 from topos.graph import Fabric, LinkState
 from topos.registry import SpecError
@@ -31,6 +31,11 @@ def hierarchy(text: str, fabric: Fabric) -> Hierarchy:
     found = schemes.bind(text, fabric)
     assert isinstance(found, Hierarchy)
     return found
+
+
+def counted(found: Spread) -> dict[tuple[int, int], float]:
+    """The pairs by hops and distance, of which there are any."""
+    return {(int(h), int(d)): float(found.joint[h, d]) for h, d in np.argwhere(found.joint)}
 
 
 def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
@@ -63,7 +68,7 @@ def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text:
     generic = spread(whole, choose(fabric, "servers", 1), down, generic=True)
     arrays = spread(whole, choose(fabric, "servers", 1), down)
     assert generic.mass == generic.connected == connected
-    assert np.array_equal(generic.joint, arrays.joint)
+    assert counted(generic) == counted(arrays)
     most = max(len(list(whole.classes(node))) for node in range(fabric.servers, fabric.size))
     for node in range(fabric.servers, fabric.size):
         extra = len(compile_table(scheme, node).entries) - most
@@ -141,3 +146,34 @@ def test_addresses_lie_below_the_prefix_given() -> None:
     scheme = schemes.bind("hrsw:prefix=172.16.0.0/12", build("smallworld:8x8,clusters=2x2"))
     scheme.check_width()
     assert {scheme.ipv4(host) >> 20 for host in range(scheme.fabric.servers)} == {172 << 4 | 1}
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("bcube:4,1", "hier"),
+        ("jellyfish:8,40,6", "hier:clusters=7"),
+        ("fattree:6", "hier"),
+        ("torus:6x6", "hier:blocks=2x3"),
+        ("borel:11,3,1,2", "hier:clusters=5"),
+    ],
+)
+def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
+    scheme = hierarchy(text, build(spec))
+    assert len(scheme.places) > 1
+    whole = nx.Graph(graph(scheme.fabric))
+    for cluster in range(len(scheme.places)):
+        assert nx.is_connected(whole.subgraph(n for n, c in enumerate(scheme.clustering) if c == cluster))
+    found = spread(scheme, choose(scheme.fabric, "servers", 1))
+    asked = spread(scheme, choose(scheme.fabric, "servers", 1), generic=True)
+    assert found.mass == found.pairs
+    assert counted(found) == counted(asked)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [("torus:6x6", "hier:blocks=4x3"), ("bcube:2,1", "hier:blocks=2"), ("torus:3x3", "hier:clusters=10")],
+)
+def test_clusters_that_cannot_be_are_refused(spec: str, text: str) -> None:
+    with pytest.raises(SpecError, match=r"blocks must divide|is no grid|has 9 nodes"):
+        schemes.bind(text, build(spec))

@@ -1,0 +1,76 @@
+"""Hierarchical prefixes on any network: HR-SW's rule over clusters that a partitioner finds.
+
+Clusters are found by METIS, or they are the blocks of a grid where the network is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+from typing import ClassVar
+
+import numpy as np
+
+from addressing.grid import Grid
+from addressing.hierarchy import Hierarchy
+from addressing.partition import clusters
+from topos.family import Family, ParameterError, param
+from topos.graph import NONE
+
+
+@dataclass(frozen=True)
+class Hier(Hierarchy):
+    """(c - 1) + (k - 1) + m entries per node: other clusters, vertices of its own, hosts."""
+
+    name: ClassVar[str] = "hier"
+    summary: ClassVar[str] = "hierarchical prefixes over clusters of any network"
+    source: ClassVar[str] = "Kieu et al., HR-SW, section III, generalised; clusters by METIS"
+
+    clusters: int = param("clusters for METIS to find; 0: the root of the number of vertices", low=0, default=0)
+    blocks: tuple[int, ...] = param("instead, blocks along each side of a grid", low=1, default=())
+
+    def __post_init__(self) -> None:
+        most = self.fabric.size - (0 if self.fabric.relaying else self.fabric.servers)
+        if self.clusters > most:
+            raise ParameterError(
+                f"{self.name}: {self.fabric.spec} has {most} nodes for {self.clusters} clusters"
+            )
+        if self.blocks:
+            self._check_blocks()
+
+    def _check_blocks(self) -> None:
+        if self.clusters:
+            raise ParameterError(f"{self.name}: give clusters or blocks, not both")
+        if not Grid.fits(self.fabric.family) or self._off_grid:
+            raise ParameterError(f"{self.name}: {self.fabric.spec} is no grid: give clusters")
+        sizes = Grid.of(self.fabric).sizes
+        if len(sizes) != len(self.blocks) or any(size % b for size, b in zip(sizes, self.blocks, strict=False)):
+            shape = "x".join(map(str, sizes))
+            raise ParameterError(f"{self.name}: blocks must divide each of the {len(sizes)} sides of {shape}")
+
+    @property
+    def _off_grid(self) -> bool:
+        """Whether there are switches beside a grid of servers."""
+        return self.fabric.relaying and self.fabric.switches > 0
+
+    @classmethod
+    def misfit(cls, family: Family) -> str | None:
+        return None
+
+    @cached_property
+    def clustering(self) -> tuple[int, ...]:
+        if self.blocks:
+            return tuple(self._blocks())
+        return clusters(self.fabric, self.clusters or max(1, isqrt(len(self.vertices))))
+
+    def _blocks(self) -> Iterator[int]:
+        grid = Grid.of(self.fabric)
+        sides = tuple(size // parts for size, parts in zip(grid.sizes, self.blocks, strict=True))
+        for node in range(self.fabric.size):
+            if self.fabric.is_plain(node):
+                yield NONE
+            else:
+                where = [c // side for c, side in zip(grid.coordinates(node), sides, strict=True)]
+                yield int(np.ravel_multi_index(where, self.blocks))
