@@ -20,16 +20,22 @@ app = typer.Typer(
     help="Run data-centre networks whose servers relay packets: real hosts, real OpenFlow switches.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
 )
+
+#: Under which heading the commands of each module are listed, in this order.
+_PANELS = {
+    "Labs": ("running", "scenarios", "looking", "autoconfiguration"),
+    "Measuring in a lab": ("congestion", "replication", "keys"),
+    "Networks on paper": ("offline", "multipath", "labels", "automaton", "costs", "densest"),
+    "Measuring on paper": ("evaluation", "rates", "sweeping", "reproduction"),
+    "This machine": ("machine",),
+}
 
 
 def main() -> None:
     """Run the command line; never returns."""
-    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not info.name.startswith("_"):
-            importlib.import_module(f"lab.cli.{info.name}")  # adds its commands
-
+    _gather()
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
@@ -45,3 +51,19 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _gather() -> None:
+    """Import the modules whose commands these are, and list them by heading."""
+    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not info.name.startswith("_"):
+            importlib.import_module(f"lab.cli.{info.name}")
+    order = [(panel, module) for panel, modules in _PANELS.items() for module in modules]
+    places = {module: place for place, (_, module) in enumerate(order)}
+
+    def place(command: Any) -> int:
+        return places.get(command.callback.__module__.rpartition(".")[2], len(order))
+
+    app.registered_commands.sort(key=place)
+    for command in app.registered_commands:
+        command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
