@@ -5,7 +5,7 @@ and the receiver keeps a buffer of ``limit`` frames for each.  Both ends count f
 modulo 256, and all numbers are absolute: the sender knows how many it has ``sent``, and
 is told how many have been ``freed``.  So a lost return of credits is made good by the
 next one (Kung and Morris, Credit-based flow control for ATM networks, 1995); a frame lost
-on a cable is noticed when the sender, after a silence, asks.
+on a cable is noticed when much later ones arrive, or when the sender, after a silence, asks.
 
 On the wire, in the source MAC address of a frame, which labels leave free:
 
@@ -31,8 +31,12 @@ from hostagent import packet
 ADAPTIVE, ESCAPE = 0, 1
 #: Marks frames about credits.
 CONTROL = 63
-#: The largest window: half of what the numbers tell apart.
-LARGEST = 127
+#: The largest window.
+LARGEST = 60
+#: A frame counts as lost when one so much later has arrived.
+_LATE = 64
+#: Numbers so far ahead are behind.
+_BEHIND = 128
 _MODULO = 256
 _PROTOCOL = 253
 _QUESTION = 0x80
@@ -112,29 +116,32 @@ class Inlet(Generic[T]):
 
     def accept(self, number: int) -> bool:
         """A frame of that number is here; False for one that was here already or cannot be."""
-        if (number - self.arrived) % _MODULO >= self.limit or number in self.ahead:
+        if (number - self.arrived) % _MODULO >= _BEHIND or number in self.ahead:
             return False
         self.asked = None
         self.ahead.add(number)
-        while self.arrived in self.ahead:
-            self.ahead.discard(self.arrived)
-            self.arrived = (self.arrived + 1) % _MODULO
+        while self.arrived in self.ahead or (number - self.arrived) % _MODULO in range(_LATE, _BEHIND):
+            self._pass()
         return True
 
     def question(self, sent: int) -> None:
         """The sender has sent so many and asks what became of them.  What is missing may be late:
         switches and processors change the order of frames.  When the same is asked again and
         nothing has come in between, it is lost."""
-        span = (sent - self.arrived) % _MODULO
-        if span > self.limit:
+        if (sent - self.arrived) % _MODULO >= _BEHIND:
             return
         if self.asked == sent:
-            missing = span - len(self.ahead)
-            self.arrived = sent
-            self.ahead.clear()
-            self.freed = (self.freed + missing) % _MODULO
-            self.lost += missing
+            while self.arrived != sent:
+                self._pass()
         self.asked = sent
+
+    def _pass(self) -> None:
+        """Wait no longer for the next number: it is among those ahead, or lost and its place free."""
+        if self.arrived not in self.ahead:
+            self.lost += 1
+            self.free()
+        self.ahead.discard(self.arrived)
+        self.arrived = (self.arrived + 1) % _MODULO
 
     def put(self, item: T) -> None:
         """Keep what has been accepted."""

@@ -1,0 +1,188 @@
+"""Credits counted at both ends, their bits on the wire, and whatever else arrives there."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scapy.layers.inet import IP
+from scapy.layers.l2 import Ether
+
+from hostagent import packet
+from hostagent.core import CONSUMED
+from hostagent.credit import CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
+from hostagent.ledger import window
+from hostagent.relay import FlowControlError, Relay, check
+from tests.hostagent.frames import agent, from_card, from_host, scheme, udp
+from topos import registry as topologies
+
+
+@given(st.integers(0, 63), st.integers(0, 255), st.integers(0, (1 << 24) - 2), st.integers(1, 255))
+def test_marks_survive_the_wire_and_are_no_group_addresses(
+    channel: int, number: int, server: int, port: int
+) -> None:
+    data = Mark(channel, number, server).encode(port)
+    assert Mark.decode(data) == (channel, number, server)
+    assert not data[0] & 1
+    assert data[5] == port
+
+
+@given(st.lists(st.builds(Entry, st.booleans(), st.integers(0, 1), st.integers(0, 255)), max_size=4))
+def test_control_frames_are_ipv4_that_others_read_as_well(entries: list[Entry]) -> None:
+    mark = Mark(CONTROL, 0, 3).encode(2)
+    frame = control_frame(b"\x02" + bytes(5), mark, b"\x0a\0\0\1", b"\x0a\0\0\2", entries)
+    shown = Ether(frame[packet.VNET_SIZE :])
+    assert (shown[IP].src, shown[IP].dst, shown[IP].proto) == ("10.0.0.1", "10.0.0.2", 253)
+    assert shown[IP].len == len(frame) - packet.IP_AT
+    assert packet.checksum(frame[packet.IP_AT : packet.SHORTEST]) == 0
+    assert list(control_entries(memoryview(frame + bytes(30)), len(frame) + 30)) == entries
+
+
+@given(
+    st.integers(1, 60),
+    st.lists(st.sampled_from(["send", "arrive", "free", "tell"]), max_size=600),
+    st.randoms(use_true_random=False),
+)
+def test_both_ends_agree_whatever_the_order_of_events(
+    limit: int, events: list[str], draw: random.Random
+) -> None:
+    """Frames may overtake each other and returns be lost: never more outstanding than the buffer
+    holds, and when all is told, all credits are back."""
+    grant, inlet = Grant(limit), Inlet[int](limit)
+    flying: list[int] = []
+    for event in events:
+        if event == "send" and grant.room:
+            flying.append(grant.take(0.0))
+        elif event == "arrive" and flying:
+            assert inlet.accept(flying.pop(draw.randrange(min(3, len(flying)))))
+            inlet.put(0)
+        elif event == "free" and inlet.queue:
+            inlet.queue.popleft()
+            inlet.free()
+        elif event == "tell" and draw.random() < 0.5:
+            assert grant.hear(inlet.freed, 0.0)
+        assert len(flying) + len(inlet.queue) <= grant.outstanding <= limit
+    while flying:
+        assert inlet.accept(flying.pop())
+        inlet.free()
+    for _ in range(len(inlet.queue)):
+        inlet.free()
+    assert grant.hear(inlet.freed, 0.0)
+    assert grant.outstanding == 0
+
+
+def test_frames_lost_on_a_cable_are_given_back_after_two_questions() -> None:
+    grant, inlet = Grant(4), Inlet[int](4)
+    numbers = [grant.take(0.0) for _ in range(4)]
+    assert not grant.room
+    assert inlet.accept(numbers[2])
+    inlet.free()
+    inlet.question(grant.sent)
+    assert inlet.lost == 0
+    inlet.question(grant.sent)
+    assert inlet.lost == 3
+    assert grant.hear(inlet.freed, 0.0)
+    assert grant.outstanding == 0
+    assert not inlet.accept(numbers[1])
+    assert inlet.accept(grant.take(0.0))
+
+
+def test_a_lost_frame_among_many_is_given_back_while_others_flow() -> None:
+    grant, inlet = Grant(4), Inlet[int](4)
+    for number in range(300):
+        assert grant.room
+        taken = grant.take(0.0)
+        if number != 100:
+            assert inlet.accept(taken)
+            inlet.free()
+            assert grant.hear(inlet.freed, 0.0)
+    assert inlet.lost == 1
+    assert grant.outstanding == 0
+
+
+def test_what_cannot_be_is_refused() -> None:
+    grant, inlet = Grant(4), Inlet[int](4)
+    number = grant.take(0.0)
+    assert not grant.hear(2, 0.0)
+    assert grant.outstanding == 1
+    assert inlet.accept(number)
+    assert not inlet.accept(number)
+    assert not inlet.accept(200)
+    inlet.question(200)
+    inlet.question(200)
+    assert inlet.lost == 0
+
+
+def test_behind_a_switch_the_buffer_is_shared() -> None:
+    fabric = topologies.fabric("clot:4x4x4")
+    assert window(fabric, 0, 1, 10) == 10
+    assert window(fabric, 0, 7, 10) == 1
+    assert window(fabric, 0, 7, 70) == 10
+    assert window(topologies.fabric("clot:4x4"), 0, 5, 10) == 3
+
+
+@pytest.mark.parametrize(
+    ("topology", "name", "buffers", "says"),
+    [
+        ("fattree:4", "shortest", 10, "do not relay"),
+        ("clot:4x4", "pow", 0, "1 to 60"),
+        ("clot:4x4", "pow", 61, "1 to 60"),
+        ("bcube:4,1", "brp", 10, "source routes"),
+        ("clot:2x2x2x2", "pow", 10, "needs buffers of 15"),
+        ("dcell:3,1", "shortest", 10, "no up*/down* route"),
+    ],
+)
+def test_where_credits_do_not_work_one_line_says_why(topology: str, name: str, buffers: int, says: str) -> None:
+    with pytest.raises(FlowControlError) as error:
+        check(scheme(topology, name), buffers, credits=True)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("credits", [True, False])
+def test_whatever_arrives_is_counted_and_never_raised(credits: bool) -> None:
+    bound = scheme("clot:4x4", "pow")
+    relay = Relay(agent(bound, 5), 10, credits)
+    ports = st.sampled_from([port for port, _ in bound.fabric.ports(5)])
+
+    def marked(channel: int, server: int, port: int, rest: bytes, target: bytes) -> bytes:
+        mark = bytes((channel << 2, 0, 0, 0, server, port))
+        return b"\x02" + bytes(5) + mark + b"\x08\x00\x45" + rest + target
+
+    ipv4 = st.builds(
+        marked,
+        st.sampled_from([0, 1, 2, CONTROL]),
+        st.integers(0, 17),
+        st.integers(0, 5),
+        st.binary(min_size=15, max_size=15),
+        st.one_of(st.binary(min_size=4, max_size=60), st.sampled_from(list(relay.agent.nodes))),
+    )
+
+    @settings(max_examples=300)
+    @given(st.one_of(ipv4, st.binary(max_size=100)), ports)
+    def arrive(data: bytes, port: int) -> None:
+        slot, end = from_card(data)
+        assert relay.receive_frame(slot, end, port, now=0.0) <= 0
+        for _ in relay.departures(0.0):
+            pass
+        assert all(0 <= left <= 10 for left in relay.ledger.outstanding().values())
+
+    arrive()
+
+
+def test_a_host_is_heard_only_while_there_is_room() -> None:
+    bound = scheme("torus:3x3", "dor")
+    relay = Relay(agent(bound, 0), 4, credits=True)
+    relay.blocked.update(port for port, _ in bound.fabric.ports(0))
+    taken = 0
+    while relay.room:
+        slot, end = from_host(udp(bound, 0, 4))
+        assert relay.receive_packet(slot, end, now=0.0) == CONSUMED
+        assert not list(relay.departures(0.0))
+        taken += 1
+    assert taken == 4
+    relay.blocked.clear()
+    assert len(list(relay.departures(0.0))) == 4
+    assert relay.room

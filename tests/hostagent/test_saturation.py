@@ -1,0 +1,157 @@
+"""Whole fabrics with more to carry than they can, offline: nothing is lost with credits, nothing locks up."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addressing import registry as schemes
+from hostagent.relay import Relay, Way
+from hostagent.saturation import Saturation
+from hostagent.virtual import Noise
+from tests.addressing.cases import bound, failures
+from tests.hostagent.frames import scheme
+from topos import registry as topologies
+
+FABRICS = [
+    ("clot:2x4", "pow"),
+    ("clot:4x4", "pow"),
+    ("torus:3x3", "pow"),
+    ("torus:5", "dor"),
+    ("bcube:3,1", "wmgr"),
+]
+
+
+def checked(network: Saturation) -> None:
+    """Run to the end; at every step no buffer holds more than it has room for, and at each receiver
+    what has arrived is in its buffer or freed."""
+    relays = {node: host.relay for node, host in network.hosts.items()}
+    while network.busy:
+        network.step()
+        for relay in relays.values():
+            for queue in relay.ledger.queues.values():
+                inlet = queue.inlet
+                assert len(inlet.queue) <= inlet.limit <= network.buffers
+                arrived = inlet.arrived + len(inlet.ahead)
+                assert (arrived - inlet.freed) % 256 == len(inlet.queue)
+    for relay in relays.values():
+        assert not any(relay.ledger.outstanding().values()), "a credit is missing"
+    assert all(switch.fullest <= 2 * network.buffers for switch in network.switches)
+
+
+@pytest.mark.parametrize(("spec", "name"), FABRICS)
+def test_any_traffic_arrives_whole_and_only_once(spec: str, name: str) -> None:
+    servers = range(topologies.fabric(spec).servers)
+    pair = st.tuples(st.sampled_from(servers), st.sampled_from(servers)).filter(lambda p: p[0] != p[1])
+
+    @settings(max_examples=8, deadline=None)
+    @given(
+        st.lists(pair, min_size=1, max_size=40), st.integers(1, 12), st.integers(3, 10), st.integers(0, 99),
+        st.sampled_from(["packet", "flow"]),
+    )  # fmt: skip
+    def arrives(pairs: list[tuple[int, int]], frames: int, buffers: int, seed: int, spread: str) -> None:
+        network = Saturation(bound(spec, name), buffers, spread=spread, seed=seed)
+        network.send(pairs, frames)
+        checked(network)
+        assert network.received == sum(network.sent.values())
+        for node, host in network.hosts.items():
+            expected = sum(count for (_, to), count in network.sent.items() if to == node)
+            assert len(host.arrived) == expected
+
+    arrives()
+
+
+@pytest.mark.parametrize("spec", ["clot:4x4", "torus:3x3"])
+def test_lost_frames_and_lost_credits_are_made_good(spec: str) -> None:
+    """Cables lose one frame in fifty, those about credits too: what is lost on cables is missing,
+    and nothing else; every credit comes back."""
+    network = Saturation(bound(spec, "pow"), 4, noise=Noise(loss=0.02), seed=3)
+    network.send(itertools.permutations(range(network.scheme.fabric.servers), 2), 4)
+    assert network.run()
+    counts = network.counts()
+    assert counts["lost on cables"] == sum(network.sent.values()) - network.received > 0
+    assert counts["dropped: no buffer"] == 0
+    assert not any(any(host.relay.ledger.outstanding().values()) for host in network.hosts.values())
+
+
+@pytest.mark.parametrize(
+    ("spec", "seed"), [("clot:4x4", 1), ("clot:4x4", 2), ("torus:3x5", 3), ("clot:2x4", 4)]
+)
+def test_nothing_is_lost_between_what_failures_leave_connected(spec: str, seed: int) -> None:
+    intact = bound(spec, "pow")
+    links = failures(intact.fabric, seed, 0.25)
+    network = Saturation(intact, 5, links=links, seed=seed)
+    network.send(itertools.permutations(range(intact.fabric.servers), 2), 2)
+    assert network.run()
+    assert network.received == sum(network.sent.values())
+
+
+@pytest.mark.parametrize("pattern", ["incast", "all"])
+def test_the_same_load_without_credits_is_dropped(pattern: str) -> None:
+    servers = range(16)
+    pairs = (
+        [(a, 0) for a in servers[1:]]
+        if pattern == "incast"
+        else [(a, b) for b in servers for a in servers if a != b]
+    )
+    lost: Counter[bool] = Counter()
+    for credits in (True, False):
+        network = Saturation(bound("torus:4x4", "pow"), 4, credits, seed=1)
+        network.send(pairs, 60 if pattern == "incast" else 8)
+        assert network.run()
+        lost[credits] = sum(network.sent.values()) - network.received
+        assert network.counts()["dropped: no buffer"] == lost[credits]
+    assert lost[True] == 0
+    assert lost[False] > 20
+
+
+def test_without_the_escape_channel_a_ring_locks_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody sends two hops on round a ring: with one virtual channel all wait for each other."""
+    ring = scheme("torus:5", "dor")
+    pairs = [(at, (at + 2) % 5) for at in range(5)]
+
+    def moves() -> bool:
+        network = Saturation(ring, 2)
+        network.send(pairs, 40)
+        return network.run() and network.received == 200
+
+    assert moves()
+
+    def no_way_out(self: Relay, *_: object) -> Way | None:
+        return None
+
+    monkeypatch.setattr(Relay, "_way_out", no_way_out)
+    assert not moves()
+
+
+@pytest.mark.parametrize(("spec", "frames"), [("clot:4x4", 10), ("clot:4x4x4", 1)])
+def test_saturated_fabrics_do_not_lock_up(spec: str, frames: int) -> None:
+    """Every buffer is wanted by somebody: everybody sends to everybody in one order."""
+    bound_scheme = schemes.bind("pow", topologies.fabric(spec))
+    servers = range(bound_scheme.fabric.servers)
+    network = Saturation(bound_scheme, 7 if spec == "clot:4x4x4" else 3)
+    network.send([(a, b) for b in servers[:16] for a in servers if a != b], frames)
+    assert network.run()
+    assert network.received == sum(network.sent.values())
+    assert network.counts()["escaped"] > 0
+
+
+def test_unloaded_relays_choose_by_the_weights_of_eq_12() -> None:
+    """One packet at a time: displacement (3, 4) on 8 x 8 gives 1/12 three times and 3/4 to the switch."""
+    pow_ = bound("clot:8x8", "pow")
+    source, target = pow_.torus.server((0, 0)), pow_.torus.server((3, 4))
+    network = Saturation(pow_, 10, seed=5)
+    leaves: Counter[int] = Counter()
+    network.tap = lambda end, data: leaves.update([end.number] * (end.node == source and len(data) > 80))
+    for _ in range(400):
+        network.send([(source, target)], 1)
+        while network.busy:
+            network.step()
+    switch = 2 * len(pow_.torus.sizes) + 1
+    assert leaves.total() == 400
+    assert leaves[switch] == pytest.approx(300, abs=40)
+    assert len(leaves) == 4
