@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from addressing import ipv4, ipv6, mac
@@ -254,7 +255,7 @@ def _configure_plain_hosts(running: Running) -> None:
             port = next(port for port, _ in fabric.ports(node))
             name = interface(fabric, node, port)
             if not running.config.offloads:
-                netns.inside(fabric.name(node), lambda name=name: netns.compute_checksums(name))
+                netns.inside(fabric.name(node), partial(netns.compute_checksums, name))
             if 4 in scheme.ip_versions:
                 netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
             if 6 in scheme.ip_versions:
