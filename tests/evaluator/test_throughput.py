@@ -127,3 +127,11 @@ def test_traffic_that_cannot_be_read_is_refused() -> None:
         traffic(fabric("bcube:4,1"), "everywhere")
     with pytest.raises(SpecError, match="write stride:by=1"):
         traffic(fabric("bcube:4,1"), "stride:step=2")
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 1), (4, 2), (8, 2)])
+def test_all_to_all_of_bcube_is_its_closed_form(n: int, k: int) -> None:
+    """n / (n - 1) (N - 1), BCube section 3.3."""
+    network = fabric(f"bcube:{n},{k}")
+    some = flows(bind("brp", network), traffic(network, "all-to-all"))
+    assert bottleneck(network, some) == pytest.approx(n / (n - 1) * (network.servers - 1))
