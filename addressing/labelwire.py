@@ -1,6 +1,6 @@
 """The frames by which nodes learn their labels (WMGR, section IV-A): what neighbours tell each other.
 
-A frame follows the Ethernet header with EtherType 0xA801; numbers are big-endian:
+A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endian:
 
     flags 8 | port 8 | epoch 32 | sequence 16 | heard 16
     root 32 | letter 16 | width 8 | trail: count 16, 16 of each | word: count 16, 16 of each
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from addressing.wire import TAG_SIZE
 
-ETHERTYPE = 0xA801
+ETHERTYPE = 0xA802
 #: The rank of no root at all.
 NO_ROOT = 0xFFFFFFFF
 

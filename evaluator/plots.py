@@ -57,6 +57,8 @@ class Chart:
     steps: bool = False
     log_x: bool = False
     log_y: bool = False
+    #: Names of x = 0, 1, ...: the points are then no curve, and are not joined.
+    names: tuple[str, ...] = ()
 
 
 def draw(chart: Chart) -> Figure:
@@ -72,7 +74,8 @@ def draw(chart: Chart) -> Figure:
             error = series.error or None
             marker = _MARKERS[i % len(_MARKERS)]
             axes.errorbar(
-                series.x, series.y, error, label=series.label, linestyle=line, marker=marker,
+                series.x, series.y, error, label=series.label, marker=marker,
+                linestyle="none" if chart.names else line,
                 markersize=4, linewidth=1.1, capsize=2,
             )  # fmt: skip
         axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
@@ -82,6 +85,8 @@ def draw(chart: Chart) -> Figure:
             axes.set_yscale("log")
         if chart.steps:
             axes.set_ylim(0, 1.02)
+        if chart.names:
+            axes.set_xticks(range(len(chart.names)), chart.names, rotation=30, ha="right")
         if len(chart.series) > _CROWDED:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
             figure.set_figwidth(6.9)
