@@ -62,11 +62,11 @@ class Session:
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
-        return naming.node(self.fabric, name)
+        return naming.node(self.fabric, name, self.running.scheme)
 
     def server(self, name: str) -> int:
         """The server of that name; UsageError for switches."""
-        return naming.server(self.fabric, name)
+        return naming.server(self.fabric, name, self.running.scheme)
 
     def endpoint(self, server: int, version: int = 0) -> Endpoint:
         """A server as measurements need it, in a version of IP."""
@@ -99,7 +99,7 @@ class Session:
 
     def links_named(self, kind: str, names: list[str]) -> tuple[int, ...]:
         """The link numbers of ``link A B`` or ``node A``."""
-        return naming.links(self.fabric, kind, names)
+        return naming.links(self.fabric, kind, names, self.running.scheme)
 
     def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         """Take cables out or put them back, and wait until everybody has converged on it."""

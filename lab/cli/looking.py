@@ -39,7 +39,7 @@ def explain(
         raise UsageError(f"{where} is no running lab: for a topology say --scheme")
     else:
         fabric, bound = resolve(where, scheme)
-        ways = steps(bound, naming.server(fabric, a), naming.server(fabric, b), ALL_UP)
+        ways = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
         found = [{**asdict(step), "installed": None} for step in ways]
     if json:
         as_json({"steps": found})

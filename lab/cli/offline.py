@@ -80,7 +80,7 @@ def path(spec: Topology, scheme: SchemeName, a: str, b: str, json: JsonFlag = Fa
     from lab.explain import steps
 
     fabric, bound = resolve(spec, scheme)
-    found = steps(bound, naming.node(fabric, a), naming.node(fabric, b), ALL_UP)
+    found = steps(bound, naming.node(fabric, a, bound), naming.node(fabric, b, bound), ALL_UP)
     if json:
         as_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
     else:
@@ -106,7 +106,7 @@ def tables(
         raise UsageError(f"{where} is no running lab: for a topology say --scheme")
     else:
         fabric, bound = resolve(where, scheme)
-        predicted = tables.predicted(bound, naming.node(fabric, node))
+        predicted = tables.predicted(bound, naming.node(fabric, node, bound))
         result = {"node": node, "predicted": predicted, "installed": None, "equal": None}
     if json:
         as_json(result)

@@ -21,7 +21,7 @@ from lab.errors import LabError, UsageError
 LabName = Annotated[
     str, typer.Argument(autocompletion=complete.labs, metavar="LAB", help="A lab's name (see `dcnlab ps`).")
 ]
-NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, or coordinates such as '(1,1)'.")]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, coordinates ('(1,1)'), or an address.")]
 
 
 class Test(StrEnum):
