@@ -18,7 +18,7 @@ import psutil
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import capture, explain, groups, measure, netns, overload, tables
+from lab import capture, explain, frequencies, groups, measure, netns, overload, tables
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -255,6 +255,11 @@ class _Operations:
     def op_overload(self, call: Call) -> Any:
         """More packets than the network takes, by ``pattern``; what became of them, and where."""
         return overload.measure(self._session, call.request, call.progress)
+
+    def op_frequencies(self, call: Call) -> Any:
+        """How often packets between two servers really take each next hop, beside the rule."""
+        request = call.request
+        return frequencies.measure(self._session, request["a"], request["b"], int(request["packets"]))
 
     # --- links, tables, ways --------------------------------------------------
 

@@ -6,7 +6,7 @@
     automaton.py automaton
     running.py   up, ps, exec, ping, fail, heal, stats, down
     looking.py   explain, capture, view
-    congestion.py    overload
+    congestion.py    overload      frequencies.py   frequencies
     autoconfiguration.py   aacm, reconfigure, dissector
     scenarios.py run
     machine.py   doctor, demo
