@@ -11,6 +11,10 @@ import ipaddress
 
 SLICES, SLICE_BITS, FLAG_BITS = 6, 5, 2
 _FULL, _PARTIAL = 0b11, 0b10
+#: How many further addresses a server can have, and servers up to which numbers.
+ALIASES = 7
+_ALIAS_AT = 21
+ALIASED_SERVERS = (1 << _ALIAS_AT) - 1
 _BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 
 
@@ -28,6 +32,20 @@ def numbered(node: int) -> int:
     if not 0 <= node < (1 << 24) - 2:
         raise AddressError(f"server {node} has no address in 10.0.0.0/8")
     return _BASE + node + 1
+
+
+def alias(node: int, number: int) -> int:
+    """A further address of a server, 1 to ALIASES, by which it sends and is reached along one of its
+    parallel ways: the number stands in the upper bits of a numbered address's second octet."""
+    if not 1 <= number <= ALIASES or not 0 <= node < ALIASED_SERVERS:
+        raise AddressError(f"server {node} has no further address number {number}")
+    return numbered(node) | number << _ALIAS_AT
+
+
+def without_alias(address: int) -> tuple[int, int]:
+    """A numbered address, and the number of the further address that it was; 0: none."""
+    number = address >> _ALIAS_AT & ALIASES
+    return address & ~(ALIASES << _ALIAS_AT), number
 
 
 def slice_shift(dimension: int) -> int:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from addressing import mac
+from addressing import ipv4, mac
 from addressing.header import Action, Deliver, Drop, Field, Forward, Header
 from addressing.scheme import Scheme
 from addressing.source import SourceRouted, Way
@@ -36,6 +36,8 @@ CONSUMED = -1
 
 #: The destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
 NOBODY = b"\x02" + b"\xff" * 5
+#: The bytes of the IPv4 addresses in a slot whose upper three bits number a further address.
+_SOURCE_ALIAS_AT, _TARGET_ALIAS_AT = packet.IP_AT + 13, packet.IP_AT + 17
 #: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
 MEMORY = 4096
 
@@ -116,6 +118,8 @@ class Agent:
     _lost: frozenset[int] = field(init=False, default=frozenset())
     _heard: LinkState = field(init=False, default=ALL_UP)
     _pinned: dict[int, Way] = field(init=False, default_factory=dict)
+    #: Servers have further addresses, each for one of several exits (see :func:`addressing.ipv4.alias`).
+    _aliases: bool = field(init=False)
     _now: Scheme = field(init=False)
     _by_address: bool = field(init=False)
     _tagged: bool = field(init=False)
@@ -125,6 +129,10 @@ class Agent:
     def __post_init__(self) -> None:
         self.own = self.scheme.ipv4(self.node).to_bytes(4, "big")
         self._frames = tuple({} for _ in range(self.scheme.fabric.port_count(self.node) + 1))
+        servers = self.scheme.fabric.servers
+        self._aliases = servers <= ipv4.ALIASED_SERVERS and self.scheme.ipv4(self.node) == ipv4.numbered(
+            self.node
+        )
         self._bind(self.scheme)
 
     # --- packets --------------------------------------------------------------
@@ -276,6 +284,9 @@ class Agent:
     def _plan_packet(self, target: bytes) -> Plan:
         """Decide on packets of this host to the address ``target``; remember it."""
         destination = self.nodes.get(target)
+        if destination is None and self._aliases:
+            plain, _ = ipv4.without_alias(int.from_bytes(target, "big"))
+            destination = self.nodes.get(plain.to_bytes(4, "big"))
         if destination is None:
             plan = Plan(Exit(CONSUMED, reason="no server has this address"))
         else:
@@ -325,6 +336,10 @@ class Agent:
 
     def pick(self, plan: Plan, slot: memoryview, end: int) -> Exit:
         """One of several exits, by this packet's draw or its flow's."""
+        if self._aliases:
+            number = slot[_SOURCE_ALIAS_AT] >> 5 or slot[_TARGET_ALIAS_AT] >> 5
+            if number:
+                return plan.exits[(number - 1) % len(plan.exits)]
         by_packet = self.spread == "packet"
         point = self.draw.random() if by_packet else packet.flow_point(slot, end, self.node)
         return plan.exits[bisect_right(plan.bounds, point)]

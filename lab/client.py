@@ -206,6 +206,11 @@ class Lab:
         """iperf3 from ``a`` to ``b``: ``mbps`` and retransmits or loss."""
         return dict(self.ask("iperf", a=a, b=b, seconds=seconds, udp=udp, parallel=parallel))
 
+    def mptcp(self, a: str, b: str, seconds: float = 3.0, progress: Progress | None = None) -> dict[str, Any]:
+        """One connection from ``a`` to ``b`` by ``tcp`` and by ``mptcp`` over all parallel ``ways``: for
+        each ``mbps`` and ``subflows``; their ``ratio``.  UsageError where the kernel lacks it."""
+        return dict(self.ask("mptcp", progress, a=a, b=b, seconds=seconds))
+
     def traceroute(self, a: str, b: str) -> list[str]:
         """The servers that the real traceroute shows, the destination last."""
         return list(self.ask("traceroute", a=a, b=b)["hops"])

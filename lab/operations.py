@@ -18,7 +18,7 @@ import psutil
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import capture, explain, frequencies, groups, measure, netns, overload, tables
+from lab import capture, explain, frequencies, groups, measure, mptcp, netns, overload, tables
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -179,6 +179,21 @@ class _Operations:
         prefix = [self._inside(end.name, []) for end in (client, server)]
         seconds, port = float(request.get("seconds", 2)), int(request.get("port", measure.IPERF_PORT))
         return measure.iperf(prefix[0], prefix[1], server.address, seconds, options, port)
+
+    def op_mptcp(self, call: Call) -> Any:
+        """One TCP connection and one of Multipath TCP between two servers, each for some seconds."""
+        request, session = call.request, self._session
+        a, b = (session.server(request[key]) for key in ("a", "b"))
+        netns.inside(session.endpoint(a).netns, mptcp.check)
+        ways = mptcp.ways(session.scheme, a, b, session.health.state())
+        ends = [session.endpoint(server) for server in (a, b)]
+        found: dict[str, Any] = {"ways": ways}
+        with mptcp.further_addresses((a, b), ends, ways):
+            for name, subflows in (("tcp", 0), ("mptcp", ways)):
+                call.progress({"measuring": name})
+                found[name] = mptcp.measure((a, b), ends, subflows, float(request["seconds"]), self._inside)
+        found["ratio"] = round(found["mptcp"]["mbps"] / found["tcp"]["mbps"], 3)
+        return found
 
     def op_traceroute(self, call: Call) -> Any:
         """The servers that the real traceroute shows between two; its probes are echo requests,

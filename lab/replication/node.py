@@ -25,6 +25,8 @@ from typing import Any
 _CHUNK = 1 << 18
 _PATIENCE = 600.0
 _NUMBER = struct.Struct(">I")
+#: To receive or send a part, by its number, to an address.
+Job = Callable[[int, str], None]
 
 
 @dataclass
@@ -65,7 +67,9 @@ class Node:
 
     def run(self) -> float:
         """Receive and pass on everything; when the last byte was there."""
-        jobs = [(self._send, i, to) for i, flow in enumerate(self._flows) for to in flow.to]
+        jobs: list[tuple[Job, int, str]] = [
+            (self._send, i, to) for i, flow in enumerate(self._flows) for to in flow.to
+        ]
         jobs += [] if self._source else [(self._receive, i, "") for i, _ in enumerate(self._flows)]
         with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
             under_way = [pool.submit(_or_end, job, number, to) for job, number, to in jobs]
@@ -108,7 +112,7 @@ class Node:
                     sent += os.sendfile(connection.fileno(), self._file, flow.offset + sent, there - sent)
 
 
-def _or_end(job: Callable[[int, str], None], number: int, to: str) -> None:
+def _or_end(job: Job, number: int, to: str) -> None:
     """Do a job; an error ends the program, whatever its other threads wait for."""
     try:
         job(number, to)

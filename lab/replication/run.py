@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -95,7 +95,7 @@ def replicate(
     not done within ``patience`` seconds."""
     size = sum(part.length for part in parts)
     programs = {server: _start(inside, server, ends, parts, size) for server in ends}
-    alarm = threading.Timer(patience, lambda: [program.kill() for program in programs.values()])
+    alarm = threading.Timer(patience, _kill, [programs.values()])
     alarm.start()
     try:
         for server, program in programs.items():
@@ -150,6 +150,11 @@ def _start(
     return subprocess.Popen(
         inside(ends[server].name, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+
+
+def _kill(programs: Iterable[subprocess.Popen[str]]) -> None:
+    for program in programs:
+        program.kill()
 
 
 def _line(program: subprocess.Popen[str], name: str) -> str:

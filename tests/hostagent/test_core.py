@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import ICMP
 from scipy import stats
 
-from addressing import mac
+from addressing import ipv4, mac
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme, walk
 from hostagent import packet
@@ -270,3 +270,35 @@ def test_a_pinned_way_is_taken_while_its_links_are_up() -> None:
     agents[0].carrier(1, True)
     agents[0].pin([])
     assert carry(agents, bound, data, 0, ALL_UP)[0] == usual
+
+
+def test_further_addresses_take_a_way_each_in_both_directions() -> None:
+    bound = scheme("bcube:3,1", "brp:multipath=yes")
+    agents = [agent(bound, node) for node in range(9)]
+
+    def first_hop(source: int, target: int, numbers: tuple[int, int]) -> int:
+        addresses = [
+            ipv4.alias(node, number) if number else ipv4.numbered(node)
+            for node, number in zip((source, target), numbers, strict=True)
+        ]
+        plain = udp(bound, source, target)
+        data = plain[:12] + b"".join(address.to_bytes(4, "big") for address in addresses) + plain[20:]
+        visited, arrived = carry(agents, bound, with_fresh_checksums(data), source, ALL_UP)
+        assert arrived
+        return visited[1]
+
+    ways = {number: first_hop(0, 8, (number, 1)) for number in (1, 2)}
+    assert len(set(ways.values())) == 2
+    assert first_hop(0, 8, (3, 1)) == ways[1]  # there are two ways only
+    assert first_hop(0, 8, (0, 2)) == ways[2]
+    assert first_hop(8, 0, (1, 1)) != first_hop(8, 0, (2, 1))
+
+
+def test_further_addresses_are_found_again() -> None:
+    for node in (0, 7, 2**21 - 2):
+        assert ipv4.without_alias(ipv4.numbered(node)) == (ipv4.numbered(node), 0)
+        for number in range(1, 8):
+            assert ipv4.without_alias(ipv4.alias(node, number)) == (ipv4.numbered(node), number)
+    for node, number in ((0, 0), (0, 8), (2**21 - 1, 1)):
+        with pytest.raises(ipv4.AddressError):
+            ipv4.alias(node, number)

@@ -1,0 +1,54 @@
+"""Multipath TCP in a real lab: one connection fills several ways, and a kernel without it is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lab.client import Lab
+from lab.errors import UsageError
+from tests.capabilities import lacking
+from tests.lab.test_agents_alone import lab_link
+from tests.lab.test_multipath import carried
+
+pytestmark = pytest.mark.lab
+
+
+def test_one_connection_fills_both_ways() -> None:
+    """Links of 20 Mb/s: TCP fills one of two disjoint ways, Multipath TCP both."""
+    with Lab("bcube:4,1", "brp:multipath=yes,paths=2", rate="20Mbit", link_state="agents") as lab:
+        before = carried(lab)
+        try:
+            found = lab.mptcp("h0", "h15", seconds=3)
+        except UsageError as error:
+            lacking(str(error))
+        used = [after - b for b, after in zip(before, carried(lab), strict=True)]
+        assert found["ways"] == found["mptcp"]["subflows"] == 2
+        assert found["tcp"]["mbps"] < 20.5
+        assert found["ratio"] > 1.3
+        assert used[lab_link(lab, "h0", "s0")] > 1_000_000
+        assert used[lab_link(lab, "h0", "s4")] > 1_000_000
+        address = lab.run("h0", ["ip", "-br", "address", "show", "dcn0"]).stdout
+        assert address.split()[2:] == ["10.0.0.1/32"]  # what was added is gone
+        single = lab.ask("iperf", a="h0", b="h15", seconds=1)
+        assert single["mbps"] < 20.5
+
+
+def test_one_way_is_not_enough() -> None:
+    with Lab("bcube:2,1", "brp") as lab, pytest.raises(UsageError, match="--multipath 2 or more"):
+        lab.mptcp("h0", "h3", seconds=1)
+
+
+def test_a_kernel_without_it_is_one_line() -> None:
+    """In a network namespace of its own, where it is really switched off."""
+    script = "sysctl -qw net.mptcp.enabled=0 && exec $0 -c 'from lab.mptcp import check; check()'"
+    own = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-Urn"]
+    done = subprocess.run(
+        [*own, "sh", "-c", script, sys.executable], capture_output=True, text=True, check=False
+    )
+    said = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1
+    assert said.startswith("lab.errors.UsageError: no Multipath TCP: this kernel")
