@@ -1,0 +1,59 @@
+"""The schemes that HR-SW is compared with: up*/down* and Valiant, against their definitions."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import networkx as nx
+import pytest
+
+from addressing.header import Forward
+from addressing.scheme import path
+from addressing.schemes.updown import UpDown
+from addressing.schemes.valiant import Valiant
+from tests.addressing.cases import build, failures, graph
+from topos.graph import ALL_UP, LinkState
+
+
+@pytest.mark.parametrize("spec", ["jellyfish:6,20,4", "smallworld:4x5,clusters=1x1", "torus:4x4"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_ways_go_up_then_down_and_no_channels_wait_in_a_circle(spec: str, broken: bool) -> None:
+    fabric = build(spec)
+    down = failures(fabric, 3, 0.1) if broken else ALL_UP
+    scheme = UpDown(fabric, known=down)
+    top = scheme.order[0]
+    level = nx.single_source_shortest_path_length(nx.Graph(graph(fabric, down)), top)
+    waits = nx.DiGraph()
+    for a, b in itertools.permutations(range(fabric.servers), 2):
+        nodes = [node for node in path(scheme, a, b, down) or () if not fabric.is_plain(node)]
+        ups = [(level[y], y) < (level[x], x) for x, y in itertools.pairwise(nodes)]
+        assert ups == sorted(ups, reverse=True)
+        channels = list(itertools.pairwise(nodes))
+        waits.add_edges_from(itertools.pairwise(channels))
+    assert nx.is_directed_acyclic_graph(waits)
+
+
+def test_valiant_draws_every_other_group_alike_and_passes_through_it() -> None:
+    fabric = build("dragonfly:4,2,2")
+    scheme, family = Valiant(fabric), Valiant(fabric).family
+    for a, b in [(0, 40), (3, 71), (17, 9)]:
+        home = int(scheme.homes[a])
+        own, there = (family.group(family.vertex(int(scheme.homes[host]))) for host in (a, b))
+        drawn = scheme.choices(home, scheme.headers(a, b)[0][0])
+        assert Counter(action.tag for action, _ in drawn if isinstance(action, Forward)) == Counter(
+            group + 1 for group in range(family.groups) if group not in (own, there)
+        )
+        assert {weight for _, weight in drawn} == {1 / (family.groups - 2)}
+
+
+def test_valiant_leaves_out_groups_that_cannot_be_reached() -> None:
+    fabric = build("dragonfly:4,2,2")
+    family = Valiant(fabric).family
+    gateway, across = family.gateway(0, 5)
+    router = family.node_of(gateway)
+    cut = LinkState(frozenset({fabric.link_at(router, family.port_of(across))}))
+    scheme = Valiant(fabric, known=cut)
+    drawn = scheme.choices(int(scheme.homes[0]), scheme.headers(0, 71)[0][0])
+    assert 6 not in {action.tag for action, _ in drawn if isinstance(action, Forward)}
+    assert len(drawn) == family.groups - 3
