@@ -18,7 +18,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from addressing.freegroup import Embedding
 from addressing.wire import TAG_SIZE
+from topos.graph import NONE
 
 ETHERTYPE = 0xA802
 #: The rank of no root at all.
@@ -49,9 +51,24 @@ class Label:
     prefix: int = 0
     length: int = 0
 
+    @classmethod
+    def of(cls, tree: Embedding, node: int) -> Label:
+        """The label of a node as it can learn it: in a fabric in pieces, less the letter that says which
+        piece, since no node knows of other pieces."""
+        value, length = tree.prefixes[node]
+        bits = length - (_piece(tree, node) if tree.common else 0)
+        return cls(tree.words[node][tree.common :], value & ((1 << bits) - 1), bits)
+
     def child(self, letter: int, width: int) -> Label:
         """The label of the child that has ``letter``, written in ``width`` bits."""
         return Label((*self.word, letter), self.prefix << width | letter, self.length + width)
+
+
+def _piece(tree: Embedding, node: int) -> int:
+    """How many bits of a node's prefix say which piece it is in."""
+    while tree.parents[node] != NONE:
+        node = tree.parents[node]
+    return tree.prefixes[node][1]
 
 
 @dataclass(frozen=True, slots=True)

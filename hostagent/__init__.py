@@ -15,7 +15,8 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
     configuring.py   AACM at an agent
     virtual.py   pure: nodes and cables in memory, with a virtual clock      simulation.py   AACM on them
-    labelling.py pure: a node learns its WMGR label from its parent          labelnet.py     whole fabrics of them
+    labelling.py pure: a node learns its WMGR label from its parent          labelnet.py  whole fabrics of them
+    labelled.py  the same at an agent
     credit.py    pure: frames and credits counted, and what is said of them    ledger.py  those of one server
     relay.py     pure: finite buffers around an agent                          buffered.py  the same on cards
     saturation.py  a fabric of such relays offline

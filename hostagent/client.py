@@ -15,9 +15,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
+from addressing.labelwire import Label
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlace, FlowControl, LinkStateFrom, Mode, Options, Spread
 
@@ -63,6 +64,7 @@ class AgentPool:
         self._outcome: Message | None = None
         self._announced: dict[tuple[int, ...], int] = {}
         self._ended = False
+        self._labels: dict[int, tuple[Label, float]] = {}
         self._on_carrier: CarrierCallback | None = None
         self._early: list[tuple[int, int, bool]] = []
         self._reader = threading.Thread(target=self._read, daemon=True, name="agents")
@@ -138,6 +140,35 @@ class AgentPool:
     def _configured(self) -> bool:
         """AACM has ended, and where it succeeded all have their addresses."""
         found = self._outcome
+    def learn(self, root: int, key: bytes, timeout: float = _PATIENCE) -> int:
+        """Have all agents take part in distributed labelling from server ``root``, with frames
+        authenticated by ``key``; how many do."""
+        return int(self._answer(self._ask({"op": "learn", "root": root, "key": key.hex()}), timeout)["count"])
+
+    def label(self, root: int) -> None:
+        """Have server ``root`` begin to label all; :meth:`wait_labels` waits until they are."""
+        with self._changed:
+            self._labels = {}
+        self._order({"op": "label", "node": root})
+
+    def wait_labels(self, wanted: Mapping[int, Label], timeout: float) -> float | None:
+        """Until every server has the label that is wanted of it: when the last one took it, on the
+        clock of time.monotonic(); None when that does not happen within so many seconds."""
+
+        def labelled() -> bool:
+            return all(node in self._labels and self._labels[node][0] == wanted[node] for node in wanted)
+
+        with self._changed:
+            if not self._changed.wait_for(lambda: labelled() or self._ended, timeout) or not labelled():
+                return None
+            return max(at for _, at in self._labels.values())
+
+    @property
+    def labels(self) -> dict[int, Label]:
+        """The label that each server has learned last."""
+        with self._changed:
+            return {node: label for node, (label, _) in self._labels.items()}
+
         return found is not None and (not found["success"] or len(self._places) >= self._ready_agents)
 
     def pin(self, ways: Iterable[Sequence[int]], timeout: float = _PATIENCE) -> int:
@@ -222,6 +253,9 @@ class AgentPool:
             elif message["event"] == "outcome":
                 self._outcome = message
             elif message["event"] == "failed":
+            elif message["event"] == "labelled":
+                word, prefix, length = message["label"]
+                self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]
                 self.failures.append((message["node"], message["error"]))
             elif "node" in message:
                 self._ready_agents += 1

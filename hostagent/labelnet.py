@@ -10,7 +10,7 @@ from addressing.freegroup import Embedding
 from addressing.labelwire import Label
 from hostagent.labelling import Labeller, Timing
 from hostagent.virtual import VirtualNetwork
-from topos.graph import ALL_UP, NONE, Fabric, LinkState, Port
+from topos.graph import ALL_UP, Fabric, LinkState, Port
 
 #: Patience for fabrics of a few hundred hops across, at 15 us each.
 TIMING = Timing(interval=500e-6, attempts=12, patience=20e-3)
@@ -100,16 +100,8 @@ class LabelNetwork(VirtualNetwork[Labeller]):
     # --- what came of it ----------------------------------------------------------
 
     def differing(self, tree: Embedding) -> list[int]:
-        """The nodes whose label is not the one that ``tree`` gives them; in a fabric in pieces, less the
-        letter that says which piece, since no node knows of other pieces."""
-        wrong = []
-        for node, (value, length) in enumerate(tree.prefixes):
-            piece = _piece(tree, node)
-            bits = length - piece
-            expected = Label(tree.words[node][tree.common :], value & ((1 << bits) - 1), bits)
-            if self.stations[node].label != expected:
-                wrong.append(node)
-        return wrong
+        """The nodes whose label is not the one that ``tree`` gives them."""
+        return [node for node, station in self.stations.items() if station.label != Label.of(tree, node)]
 
     def arrives(self, source: int, destination: int) -> bool:
         """Whether a packet gets there by Algorithm 2 on what each node has learned, and nothing else."""
@@ -123,12 +115,3 @@ class LabelNetwork(VirtualNetwork[Labeller]):
                 return False
             at = far.node
         return False
-
-
-def _piece(tree: Embedding, node: int) -> int:
-    """How many bits of a node's prefix say which piece it is in."""
-    if not tree.common:
-        return 0
-    while tree.parents[node] != NONE:
-        node = tree.parents[node]
-    return tree.prefixes[node][1]

@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from addressing import labelwire
 from addressing.directions import Coordinates
 from addressing.wire import ETHERTYPE
 from hostagent import linkstate, packet
 from hostagent.channel import Channel, Message
 from hostagent.configuring import Configuring
 from hostagent.core import TO_HOST, Agent
+from hostagent.labelled import Labelling
 from hostagent.linux import Card, Devices
 from hostagent.mmsg import BATCH, Slots
 from hostagent.neighbours import Neighbours
@@ -41,6 +43,7 @@ class Station:
         self.report = report
         self.configuring: Configuring | None = None
         self.neighbours: Neighbours | None = None
+        self.labelling: Labelling | None = None
         self.sent: Counter[str] = Counter()
         #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
         self.watch: Callable[[int, int], None] = lambda descriptor, events: None
@@ -72,9 +75,10 @@ class Station:
             counts |= protocol.counts()
         return counts
 
-    def protocols(self) -> list[Configuring | Neighbours]:
+    def protocols(self) -> list[Configuring | Neighbours | Labelling]:
         """What runs at this agent beside packets, with timers."""
-        return [protocol for protocol in (self.configuring, self.neighbours) if protocol is not None]
+        running = (self.configuring, self.neighbours, self.labelling)
+        return [protocol for protocol in running if protocol is not None]
 
     def announce(self, links: LinkState) -> None:
         """The lab says that ``links`` are down."""
@@ -97,7 +101,13 @@ class Station:
         for port in self._cards.keys() - self.devices.up:
             self.neighbours.carrier(port, False, time.monotonic())
 
-    # --- AACM -----------------------------------------------------------------
+    # --- labels and addresses -------------------------------------------------
+
+    def learn_label(self, root: int, key: bytes) -> None:
+        """Take part in distributed labelling from now on."""
+        own, give = self.agent.own, self.devices.give_address
+        self.labelling = Labelling(self.agent.node, root, self._cards, key, partial(give, own), self.report)
+        self.agent.control = {**self.agent.control, labelwire.ETHERTYPE: self.labelling.receive}
 
     def listen(self, dimensions: int, key: bytes) -> None:
         """Take part in AACM from now on, by the ports that lie in a torus of so many dimensions."""
@@ -168,6 +178,8 @@ class Station:
             self.report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
             if self.neighbours is not None:
                 self.neighbours.carrier(port, up, time.monotonic())
+            if self.labelling is not None:
+                self.say(self.labelling.carrier(port, up, time.monotonic()))
 
     def _send(self, leaving: dict[int, list[int]]) -> None:
         for port, extents in leaving.items():
@@ -295,6 +307,14 @@ class Worker:
                 for agent in agents:
                     agent.pin(tuple(way) for way in message["ways"] if way[0] == agent.node)
                 self._answer(message, {"event": "pinned", "count": len(agents)})
+            case "learn":
+                for station in self._stations.values():
+                    station.learn_label(message["root"], bytes.fromhex(message["key"]))
+                self._answer(message, {"event": "listening", "count": len(agents)})
+            case "label":
+                labelled = self._stations.get(message["node"])
+                if labelled is not None and labelled.labelling is not None:
+                    labelled.say(labelled.labelling.start(time.monotonic()))
             case "configure":
                 self._configure(message)
             case "spread":

@@ -97,11 +97,9 @@ class Zygote:
                 self._ask(order, {"event": "links-applied", "count": 0})
             case "pin":
                 self._ask(order, {"event": "pinned", "count": 0})
-            case "pin":
-                self._ask(order, {"event": "pinned", "count": 0})
-            case "listen":
+            case "listen" | "learn":
                 self._ask(order, {"event": "listening", "count": 0})
-            case "configure":
+            case "configure" | "label":
                 self._pass_on(order)
             case "stats":
                 self._ask(order, {"event": "stats", "agents": {}})

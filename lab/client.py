@@ -65,7 +65,7 @@ class Lab:
         _, scheme = resolve(self.config.topology, self.config.scheme)
         capacity.check(scheme.fabric)
         check_emulable(scheme)
-        configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire)
+        configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire, scheme)
         check_link_state(scheme.fabric, self.config.link_state)
         check_buffers(scheme, self.config)
         self.config.shape.check()

@@ -8,10 +8,12 @@ from collections import Counter
 from typing import Any
 
 from addressing.ipv4 import AddressError
+from addressing.scheme import Scheme
+from addressing.schemes.wmgr import Wmgr
 from addressing.wire import check_sizes
 from hostagent.client import AgentPool
 from hostagent.delivery import Timing
-from lab import naming
+from lab import labelling, naming
 from lab.errors import LabError, UsageError
 from topos.families.torus import Torus
 from topos.graph import Fabric, Port
@@ -21,8 +23,16 @@ _END = re.compile(r"(.+):(\d+)")
 _KEY_BYTES = 16
 
 
-def check(fabric: Fabric, unconfigured: bool, miswire: str) -> None:
-    """UsageError when a lab like that cannot start without addresses, or its cables not be swapped so."""
+def check(fabric: Fabric, unconfigured: bool, miswire: str, scheme: Scheme | None = None) -> None:
+    """UsageError when a lab like that cannot start without addresses, or its cables not be swapped so.
+
+    Under ``wmgr`` servers learn their labels, under all other schemes their coordinates.
+    """
+    if unconfigured and isinstance(scheme, Wmgr):
+        if miswire:
+            raise UsageError("--miswire needs AACM, and servers under wmgr learn labels instead")
+        labelling.check(fabric)
+        return
     if miswire and not unconfigured:
         raise UsageError("--miswire needs --unconfigured: only AACM notices swapped cables")
     if unconfigured:
@@ -60,15 +70,24 @@ def _end(fabric: Fabric, text: str) -> Port:
     return end
 
 
-def listen(agents: AgentPool, fabric: Fabric) -> None:
-    """Have all servers take part in AACM, with a key of this lab's own."""
-    family = fabric.family
+def listen(agents: AgentPool, scheme: Scheme) -> None:
+    """Have all servers take part in AACM, or in labelling, with a key of this lab's own."""
+    if isinstance(scheme, Wmgr):
+        labelling.learn(agents, scheme)
+        return
+    family = scheme.fabric.family
     assert isinstance(family, Torus)
     agents.listen(len(family.sizes), secrets.token_bytes(_KEY_BYTES))
 
 
-def configure(agents: AgentPool, fabric: Fabric, epoch: int) -> dict[str, Any]:
-    """Run AACM: ``ms`` until the origin knew, ``frames`` by kind; LabError with everything found wrong."""
+def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
+    """Run AACM, or labelling: ``ms`` until the origin knew, or the last server; ``frames`` by kind.
+
+    LabError with everything found wrong.
+    """
+    if isinstance(scheme, Wmgr):
+        return labelling.start(agents, scheme)
+    fabric = scheme.fabric
     family = fabric.family
     assert isinstance(family, Torus)
     before = frames(agents)
@@ -79,7 +98,7 @@ def configure(agents: AgentPool, fabric: Fabric, epoch: int) -> dict[str, Any]:
     wrong = [node for node, place in outcome["places"].items() if place != family.coordinates(node)]
     if wrong:
         raise LabError(f"AACM gave {fabric.name(wrong[0])} the coordinates of another server")
-    return {"ms": outcome["ms"], "frames": dict(frames(agents) - before)}
+    return {"protocol": "AACM", "ms": outcome["ms"], "frames": dict(frames(agents) - before)}
 
 
 def frames(agents: AgentPool) -> Counter[str]:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import random
+import secrets
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
+from addressing.labelwire import Label
 from addressing.schemes.wmgr import Wmgr
+from hostagent.client import AgentPool
 from hostagent.labelnet import LabelNetwork, Outcome
 from hostagent.virtual import Noise
-from lab import naming
+from lab import measure, naming
 from lab.config import resolve
-from lab.errors import UsageError
+from lab.errors import LabError, UsageError
 from topos.graph import Fabric
+
+if TYPE_CHECKING:
+    from lab.session import Session
 
 #: Pairs of nodes between which delivery is tried: all of them on small fabrics.
 _PAIRS = 10_000
 _KEY = b"dcnlab"
+_KEY_BYTES = 16
+#: Servers between all of which a lab is tried.
+_ENDS = 16
+#: Seconds that labels may take in a lab.
+_PATIENCE = 30.0
 
 
 def offline(
@@ -46,6 +59,83 @@ def offline(
         "label_bits": scheme.label_bits,
         "rounds": rounds,
     }
+
+
+# --- in a lab ---------------------------------------------------------------------
+
+
+def check(fabric: Fabric) -> None:
+    """UsageError when the agents of a lab cannot label all of its nodes."""
+    if fabric.switches:
+        raise UsageError(
+            f"{fabric.spec} has switches, which have labels too but run no agent that could learn them:"
+            " `dcnlab label` runs such fabrics offline; in labs servers alone label themselves"
+        )
+
+
+def learn(agents: AgentPool, scheme: Wmgr) -> None:
+    """Have all servers take part, with a key of this lab's own."""
+    agents.learn(scheme.root_node, secrets.token_bytes(_KEY_BYTES))
+
+
+def start(agents: AgentPool, scheme: Wmgr) -> dict[str, Any]:
+    """Let the servers label themselves: ``ms`` until the last had its label, ``frames`` by kind.
+
+    LabError when the labels are not those of ``scheme``.
+    """
+    begun, before = time.monotonic(), frames(agents)
+    agents.label(scheme.root_node)
+    last = agents.wait_labels(expected(scheme), _PATIENCE)
+    if last is None:
+        raise LabError(wrong(agents, scheme))
+    ms = round((last - begun) * 1000, 3)
+    return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before)}
+
+
+def report(session: Session) -> dict[str, Any]:
+    """What ``dcnlab label LAB`` shows: a round as :func:`offline` has them, its time that since the last
+    change of a link, its frames all since the lab began, its pairs real echo requests."""
+    running, scheme = session.running, session.scheme
+    if not isinstance(scheme, Wmgr) or not running.config.unconfigured or running.agents is None:
+        raise UsageError("this lab's labels were given: start one with --scheme wmgr --unconfigured")
+    last = running.agents.wait_labels(expected(scheme), _PATIENCE)
+    if last is None:
+        raise LabError(wrong(running.agents, scheme))
+    changes = session.health.changes
+    ms = round((last - changes[-1].at) * 1000, 3) if changes else running.aacm["ms"]
+    fabric, words, common = scheme.fabric, scheme.embedding.words, scheme.embedding.common
+    ends = range(0, fabric.servers, -(-fabric.servers // _ENDS))
+    pairs = [(a, b) for a in ends for b in ends if a != b and words[a][:common] == words[b][:common]]
+    echoes = measure.ping_pairs((session.endpoint(a), session.endpoint(b)) for a, b in pairs).summary()
+    one = {
+        "what": f"{len(session.health.state().down)} links down", "ms": ms,
+        "frames": dict(frames(running.agents)), "changed": None, "equal": True,
+        "pairs": echoes["sent"], "lost": echoes["sent"] - echoes["received"],
+    }  # fmt: skip
+    counts = {"nodes": fabric.size, "links": len(fabric.cables), "root": fabric.name(scheme.root_node)}
+    return {"topology": fabric.spec, **counts, "label_bits": scheme.label_bits, "rounds": [one]}
+
+
+def expected(scheme: Wmgr) -> dict[int, Label]:
+    """The label that each server should learn."""
+    return {node: Label.of(scheme.embedding, node) for node in range(scheme.fabric.servers)}
+
+
+def wrong(agents: AgentPool, scheme: Wmgr) -> str:
+    """One line about servers whose label is not the scheme's."""
+    learned = agents.labels
+    names = [scheme.fabric.name(node) for node, label in expected(scheme).items() if learned.get(node) != label]
+    return f"{len(names)} servers have not learned the label that wmgr gives them: {', '.join(names[:5])}"
+
+
+def frames(agents: AgentPool) -> Counter[str]:
+    """How many labelling frames the servers have sent, by kind."""
+    total: Counter[str] = Counter()
+    for counts in agents.stats().values():
+        for name, count in counts.items():
+            if name.startswith("labelling sent "):
+                total[name.removeprefix("labelling ")] += count
+    return total
 
 
 def links_cut(fabric: Fabric, text: str) -> tuple[int, ...]:

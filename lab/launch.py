@@ -55,8 +55,9 @@ class Running:
         """The Open vSwitch that carries a switch."""
         return self._shard_of[switch]
 
-    def configure(self) -> None:
-        """Have the servers find their coordinates; LabError with everything found wrong."""
+    def configure(self, scheme: Scheme) -> None:
+        """Have the servers find their coordinates, or the labels that ``scheme`` gives them; LabError
+        with everything found wrong."""
         assert self.agents is not None
         self.epoch += 1
         self.aacm = configuring.configure(self.agents, self.fabric, self.epoch)

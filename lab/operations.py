@@ -18,7 +18,7 @@ import psutil
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import capture, explain, frequencies, groups, measure, mptcp, netns, overload, tables
+from lab import capture, explain, frequencies, groups, labelling, measure, mptcp, netns, overload, tables
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -292,6 +292,10 @@ class _Operations:
             raise UsageError("the servers of this lab were given their addresses: start one --unconfigured")
         self._session.running.configure()
         return self._session.running.aacm
+
+    def op_label(self, call: Call) -> Any:
+        """The labels that servers have learned, held against the scheme's on the links that are up."""
+        return labelling.report(self._session)
 
     def _links(self, call: Call) -> tuple[int, ...]:
         return self._session.links_named(call.request["kind"], call.request["names"])

@@ -46,9 +46,13 @@ def _show(found: dict[str, Any]) -> None:
         [
             (
                 row["what"], row["ms"], row["frames"].get("sent tale", 0), row["frames"].get("sent ack", 0),
-                row["frames"].get("sent again", 0), row["changed"], "yes" if row["equal"] else "NO",
+                row["frames"].get("sent again", 0), _or_dash(row["changed"]), "yes" if row["equal"] else "NO",
                 f"{row['pairs'] - row['lost']}/{row['pairs']}",
             )
             for row in found["rounds"]
         ],
     )  # fmt: skip
+
+
+def _or_dash(value: int | None) -> str:
+    return "-" if value is None else str(value)

@@ -151,9 +151,10 @@ def _configured(lab: Lab) -> dict[str, Any]:
 
 
 def show_configured(aacm: dict[str, Any]) -> None:
-    """How long AACM took, and how many frames."""
+    """How long AACM took, or labelling, and how many frames."""
     frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
-    print(f"AACM: all servers have their addresses after {aacm['ms']} ms; frames: {frames}")
+    what = "labels" if aacm["protocol"] == "labelling" else "addresses"
+    print(f"{aacm['protocol']}: all servers have their {what} after {aacm['ms']} ms; frames: {frames}")
 
 
 def _show_started(lab: Lab, json: bool) -> None:
