@@ -1,0 +1,101 @@
+"""CLOT's routing and flow control on real cards: what is lost, how packets choose, what failures leave."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+
+import networkx as nx
+import pytest
+
+from lab.client import Lab
+from tests.addressing.cases import graph
+from topos import registry
+from topos.graph import LinkState
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("clot:4x4", "--scheme", "pow", "--buffers", "10"), "say --rate"),
+        (("clot:4x4", "--scheme", "pow", "--flow-control", "credits", "--buffers", "61"), "1 to 60"),
+        (("bcube:4,1", "--scheme", "brp", "--flow-control", "credits"), "source routes"),
+        (("fattree:4", "--scheme", "ecmp", "--flow-control", "credits"), "do not relay"),
+        (("clot:2x2x2x2", "--scheme", "pow", "--flow-control", "credits"), "needs buffers of 15"),
+    ],
+)
+def test_what_cannot_be_had_is_one_line(words: tuple[str, ...], says: str) -> None:
+    done = dcnlab("up", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.lab
+def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
+    words = ("clot:4x4", "--scheme", "pow", "--pattern", "incast", "--frames", "60", "--json")
+    done = dcnlab("overload", *words)
+    assert done.returncode == 0, done.stderr
+    credits, none = json.loads(done.stdout)["runs"]
+    assert (credits["flow_control"], none["flow_control"]) == ("credits", "none")
+    assert credits["sent"] == credits["received"] == none["sent"] == 900
+    assert credits["lost"] == credits["dropped_by_relays"] == credits["dropped_by_switches"] == 0
+    assert credits["fullest"] <= 10
+    assert credits["escaped"] > 0
+    assert none["lost"] > 90
+    assert 0 < none["dropped_by_relays"] <= none["lost"]
+
+
+@pytest.mark.lab
+def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
+    """Everybody to everybody; then TCP, whose super-packets are cut before they ask for credits."""
+    with Lab("clot:4x4", "pow", flow_control="credits", rate="2Mbit", spread="packet") as lab:
+        found = lab.ask("overload", pattern="all-to-all", frames=8)
+        assert found["sent"] == found["received"] == 16 * 15 * 8
+        assert found["duplicated"] == 0
+        assert lab.iperf("h0", "h15", seconds=1, parallel=4)["mbps"] > 0.5
+        assert lab.pingall()["lost"] == []
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("spread", ["packet", "flow"])
+def test_next_hops_are_taken_as_eq_12_says(spread: str) -> None:
+    """Through all relays of the way, by draws that begin with a fixed seed; flows by their hash."""
+    with Lab("clot:8x4", "pow", spread=spread) as lab:
+        found = lab.ask("frequencies", a="(0,0)", b="(3,2)", packets=1500)
+    first = {share["towards"]: share for share in found["shares"] if share["server"] == "h0"}
+    assert "s0" in first
+    assert sum(share["packets"] for share in first.values()) == 1500
+    assert found["freedom"] >= 8
+    assert found["p"] > 0.001
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("flow_control", ["none", "credits"])
+def test_what_failures_leave_connected_is_delivered(flow_control: str) -> None:
+    """Random links and nodes down: exactly the pairs that networkx finds connected answer."""
+    fabric = registry.fabric("clot:4x4")
+    draw = random.Random(4)
+    names = [fabric.name(node) for node in draw.sample(range(fabric.size), 3)]
+    cables = [fabric.link(number) for number in draw.sample(range(len(fabric.cables)), 8)]
+    down = {number for name in names for number in fabric.links_of(fabric.index(name))}
+    with Lab("clot:4x4", "pow", flow_control=flow_control) as lab:
+        for name in names:
+            lab.fail(name)
+        for cable in cables:
+            if cable.index not in down:
+                lab.fail(fabric.name(cable.a.node), fabric.name(cable.b.node))
+                down.add(cable.index)
+        left = graph(fabric, LinkState(frozenset(down)))
+        pairs = [(a, b) for a in range(0, 16, 2) for b in range(16) if a != b and nx.has_path(left, a, b)]
+        found = lab.pingall(pairs=[[fabric.name(a), fabric.name(b)] for a, b in pairs])
+        assert len(pairs) > 50
+        assert found["lost"] == []
