@@ -7,13 +7,16 @@ is one function, so that all figures look alike.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
+from scipy import stats
 
 matplotlib.use("Agg")
 
@@ -83,13 +86,13 @@ def draw(chart: Chart) -> Figure:
             axes.set_xscale("log", base=2)
         if chart.log_y:
             axes.set_yscale("log")
-        if chart.steps:
+        if chart.steps or chart.y_label.startswith("share"):
             axes.set_ylim(0, 1.02)
         if chart.names:
             axes.set_xticks(range(len(chart.names)), chart.names, rotation=30, ha="right")
         if len(chart.series) > _CROWDED:
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-            figure.set_figwidth(6.9)
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+            figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
         elif chart.series:
             axes.legend()
         if chart.caption:
@@ -114,12 +117,12 @@ def save(chart: Chart, path: Path) -> None:
 
 def lines(rows: Sequence[dict[str, Any]], x: str, y: str, by: Sequence[str], title: str, caption: str) -> Chart:
     """One curve per combination of the keys ``by``: the mean of ``y`` at each ``x``, with
-    the standard error's 95 % interval where several rows (seeds) meet.  Rows without a
+    Student's 95 % interval where several rows (seeds) meet.  Rows without a
     number at either key are left out."""
     grouped: dict[str, dict[float, list[float]]] = {}
     for row in rows:
         if isinstance(row.get(x), int | float) and isinstance(row.get(y), int | float):
-            points = grouped.setdefault(", ".join(str(row[key]) for key in by), {})
+            points = grouped.setdefault(", ".join(str(row[key]) for key in by if row[key] != ""), {})
             points.setdefault(float(row[x]), []).append(float(row[y]))
     series = tuple(_averaged(label, points) for label, points in grouped.items())
     return Chart(title, x, y, series, caption)
@@ -133,8 +136,8 @@ def _averaged(label: str, points: dict[float, list[float]]) -> Series:
 
 
 def _interval(values: Sequence[float]) -> float:
+    """Half the width of Student's 95 % interval; 0 for a single value."""
     if len(values) < 2:
         return 0.0
-    mean = sum(values) / len(values)
-    variance = sum((v - mean) ** 2 for v in values) / (len(values) - 1)
-    return 1.959963984540054 * float((variance / len(values)) ** 0.5)
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return float(stats.t.ppf(0.975, len(values) - 1)) * error

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from evaluator.compare import Row, columns
+from evaluator.latency import Settings
 from evaluator.plots import Chart, Series, lines, svg
 
 _STYLE = """
-body { font: 15px/1.5 Georgia, serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222 }
-table { border-collapse: collapse; margin: 1em 0; font: 13px/1.4 sans-serif }
-caption { text-align: left; font-weight: bold; padding: .3em 0 }
-th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid #ddd }
-th { border-bottom: 2px solid #444 } td.text, th.text { text-align: left }
-figure { display: inline-block; margin: 1em 1.5em 1em 0 }
+body { font: 15px/1.5 Georgia, serif; margin: 2em auto; max-width: 94em; padding: 0 1.5em; color: #222 }
+h2 { margin-top: 2em; border-bottom: 1px solid #bbb }
+.table { overflow-x: auto } table { border-collapse: collapse; margin: 1em 0; font: 13px/1.4 sans-serif }
+th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+td:first-child { white-space: normal } tbody tr:hover { background: #f3f3f3 }
+th { border-bottom: 2px solid #444; position: sticky; top: 0; background: #fff }
+td.text, th:first-child { text-align: left }
+.figures { display: flex; flex-wrap: wrap; gap: 1.5em; align-items: flex-start }
+figure { margin: 0; max-width: 100% } figure svg { max-width: 100%; height: auto }
 .holds { color: #060 } .fails { color: #a00 } .none { color: #777 }
 """
 
+#: What latencies are simulated with, for captions.
+_SETTINGS = (
+    f"{Settings.rate / 1e9:g} Gb/s, {Settings.packet} B, buffers of {Settings.buffer}, on/off;"
+    f" {Settings.processing // 1000} + {Settings.propagation // 1000} us a hop"
+)
+#: More curves than this go into a chart per topology.
+_MOST_CURVES = 8
 #: Columns of the comparison's table and their headings.
 _COLUMNS = {
     "topology": "topology",
@@ -75,8 +88,11 @@ def _section(section: Section) -> str:
     if section.rows:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in section.header)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    parts += [f"<figure>{svg(chart)}</figure>" for chart in section.charts]
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        parts.append(f'<div class="table">{table}</div>')
+    if section.charts:
+        figures = "".join(f"<figure>{svg(chart)}</figure>" for chart in section.charts)
+        parts.append(f'<div class="figures">{figures}</div>')
     return "\n".join(parts)
 
 
@@ -101,7 +117,8 @@ def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
     shown = [key for key in _COLUMNS if key in columns(good)]
     header = (*(_COLUMNS[key] for key in shown), "seed")
     table = tuple((*(row.get(key) for key in shown), row["seed"]) for row in good)
-    sections = [Section("Figures", charts=charts(good)), Section("Results", header=header, rows=table)]
+    text = f"{len(rows)} evaluations: {_caption(rows)}." if rows else "Nothing was asked for."
+    sections = [Section("Figures", text, charts=charts(good)), Section("Results", header=header, rows=table)]
     if failed:
         problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
         sections.append(Section("Not evaluated", header=("topology", "scheme", "why"), rows=problems))
@@ -109,46 +126,85 @@ def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
 
 
 def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
-    """Stretch distributions, and what there is to plot over size and over failures."""
+    """Stretch distributions, and what there is to plot over size, over failures and over load."""
     if not rows:
         return ()
-    caption = _caption(rows)
-    found = [_stretch(rows, caption)]
+    # What does not depend on the load stands in the rows of every load.
+    once = list({(r["topology"], r["scheme"], r["failures"], r["seed"]): r for r in rows}.values())
+    found = [*_panels(once, _stretch)]
     if len({row["servers"] for row in rows}) > 1:
-        size = lines(rows, "servers", "table.entries_max", ("scheme",), "Largest table", caption)
+        size = lines(once, "servers", "table.entries_max", ("scheme",), "Largest table", _caption(once))
         found.append(replace(size, x_label="servers", y_label="entries", log_x=True, log_y=True))
     if len({row["failures"] for row in rows}) > 1:
-        by = ("topology", "scheme")
-        over = {"path.mean": "mean path", "delivered": "share delivered", "throughput.abt": "ABT"}
-        for key, label in over.items():
-            chart = lines(rows, "failed_share", key, by, f"{label.capitalize()} under failures", caption)
-            found.append(replace(chart, x_label="share of links that is down", y_label=label))
+        found += _over_failures(once)
     if len({row.get("latency.load") for row in rows}) > 1:
-        over = {"mean_us": "mean latency (us)", "p99_us": "99th percentile (us)"}
-        for key, label in {**over, "throughput": "throughput per server (link rates)", "loss": "loss"}.items():
-            chart = lines(rows, "latency.load", f"latency.{key}", ("topology", "scheme"), "", caption)
-            title = label.partition(" (")[0].capitalize()
-            found.append(
-                replace(chart, title=title, x_label="offered load per server (link rates)", y_label=label)
-            )
+        found += _over_loads(rows)
     return tuple(chart for chart in found if chart.series)
 
 
-def _stretch(rows: Sequence[Row], caption: str) -> Chart:
-    prefix = "stretch.cdf."
-    series = []
-    for row in {(r["topology"], r["scheme"], r["failures"]): r for r in rows}.values():
+def _over_failures(rows: Sequence[Row]) -> Iterator[Chart]:
+    over = {"path.mean": "mean path", "delivered": "share delivered", "throughput.abt": "ABT"}
+    for key, label in over.items():
+        title = f"{label[0].upper()}{label[1:]} under failures"
+
+        def draw(some: Sequence[Row], key: str = key, label: str = label, title: str = title) -> Chart:
+            chart = lines(some, "failed_share", key, ("topology", "scheme"), title, _caption(some))
+            return replace(chart, x_label="share of links that is down", y_label=label)
+
+        yield from _panels(rows, draw)
+
+
+def _over_loads(rows: Sequence[Row]) -> Iterator[Chart]:
+    over = {
+        "mean_us": "mean latency (us)",
+        "p99_us": "99th percentile of latency (us)",
+        "throughput": "throughput per server (link rates)",
+        "loss": "share of packets lost",
+    }
+    broken = len({row["failures"] for row in rows}) > 1
+    by = ("topology", "scheme", *(("failures",) if broken else ()))
+    for key, label in over.items():
+        title = label.partition(" (")[0].capitalize()
+
+        def draw(some: Sequence[Row], key: str = key, label: str = label, title: str = title) -> Chart:
+            caption = f"{_caption(some)}; {_SETTINGS}"
+            chart = lines(some, "latency.load", f"latency.{key}", by, title, caption)
+            return replace(chart, x_label="offered load per server (link rates)", y_label=label)
+
+        yield from _panels(rows, draw)
+
+
+def _panels(rows: Sequence[Row], draw: Callable[[Sequence[Row]], Chart]) -> Iterator[Chart]:
+    """One chart, or one per topology where it would be crowded."""
+    whole, names = draw(rows), list(dict.fromkeys(row["topology"] for row in rows))
+    if len(whole.series) <= _MOST_CURVES or len(names) == 1:
+        yield whole
+        return
+    for name in names:
+        chart = draw([row for row in rows if row["topology"] == name])
+        series = tuple(replace(s, label=s.label.removeprefix(name).lstrip(", ")) for s in chart.series)
+        yield replace(chart, title=f"{chart.title}: {name}", series=series)
+
+
+def _stretch(rows: Sequence[Row]) -> Chart:
+    """The mean over seeds of the share of pairs within each stretch."""
+    prefix, series = "stretch.cdf.", []
+    for name in dict.fromkeys((row["topology"], row["scheme"], row["failures"]) for row in rows):
+        seeds = [row for row in rows if (row["topology"], row["scheme"], row["failures"]) == name]
         points = [
-            (float(k.removeprefix(prefix)), v) for k, v in row.items() if k.startswith(prefix) and v is not None
+            (float(key.removeprefix(prefix)), float(np.mean([row[key] for row in seeds])))
+            for key in seeds[0]
+            if key.startswith(prefix) and all(row.get(key) is not None for row in seeds)
         ]
-        label = " ".join(filter(None, (row["topology"], row["scheme"], row["failures"])))
+        label = " ".join(filter(None, name))
         series.append(Series(label, tuple(x for x, _ in points), tuple(y for _, y in points)))
-    return Chart("Stretch", "stretch", "share of pairs", tuple(series), caption, steps=True)
+    return Chart("Stretch", "stretch", "share of pairs", tuple(series), _caption(rows), steps=True)
 
 
 def _caption(rows: Sequence[dict[str, Any]]) -> str:
     parts = []
-    for key in ("pairs", "hops", "aware", "seed"):
-        values = sorted({str(row[key]) for row in rows})
-        parts.append(f"{key} {', '.join(values)}")
+    for key in ("pairs", "hops", "aware", "traffic", "seed"):
+        values = sorted({str(row[key]) for row in rows if row.get(key)})
+        if values:
+            parts.append(f"{key} {', '.join(values)}")
     return "; ".join(parts)
