@@ -41,14 +41,14 @@ def throughput(
         table(("traffic", "parameters"), rows)
         return
     fabric, bound = resolve(topology, scheme)
+    if traffic == "all-to-all" and fabric.servers**2 > _MOST_FLOWS:
+        raise UsageError(f"{fabric.servers**2} flows are too many at once: `dcnlab sweep` finds their ABT")
     try:
         failed = failing.draw(fabric, failures, seed)
         wanted = pattern(fabric, traffic, seed, failed.nodes)
         phases = onoff.parse(on_off) if on_off else None
     except SpecError as error:
         raise UsageError(str(error)) from error
-    if len(wanted) > _MOST_FLOWS:
-        raise UsageError(f"{len(wanted)} flows are too many at once: `dcnlab sweep` finds their ABT")
     found = flows(bound, wanted, failed.links)
     asked = {"topology": fabric.spec, "scheme": scheme, "traffic": traffic, "failures": failures, "seed": seed}
     figures = (

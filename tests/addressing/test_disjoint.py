@@ -184,3 +184,8 @@ def test_certificates_name_what_is_wrong() -> None:
     assert of_complete(network, found.servers, paths).broken == ("no path h0 to h1",)
     longer = {**found.paths, (0, 1): (0, network.servers, 2, network.servers, 1)}
     assert of_complete(network, found.servers, longer).broken
+
+
+def test_a_search_that_is_cut_short_says_so() -> None:
+    with pytest.raises(NoCompleteGraph, match=r"was found among ways of at most 4 switch hops .* in 0 s"):
+        complete(fabric("mdcube:6,1"), 0, budget=0)

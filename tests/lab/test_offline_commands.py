@@ -1,0 +1,89 @@
+"""paths, complete, throughput, sweep and cost from the command line: JSON, and one line for bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lab.cli import complete, costs, multipath, rates, sweeping  # noqa: F401  (they add their commands)
+from lab.cli.app import app
+from lab.errors import LabError, UsageError
+
+RUNNER = CliRunner()
+
+
+def dcnlab(*words: str) -> Any:
+    done = RUNNER.invoke(app, [*words, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    return json.loads(done.stdout)
+
+
+def test_paths_are_certified() -> None:
+    found = dcnlab("paths", "mdcube:3,1", "h0", "<111,1>")
+    assert len(found["paths"]) == found["most"] == 3
+    assert found["certified"]
+    assert all(path[0] == "h0" for path in found["paths"])
+
+
+def test_a_complete_graph_has_a_path_for_every_two() -> None:
+    found = dcnlab("complete", "hdcube:4,1", "h0")
+    assert (len(found["servers"]), len(found["paths"])) == (5, 10)
+    assert found["method"] == "construction"
+    assert found["certified"]
+
+
+def test_rates_of_any_traffic() -> None:
+    found = dcnlab("throughput", "bcube:3,1", "--scheme", "brp", "--capacity", "10")
+    assert found["flows"] == found["delivered"] == 72
+    assert found["abt"] == pytest.approx(10 * 3 / 2 * 8)
+    paused = dcnlab("throughput", "bcube:3,1", "--scheme", "brp", "--on-off", "on=1,off=1,samples=20")
+    assert 0 < paused["on_mean"] < 72
+    assert 0 < paused["aggregate"] <= found["aggregate"]
+
+
+def test_a_sweep_writes_its_points_and_its_figure(tmp_path: Path) -> None:
+    words = ("sweep", "bcube:3,1", "--failures", "links", "--steps", "1", "--seeds", "1", "--workers", "1")
+    out = ("--results", str(tmp_path), "--figure", str(tmp_path / "f.svg"), "--csv", str(tmp_path / "f.csv"))
+    rows = dcnlab(*words, *out)
+    assert [row["share"] for row in rows] == [0.0, 0.2]
+    assert rows[1]["abt"] < rows[0]["abt"]
+    assert "<svg" in (tmp_path / "f.svg").read_text()
+    assert len((tmp_path / "f.csv").read_text().splitlines()) == 3
+
+
+def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
+    assert {one["switches"] for one in dcnlab("cost", "--servers", "2048")} == {252, 256, 1280, 2304}
+    [one] = dcnlab("cost", "bcube:4,1")
+    assert one["price"] == 8 * 40 + 16 * 10
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "error"),
+    [
+        (("paths", "bcube:4,1", "h0", "s1"), "s1 is a switch", UsageError),
+        (("paths", "bcube:4,1", "h0", "h1", "--weak"), "weak parallel paths are DCube's", UsageError),
+        (("complete", "dcell:4,1", "h0"), "name the other servers", LabError),
+        (
+            ("throughput", "bcube:4,1", "--scheme", "brp", "--traffic", "all"),
+            "unknown traffic 'all'",
+            UsageError,
+        ),
+        (("throughput", "bcube:4,1", "--scheme", "brp", "--on-off", "on=-1"), "write on=1.0", UsageError),
+        (("throughput", "bcube:16,3", "--scheme", "brp"), "too many at once: `dcnlab sweep`", UsageError),
+        (("sweep", "bcube:4,1", "--scheme", "dcube"), "dcube does not run on bcube:4,1", UsageError),
+        (("sweep", "bcube:4,1", "--to", "all"), "write a percentage", UsageError),
+        (("cost", "--servers", "many"), "write numbers", UsageError),
+        (("cost", "--servers", "1000"), "multiple of 2048", UsageError),
+        (("cost", "bcube:64,1"), "no switch of 64 ports", UsageError),
+    ],
+)
+def test_bad_input_is_said_in_one_line(words: tuple[str, ...], says: str, error: type[LabError]) -> None:
+    done = RUNNER.invoke(app, [*words])
+    assert isinstance(done.exception, error)
+    assert done.exception.exit_code == error.exit_code
+    assert says in str(done.exception)
+    assert len(str(done.exception).splitlines()) == 1
