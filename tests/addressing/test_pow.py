@@ -1,0 +1,101 @@
+"""POW under failures: whatever is drawn, everything that is connected arrives, and nothing circles."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from addressing.header import Deliver, Forward, Header
+from addressing.schemes.pow import Pow
+from tests.addressing.cases import bound, graph
+from topos.families.clot import Clot
+from topos.graph import LinkState
+
+SPECS = ["clot:4x4", "clot:2x6", "clot:2x4x2", "torus:3x4", "torus:7", "novacube:4x4"]
+
+
+def scheme_of(spec: str) -> Pow:
+    found = bound(spec, "pow")
+    assert isinstance(found, Pow)
+    return found
+
+
+def next_hops(scheme: Pow, to: int, down: LinkState) -> nx.DiGraph:
+    """For one destination, every hop that some draw can take, from every node."""
+    found = nx.DiGraph()
+    header = Header(scheme.label(to))
+    for at in range(scheme.fabric.size):
+        for action, weight in scheme.choices(at, header):
+            assert weight > 0
+            if isinstance(action, Forward):
+                end = scheme.fabric.peer(at, action.port)
+                assert end is not None
+                assert scheme.fabric.link_at(at, action.port) not in down.down
+                found.add_edge(at, end.node)
+            assert not isinstance(action, Deliver) or at == to
+    return found
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_draw_delivers_what_is_connected(spec: str) -> None:
+    """Random links, servers and switches down: the next hops towards a server form a graph without
+    a cycle, in which every server that is connected has a next hop: every walk ends there."""
+    intact = scheme_of(spec)
+    fabric = intact.fabric
+    links = st.sets(st.integers(0, len(fabric.cables) - 1), max_size=len(fabric.cables) // 2)
+    nodes = st.sets(st.integers(0, fabric.size - 1), max_size=3)
+    escapes = 0
+
+    @settings(max_examples=12, deadline=None)
+    @given(links, nodes)
+    def arrives(cut: set[int], dead: set[int]) -> None:
+        nonlocal escapes
+        down = LinkState(frozenset(cut).union(*(fabric.links_of(node) for node in dead)))
+        scheme = intact.given(down)
+        assert isinstance(scheme, Pow)
+        left = graph(fabric, down)
+        for to in range(0, fabric.servers, 2):
+            hops = next_hops(scheme, to, down)
+            assert nx.is_directed_acyclic_graph(hops)
+            for at in (nx.node_connected_component(left, to) - {to}) & set(range(fabric.servers)):
+                assert at in hops
+                escapes += not scheme.arrives(at, to)
+            reached = [node for node in hops if hops.out_degree(node) == 0]
+            assert set(reached) <= {to}
+
+    arrives()
+    assert escapes > 0, "no failure needed the escape: draw more"
+
+
+@pytest.mark.parametrize("spec", ["clot:8x8", "clot:4x4x4", "clot:2x6", "torus:5x4", "novacube:6x6"])
+def test_probabilities_are_those_of_eq_12(spec: str) -> None:
+    """By the formula, from the family's cables and networkx's distances on the torus alone."""
+    scheme = scheme_of(spec)
+    fabric, torus = scheme.fabric, scheme.torus
+    grid = nx.grid_graph(torus.sizes[::-1], periodic=True)
+    distance = dict(nx.all_pairs_shortest_path_length(grid))
+    place = torus.coordinates
+    for at, to in itertools.product((0, fabric.servers // 3), range(0, fabric.servers, 3)):
+        if at == to:
+            continue
+        here, there = place(at), place(to)
+        nearer: dict[int, int] = {}
+        for port, end in fabric.ports(at):
+            if fabric.is_server(end.node):
+                delta = distance[place(end.node)][there]
+            else:
+                assert isinstance(torus, Clot)
+                others = [m for m in torus.members(end.node) if m != here]
+                delta = 1 + min(distance[member][there] for member in others)
+            if delta < distance[here][there]:
+                nearer[port] = delta
+        if 0 in nearer.values():
+            nearer = {port: 1 for port, delta in nearer.items() if delta == 0}
+        total = sum(delta**-2 for delta in nearer.values())
+        expected = {port: delta**-2 / total for port, delta in nearer.items()}
+        ways = scheme.choices(at, Header(scheme.label(to)))
+        assert {a.port: w for a, w in ways if isinstance(a, Forward)} == pytest.approx(expected)
