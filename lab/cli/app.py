@@ -26,7 +26,7 @@ app = typer.Typer(
 #: Under which heading the commands of each module are listed, in this order.
 _PANELS = {
     "Labs": ("running", "scenarios", "looking", "autoconfiguration"),
-    "Measuring in a lab": ("congestion", "replication", "keys"),
+    "Measuring in a lab": ("congestion", "frequencies", "replication", "keys"),
     "Networks on paper": ("offline", "multipath", "labels", "automaton", "costs", "densest"),
     "Measuring on paper": ("evaluation", "rates", "sweeping", "reproduction"),
     "This machine": ("machine",),
