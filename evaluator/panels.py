@@ -30,7 +30,7 @@ def figure(charts: Sequence[Chart], columns: int) -> Figure:
         else:
             _paint(axes, chart, named=axes in grid[:, 0])
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 5))
+    drawn.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 2 * columns))
     drawn.supxlabel(charts[0].caption, fontsize=7)
     return drawn
 
@@ -50,4 +50,4 @@ def _paint(axes: Axes, chart: Chart, named: bool) -> None:
     if max((max(series.y) for series in chart.series), default=2.0) <= 1.0:
         axes.set_ylim(0, 1.03)  # shares
     if chart.log_y:
-        axes.set_yscale("log")
+        axes.set_yscale("log", nonpositive="clip")

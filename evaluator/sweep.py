@@ -118,7 +118,7 @@ def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
                 _series(topology, [row for row in mine if row["topology"] == topology], metric)
                 for topology in dict.fromkeys(row["topology"] for row in mine)
             )
-            found.append(Chart("", f"{kind} failed, %", label, series, caption))
+            found.append(Chart("", f"{kind} failed, %", label, series, caption, log_y=metric == "abt"))
     return found
 
 
