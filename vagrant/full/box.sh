@@ -99,7 +99,8 @@ Vagrant.configure("2") do |config|
     vm.kernel, vm.initrd = "$folder/vmlinuz", "$folder/initrd"
     vm.cmd_line = "root=/dev/vda rw console=ttyS0 net.ifnames=0 quiet mitigations=off nokaslr " \\
                   "init_on_alloc=0 audit=0 apparmor=0"
-    vm.storage_pool_name, vm.volume_cache = "dcnlab", "unsafe"
+    vm.storage_pool_name = "dcnlab"
+    vm.disk_driver cache: "unsafe"
     vm.graphics_type, vm.video_type = "none", "none"
   end
 end
@@ -121,8 +122,8 @@ JSON
 if [ ! -s "$folder/box.img" ]; then
     : >"$timings"
     step "bootstrap Debian" bootstrap
-    vagrant_user
-    registries
+    step "its user" vagrant_user
+    step "registries" registries
     step "initial RAM disk" initial_ram_disk
     step "disk image" image
 fi
