@@ -12,6 +12,7 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     worker.py    the event loop of one process        zygote.py  the parent that forks them
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
+    probing.py   pure: a source probes its parallel ways
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
     configuring.py   AACM at an agent
     virtual.py   pure: nodes and cables in memory, with a virtual clock      simulation.py   AACM on them

@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scheme", required=True, metavar="SPEC")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
     parser.add_argument("--mode", choices=("host", "workers"), default="host")
-    parser.add_argument("--spread", choices=("flow", "packet"), default="flow")
+    parser.add_argument("--spread", choices=("flow", "packet", "probe"), default="flow")
     parser.add_argument("--seed", type=int, default=1, help="of the draws among several next hops")
     parser.add_argument("--link-state", choices=("lab", "agents"), default="lab", help="who tells of failures")
     parser.add_argument("--buffers", type=int, default=0, help="frames per buffer; 0: the kernel's")

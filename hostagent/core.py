@@ -11,6 +11,7 @@ ICMP errors and answers of control protocols, which are rare, are left in ``outb
 
 from __future__ import annotations
 
+import math
 import random
 from bisect import bisect_right
 from collections import Counter
@@ -112,11 +113,17 @@ class Agent:
     originated: int = 0
     other: Counter[str] = field(default_factory=Counter)
 
+    #: Where ways are probed: the servers that the host has sent to since this was emptied.
+    asked: set[int] = field(init=False, default_factory=set)
+
     own: bytes = field(init=False)
     _links: LinkState = field(init=False, default=ALL_UP)
     _announced: LinkState = field(init=False, default=ALL_UP)
     _lost: frozenset[int] = field(init=False, default=frozenset())
     _heard: LinkState = field(init=False, default=ALL_UP)
+    _suspected: LinkState = field(init=False, default=ALL_UP)
+    _order: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
+    _flows: dict[float, Exit] = field(init=False, default_factory=dict)
     _pinned: dict[int, Way] = field(init=False, default_factory=dict)
     #: Servers have further addresses, each for one of several exits (see :func:`addressing.ipv4.alias`).
     _aliases: bool = field(init=False)
@@ -238,6 +245,20 @@ class Agent:
         self._pinned = {way[-1]: way for way in ways}
         self._forget()
 
+    @property
+    def told(self) -> LinkState:
+        """What is down by carriers and by what others say, suspicions aside."""
+        return self._announced.fail(self._lost | self._heard.down)
+
+    def follow_probes(self, suspected: LinkState, order: Mapping[tuple[int, int], float]) -> None:
+        """Probes have found that ``suspected`` links are down, and the round trips of ways, by
+        destination and tag; what was decided for the host's packets is decided anew."""
+        self._order = order
+        if suspected != self._suspected:
+            self._suspected = suspected
+            self._forget()
+        self._packets.clear()
+
     def towards(self, server: int) -> Exit | None:
         """How frames for another server leave while nothing is down; None where no way is."""
         headers = self.scheme.headers(self.node, server)
@@ -263,7 +284,7 @@ class Agent:
         self._forget()
 
     def _forget(self) -> None:
-        self._links = self._announced.fail(self._lost | self._heard.down)
+        self._links = self._announced.fail(self._lost | self._heard.down | self._suspected.down)
         self._packets.clear()
         for plans in self._frames:
             plans.clear()
@@ -301,7 +322,11 @@ class Agent:
             tag = scheme.tag_of(way)
             if tag is not None:
                 return ((Header(scheme.label(self.node), tag), 1.0),)
-        return scheme.headers(self.node, destination, self._links)
+        headers = scheme.headers(self.node, destination, self._links)
+        if self.spread == "probe":
+            self.asked.add(destination)
+            return tuple(sorted(headers, key=lambda way: self._order.get((destination, way[0].tag), math.inf)))
+        return headers
 
     def _plan(self, headers: tuple[tuple[Header, float], ...]) -> Plan:
         """The exits of weighted headers by the scheme's rule."""
@@ -340,9 +365,20 @@ class Agent:
             number = slot[_SOURCE_ALIAS_AT] >> 5 or slot[_TARGET_ALIAS_AT] >> 5
             if number:
                 return plan.exits[(number - 1) % len(plan.exits)]
+        if self.spread == "probe":
+            return self._stay(plan, packet.flow_point(slot, end, self.node))
         by_packet = self.spread == "packet"
         point = self.draw.random() if by_packet else packet.flow_point(slot, end, self.node)
         return plan.exits[bisect_right(plan.bounds, point)]
+
+    def _stay(self, plan: Plan, flow: float) -> Exit:
+        """The exit that a flow took before, while it is there; for a new one the first."""
+        way = self._flows.get(flow)
+        if way is None or way not in plan.exits:
+            if len(self._flows) >= MEMORY:
+                self._flows.clear()
+            way = self._flows[flow] = plan.exits[0]
+        return way
 
     # --- what is rare ---------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Link state at an agent: frames to the servers one hop away, and what the agent knows by them."""
+"""Link state and path probes at an agent: frames to the servers one hop away, and what it knows by them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from hostagent import packet
+from addressing.source import SourceRouted
+from hostagent import packet, probing
 from hostagent.core import Agent, Exit
 from hostagent.linkstate import ETHERTYPE, LinkStates
+from hostagent.probing import Prober
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,67 @@ class Neighbours:
 
     @cached_property
     def _around(self) -> dict[int, Neighbour]:
-        """All servers one hop away, by the ways that the scheme takes to them while nothing is down."""
-        fabric, node = self._agent.scheme.fabric, self._agent.node
-        found: dict[int, Neighbour] = {}
-        for port, end in fabric.ports(node):
-            direct = fabric.is_server(end.node)
-            for server in [end.node] if direct else fabric.neighbours(end.node):
-                way = self._agent.towards(server) if server != node else None
-                # By a cable any frame gets across, whatever way the scheme would take.
-                if way is not None and fabric.is_server(server) and (way.port == port or direct):
-                    found.setdefault(server, Neighbour(port, way))
-        return found
+        return around(self._agent)
+
+
+class Probing:
+    """Probes the ways of one agent, whose scheme is one of source routing."""
+
+    def __init__(self, agent: Agent) -> None:
+        assert isinstance(agent.scheme, SourceRouted)
+        self._agent, self._scheme = agent, agent.scheme
+        self.prober = Prober(agent.scheme, agent.node)
+
+    def receive(self, frame: bytes, port: int, now: float) -> Iterator[tuple[int, bytes]]:
+        """A frame arrived by ``port``."""
+        self.prober.receive(frame[packet.ETHERNET_SIZE :], now)
+        return self._leaving()
+
+    def next_timer(self) -> float | None:
+        """When :meth:`tick` is due: at once when the host has begun to send."""
+        due = self.prober.next_timer()
+        return 0.0 if due is None and self._agent.asked else due
+
+    def tick(self, now: float) -> Iterator[tuple[int, bytes]]:
+        """Probe, when it is time to, and have the agent follow what has been found."""
+        due = self.next_timer()
+        if due is not None and due <= now:
+            servers = frozenset(self._agent.asked)
+            self._agent.asked.clear()
+            self.prober.round(servers, self._agent.told, now)
+            found = {w: trip for w, trip in self.prober.round_trips.items() if w[-1] in servers}
+            order = {
+                (w[-1], tag): trip for w, trip in found.items() if (tag := self._scheme.tag_of(w)) is not None
+            }
+            self._agent.follow_probes(self.prober.suspected, order)
+        return self._leaving()
+
+    def counts(self) -> dict[str, int]:
+        """Probes by what became of them, and how many links are suspected."""
+        counted = {f"probes {name}": count for name, count in self.prober.counts.items()}
+        held = len(self.prober.suspected.down)
+        return counted | ({"links suspected": held} if held else {})
+
+    def _leaving(self) -> Iterator[tuple[int, bytes]]:
+        for node, payload in self.prober.frames_to_send():
+            way = self._around.get(node)
+            if way is not None:
+                yield way.port, packet.ETHERNET.pack(way.exit.addresses, probing.ETHERTYPE) + payload
+
+    @cached_property
+    def _around(self) -> dict[int, Neighbour]:
+        return around(self._agent)
+
+
+def around(agent: Agent) -> dict[int, Neighbour]:
+    """All servers one hop away, by the ways that the scheme takes to them while nothing is down."""
+    fabric, node = agent.scheme.fabric, agent.node
+    found: dict[int, Neighbour] = {}
+    for port, end in fabric.ports(node):
+        direct = fabric.is_server(end.node)
+        for server in [end.node] if direct else fabric.neighbours(end.node):
+            way = agent.towards(server) if server != node else None
+            # By a cable any frame gets across, whatever way the scheme would take.
+            if way is not None and fabric.is_server(server) and (way.port == port or direct):
+                found.setdefault(server, Neighbour(port, way))
+    return found

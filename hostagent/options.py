@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: How one of several next hops is chosen: by a hash of the flow, or anew for each packet.
-Spread = Literal["flow", "packet"]
+#: How one of several next hops is chosen: by a hash of the flow, anew for each packet, or for each
+#: new flow by what probes of the parallel ways have found.
+Spread = Literal["flow", "packet", "probe"]
 #: Who tells agents of links that are down: the lab, which sees all, or they each other.
 LinkStateFrom = Literal["lab", "agents"]
 #: Whether relays with finite buffers drop what finds them full, or send only with credits.

@@ -17,14 +17,14 @@ from functools import partial
 from addressing import labelwire
 from addressing.directions import Coordinates
 from addressing.wire import ETHERTYPE
-from hostagent import linkstate, packet
+from hostagent import linkstate, packet, probing
 from hostagent.channel import Channel, Message
 from hostagent.configuring import Configuring
 from hostagent.core import TO_HOST, Agent
 from hostagent.labelled import Labelling
 from hostagent.linux import Card, Devices
 from hostagent.mmsg import BATCH, Slots
-from hostagent.neighbours import Neighbours
+from hostagent.neighbours import Neighbours, Probing
 from topos.families.torus import Torus
 from topos.graph import LinkState
 
@@ -43,6 +43,7 @@ class Station:
         self.report = report
         self.configuring: Configuring | None = None
         self.neighbours: Neighbours | None = None
+        self.probing: Probing | None = None
         self.labelling: Labelling | None = None
         self.sent: Counter[str] = Counter()
         #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
@@ -75,9 +76,9 @@ class Station:
             counts |= protocol.counts()
         return counts
 
-    def protocols(self) -> list[Configuring | Neighbours | Labelling]:
+    def protocols(self) -> list[Configuring | Neighbours | Probing | Labelling]:
         """What runs at this agent beside packets, with timers."""
-        running = (self.configuring, self.neighbours, self.labelling)
+        running = (self.configuring, self.neighbours, self.probing, self.labelling)
         return [protocol for protocol in running if protocol is not None]
 
     def announce(self, links: LinkState) -> None:
@@ -100,6 +101,11 @@ class Station:
         self.agent.control = {**self.agent.control, linkstate.ETHERTYPE: self.neighbours.receive}
         for port in self._cards.keys() - self.devices.up:
             self.neighbours.carrier(port, False, time.monotonic())
+
+    def probe(self) -> None:
+        """Probe the parallel ways to the servers that the host sends to, and answer others' probes."""
+        self.probing = Probing(self.agent)
+        self.agent.control = {**self.agent.control, probing.ETHERTYPE: self.probing.receive}
 
     # --- labels and addresses -------------------------------------------------
 

@@ -150,6 +150,8 @@ class Zygote:
             station = self._station(agent, devices)
             if self._options.link_state == "agents":
                 station.keep_link_state()
+            if self._options.spread == "probe":
+                station.probe()
             return station
         except Exception as error:
             self._control.send(failure(place.node, error))

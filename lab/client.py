@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lab import capacity, configuring, runtime
-from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, resolve
+from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, check_spread, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
 from lab.kv import bulk
@@ -67,6 +67,7 @@ class Lab:
         check_emulable(scheme)
         configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire, scheme)
         check_link_state(scheme.fabric, self.config.link_state)
+        check_spread(scheme, self.config.spread)
         check_buffers(scheme, self.config)
         self.config.shape.check()
         while self._taken() or not self._launch(stage, detach, prompt):

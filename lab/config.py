@@ -8,6 +8,7 @@ from typing import Any
 from addressing import registry as schemes
 from addressing.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
+from addressing.source import SourceRouted
 from hostagent import relay
 from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
 from lab.errors import UsageError
@@ -95,6 +96,14 @@ def multipath(scheme: str, ways: int) -> str:
         part for part in arguments.split(",") if part and part.partition("=")[0] not in ("multipath", "paths")
     ]
     return f"{name}:" + ",".join([*kept, "multipath=yes", f"paths={ways}"])
+
+
+def check_spread(scheme: Scheme, spread: Spread) -> None:
+    """UsageError when there are no parallel ways to probe."""
+    if spread == "probe" and not (isinstance(scheme, SourceRouted) and scheme.width != 1):
+        raise UsageError(
+            f"{scheme.name} has no parallel ways to probe: say --scheme brp --multipath 2, for one"
+        )
 
 
 def check_link_state(fabric: Fabric, link_state: LinkStateFrom) -> None:

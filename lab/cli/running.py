@@ -66,6 +66,7 @@ class Spread(StrEnum):
 
     flow = "flow"
     packet = "packet"
+    probe = "probe"
 
 
 @app.command()
@@ -77,7 +78,7 @@ def up(
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")] = False,
     backend: Annotated[Backend, typer.Option(help="The controller's library.")] = Backend.os_ken,
     datapath: Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")] = Datapath.auto,
-    spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.flow,
+    spread: Annotated[Spread, typer.Option(help="Choose ways per flow, packet or probe.")] = Spread.flow,
     multipath: Annotated[
         int | None,
         typer.Option(

@@ -1,0 +1,192 @@
+"""Path probing by the source (BCube, section 4): of its parallel ways a new flow takes the best.
+
+A source probes every way to the servers that it sends to.  A probe carries the way and goes along
+it from server to server; each acknowledges to the source as it passes it on, the last by the final
+answer.  The round trip is what ways are compared by: queues show in it, so that the least loaded of
+equal ways wins (the paper asks relays for their free bandwidth instead, which cards here do not know).
+
+Where no final answer comes the link beyond the last server that acknowledged is *suspected*: a server
+behind a switch dies without anybody's carrier being lost.  Ways over suspected links are not
+taken, and where no parallel way is left the source finds another (the scheme's detour) and probes
+that.  Suspicions end after a while, and at once when they leave no way at all.
+
+A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endian:
+
+    kind 8 | serial 32 | reached 8 | position 8 | count 8 | server 32, count times | CRC-32 of all before
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from addressing.source import SourceRouted, Way
+from addressing.ways import Ways
+from topos.graph import LinkState
+
+ETHERTYPE = 0xA802
+PROBE, PASSED, ARRIVED = 1, 2, 3
+#: Seconds between probes of one way, until a probe counts as lost, and until a suspicion ends.
+PERIOD, PATIENCE, SUSPICION = 0.05, 0.25, 5.0
+
+_HEAD = struct.Struct(">BIBBB")
+_SERVER = struct.Struct(">I")
+_CHECK = struct.Struct(">I")
+#: How much a new round trip counts beside those before.
+_GAIN = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe or an answer on its ``way``, for the server at ``position`` of it; an answer tells of the
+    probe's server number ``reached``."""
+
+    kind: int
+    serial: int
+    way: Way
+    position: int
+    reached: int = 0
+
+    def encode(self) -> bytes:
+        """As bytes on the wire."""
+        body = _HEAD.pack(self.kind, self.serial, self.reached, self.position, len(self.way))
+        body += b"".join(map(_SERVER.pack, self.way))
+        return body + _CHECK.pack(zlib.crc32(body))
+
+
+def decode(data: bytes) -> Probe | None:
+    """The probe in ``data``; None for anything else.  What follows it is padding."""
+    if len(data) < _HEAD.size + _CHECK.size:
+        return None
+    kind, serial, reached, position, count = _HEAD.unpack_from(data)
+    end = _HEAD.size + count * _SERVER.size
+    if not PROBE <= kind <= ARRIVED or not 0 < position < count or len(data) < end + _CHECK.size:
+        return None
+    if _CHECK.unpack_from(data, end)[0] != zlib.crc32(data[:end]):
+        return None
+    way = tuple(server for (server,) in _SERVER.iter_unpack(data[_HEAD.size : end]))
+    return Probe(kind, serial, way, position, reached)
+
+
+@dataclass(slots=True)
+class Asked:
+    """A probe under way: along which way, since when, and how far it is known to have come."""
+
+    way: Way
+    since: float
+    reached: int = 0
+
+
+class Prober:
+    """The probing of one server; ``servers`` are asked for by whoever sends to them."""
+
+    def __init__(self, scheme: SourceRouted, node: int) -> None:
+        self._scheme, self._node = scheme, node
+        self._asked: dict[int, Asked] = {}
+        self._suspected: dict[int, float] = {}
+        self._due: float | None = None
+        self._serial = 0
+        self._leaving: list[tuple[int, bytes]] = []
+        #: Seconds of the round trip along each way that has answered.
+        self.round_trips: dict[Way, float] = {}
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def suspected(self) -> LinkState:
+        """The links that are held to be down."""
+        return LinkState(frozenset(self._suspected))
+
+    def begin(self, now: float) -> None:
+        """Somebody sends to a server that is not probed yet."""
+        if self._due is None:
+            self._due = now
+
+    def next_timer(self) -> float | None:
+        """When :meth:`round` is due."""
+        return self._due
+
+    def round(self, servers: frozenset[int], links: LinkState, now: float) -> None:
+        """Probe all ways to ``servers``, given the ``links`` that are known to be down; judge the
+        probes that were lost."""
+        for serial, asked in list(self._asked.items()):
+            if now - asked.since > PATIENCE:
+                del self._asked[serial]
+                self._lost(asked, now)
+        self._suspected = {link: until for link, until in self._suspected.items() if until > now}
+        for server in sorted(servers):
+            for way in self._ways(server, links):
+                self._serial += 1
+                self._asked[self._serial] = Asked(way, now)
+                self._pass_on(Probe(PROBE, self._serial, way, 1))
+        self._due = now + PERIOD if servers or self._asked or self._suspected else None
+
+    def receive(self, data: bytes, now: float) -> None:
+        """A frame's payload arrived."""
+        probe = decode(data)
+        if probe is None or probe.way[probe.position] != self._node:
+            self.counts["malformed"] += 1
+            return
+        if probe.position + 1 < len(probe.way):
+            self._pass_on(replace(probe, position=probe.position + 1))
+            if probe.kind == PROBE:
+                self._answer(probe, PASSED)
+        elif probe.kind == PROBE:
+            self._answer(probe, ARRIVED)
+        elif probe.serial in self._asked:
+            self._heard(probe, now)
+
+    def frames_to_send(self) -> list[tuple[int, bytes]]:
+        """(server one hop away, payload) pairs to send now; each is given once."""
+        leaving, self._leaving = self._leaving, []
+        return leaving
+
+    def _ways(self, server: int, links: LinkState) -> list[Way]:
+        """What is probed: the parallel ways that may be up, else a detour; where suspicions leave
+        nothing they were wrong."""
+        scheme = self._scheme
+        for held in (links.fail(self._suspected), links):
+            found = [w for w, _ in scheme.usable(self._node, server) if len(w) > 1 and scheme.alive(w, held)]
+            if found:
+                return found
+            detour = scheme.shortest(self._node, server, Ways(scheme.fabric, held))
+            if detour is not None:
+                return [detour]
+            self._suspected.clear()
+        return []
+
+    def _heard(self, probe: Probe, now: float) -> None:
+        asked = self._asked[probe.serial]
+        asked.reached = max(asked.reached, probe.reached)
+        if probe.kind == ARRIVED:
+            del self._asked[probe.serial]
+            before = self.round_trips.get(asked.way, now - asked.since)
+            self.round_trips[asked.way] = before + _GAIN * (now - asked.since - before)
+            self.counts["answered"] += 1
+
+    def _lost(self, asked: Asked, now: float) -> None:
+        """Suspect the link beyond the last server that has acknowledged."""
+        self.counts["lost"] += 1
+        self.round_trips.pop(asked.way, None)
+        if asked.reached + 1 < len(asked.way):
+            a, b = asked.way[asked.reached], asked.way[asked.reached + 1]
+            self._suspected[self._last_link(a, b)] = now + SUSPICION
+
+    def _last_link(self, a: int, b: int) -> int:
+        """The cable between two servers, or the one from the switch between them to the second:
+        had the first one's own link died, it would have said so."""
+        fabric = self._scheme.fabric
+        direct = fabric.links_between(a, b)
+        if direct:
+            return direct[0]
+        around = set(fabric.neighbours(a))
+        return next(fabric.link_at(b, port) for port, end in fabric.ports(b) if end.node in around)
+
+    def _answer(self, probe: Probe, kind: int) -> None:
+        back = probe.way[probe.position :: -1]
+        self._pass_on(Probe(kind, probe.serial, back, 1, probe.position))
+
+    def _pass_on(self, probe: Probe) -> None:
+        self.counts["sent"] += 1
+        self._leaving.append((probe.way[probe.position], probe.encode()))

@@ -1,0 +1,150 @@
+"""Path probing: sources find dead servers that nobody's carrier tells of, and the way that is best."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from addressing.scheme import path
+from addressing.source import SourceRouted
+from hostagent.probing import ARRIVED, PATIENCE, PERIOD, PROBE, Probe, Prober, decode
+from tests.hostagent.frames import agent, from_host, scheme, udp
+from topos.graph import ALL_UP, LinkState
+
+ways = st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=20).map(tuple)
+
+
+@given(ways, st.integers(0, 2**32 - 1), st.integers(0, 255), st.binary(max_size=20), st.data())
+def test_probes_survive_the_wire(
+    way: tuple[int, ...], serial: int, reached: int, rest: bytes, data: st.DataObject
+) -> None:
+    probe = Probe(PROBE, serial, way, data.draw(st.integers(1, len(way) - 1)), reached)
+    encoded = probe.encode()
+    assert decode(encoded + rest) == probe
+    damaged = bytearray(encoded)
+    damaged[data.draw(st.integers(0, len(encoded) - 1))] ^= data.draw(st.integers(1, 255))
+    assert decode(bytes(damaged)) != probe
+
+
+@given(st.binary(max_size=80))
+def test_anything_may_arrive(data: bytes) -> None:
+    bound = scheme("bcube:3,1", "brp:multipath=yes")
+    assert isinstance(bound, SourceRouted)
+    prober = Prober(bound, 0)
+    prober.receive(data, 0.0)
+    assert prober.counts["malformed"] == 1
+    assert not prober.frames_to_send()
+
+
+class Net:
+    """Probers whose frames take a millisecond between servers that are one live hop apart."""
+
+    def __init__(self, topology: str, name: str) -> None:
+        bound = scheme(topology, name)
+        assert isinstance(bound, SourceRouted)
+        self.bound, self.fabric = bound, bound.fabric
+        self.probers = [Prober(bound, node) for node in range(self.fabric.servers)]
+        self.down: set[int] = set()
+        self.slow: dict[tuple[int, int], float] = {}
+        self.now = 0.0
+
+    def settle(
+        self, source: int, target: int, links: LinkState = ALL_UP, seconds: float = 4 * PATIENCE
+    ) -> None:
+        """Let one server probe its ways to another for some time."""
+        prober, end = self.probers[source], self.now + seconds
+        pending: list[tuple[float, int, bytes]] = []
+        prober.begin(self.now)
+        while self.now < end:
+            due = prober.next_timer()
+            if due is not None and due <= self.now:
+                prober.round(frozenset({target}), links, self.now)
+            for node, one in enumerate(self.probers):
+                for to, data in one.frames_to_send():
+                    if self.joined(node, to):
+                        pending.append((self.now + 0.001 + self.slow.get((node, to), 0.0), to, data))
+            pending.sort()
+            times = [item[0] for item in pending[:1]] + (
+                [due] if (due := prober.next_timer()) is not None else []
+            )
+            self.now = max(self.now, min(times))
+            while pending and pending[0][0] <= self.now:
+                _, to, data = pending.pop(0)
+                self.probers[to].receive(data, self.now)
+
+    def joined(self, a: int, b: int) -> bool:
+        return self.bound._joined(a, b, LinkState(frozenset(self.down)))
+
+
+@pytest.mark.parametrize(("topology", "target"), [("bcube:3,1", 8), ("bcube:2,2", 7), ("hdcube:3,1", 23)])
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_is_connected_is_reached_though_only_probes_tell_of_dead_servers(
+    topology: str, target: int, seed: int
+) -> None:
+    name = "dcube-shortest" if "dcube" in topology else "brp"
+    net = Net(topology, f"{name}:multipath=yes")
+    draw = random.Random(seed)
+    dead = draw.sample([v for v in range(1, net.fabric.servers) if v != target], 2)
+    net.down = {link for server in dead for link in net.fabric.links_of(server)}
+    if path(net.bound.given(LinkState(frozenset(net.down))), 0, target) is None:
+        pytest.skip("these two cut them off")
+    net.settle(0, target, seconds=12 * PATIENCE)
+    ((header, _), *_) = net.bound.headers(0, target, net.probers[0].suspected)
+    taken = [way for way in net.probers[0].round_trips if net.bound.tag_of(way) == header.tag]
+    assert taken
+    assert all(net.joined(a, b) for a, b in itertools.pairwise(taken[0]))
+
+
+def test_suspicions_name_the_link_beyond_the_last_that_answered() -> None:
+    net = Net("bcube:3,1", "brp:multipath=yes")
+    way = next(iter(net.bound.ways(0, 8)))
+    net.down = set(net.fabric.links_of(way[1]))
+    net.settle(0, 8)
+    switch = next(s for s in net.fabric.neighbours(0) if s in set(net.fabric.neighbours(way[1])))
+    assert net.probers[0].suspected.down == set(net.fabric.links_between(way[1], switch))
+
+
+def test_a_server_that_is_gone_altogether_keeps_nobody_from_trying_again() -> None:
+    net = Net("bcube:2,1", "brp:multipath=yes")
+    net.down = set(net.fabric.links_of(3))
+    net.settle(0, 3)
+    net.down.clear()
+    net.settle(0, 3, seconds=PATIENCE + 3 * PERIOD)
+    assert any(way[-1] == 3 for way in net.probers[0].round_trips)
+
+
+def test_new_flows_take_the_quickest_way_and_old_ones_stay() -> None:
+    net = Net("bcube:3,1", "brp:multipath=yes")
+    first, second = net.bound.ways(0, 8)
+    one = agent(net.bound, 0, "probe")
+
+    def leaves(port: int) -> int:
+        slot, end = from_host(udp(net.bound, 0, 8, port=port))
+        return one.receive_packet(slot, end, now=0.0)
+
+    def follow(trips: dict[tuple[int, ...], float]) -> None:
+        tags = {(8, net.bound.tag_of(way)): trip for way, trip in trips.items()}
+        one.follow_probes(ALL_UP, {(to, tag): trip for (to, tag), trip in tags.items() if tag is not None})
+
+    follow({first: 0.001, second: 0.002})
+    old = leaves(1)
+    follow({first: 0.003, second: 0.002})
+    new = leaves(2)
+    assert one.asked == {8}
+    assert old != new
+    assert [leaves(1), leaves(2)] == [old, new]
+    one.follow_probes(LinkState(frozenset({net.fabric.link_at(0, old)})), {})
+    assert leaves(1) == new  # its way is suspected
+
+
+def test_round_trips_tell_of_queues() -> None:
+    net = Net("bcube:3,1", "brp:multipath=yes")
+    first, second = net.bound.ways(0, 8)
+    net.slow[first[0], first[1]] = 0.01
+    net.settle(0, 8)
+    assert net.probers[0].round_trips[first] > 2 * net.probers[0].round_trips[second]
+    assert decode(Probe(ARRIVED, 1, (0, 1), 1).encode()) is not None
