@@ -109,7 +109,7 @@ def _processor() -> float:
 
 def _speed(group: Group) -> float:
     """Letters per second of the compiled reduction; the answers are checked against the group."""
-    found, longest = Backwards.of(automaton(group)), int(group.lengths[-1])
+    found, longest = Backwards.of_group(group), int(group.lengths[-1])
     words = np.random.default_rng(1).integers(0, group.degree, (WORDS, LETTERS)).astype(np.int32)
     found.reduce(words[:2], longest)  # Compiles, or loads what was compiled.
     reduced = found.reduce(words, longest)

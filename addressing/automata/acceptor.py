@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from addressing.automata.group import Group
+from topos.graph import IntArray
 
 #: No state: the word read so far is not accepted.
 DEAD = -1
@@ -77,6 +78,14 @@ class Acceptor:
                 moves = {refined[s]: tuple(refined.get(end, DEAD) for end in self.moves[s]) for s in reached}
                 return Acceptor(tuple(moves[number] for number in range(len(numbers))), {})
             classes = {**refined, DEAD: DEAD}
+
+    def classes(self, group: Group) -> IntArray:
+        """Per element of a group the state after its normal form."""
+        moves = np.array(self.moves, dtype=np.int32)
+        found = np.zeros(group.order, dtype=np.int32)
+        for level in group.levels[1:]:
+            found[level] = moves[found[group.parents[level]], group.last[level]]
+        return found
 
     def _reached(self) -> list[int]:
         """The states that some accepted word leads to, nearest first."""

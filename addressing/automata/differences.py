@@ -99,7 +99,7 @@ class Diff:
 def differences(group: Group) -> IntArray:
     """The word differences in ascending (ShortLex) order."""
     met = np.zeros(group.order, dtype=np.bool_)
-    for _, before, _, after in _compared(group):
+    for _, _, before, _, after in _compared(group):
         met[before] = True
         met[after] = True
     met[0] = True
@@ -117,9 +117,22 @@ def automaton(group: Group, trimmed: bool = True) -> Diff:
     return _packed(group, states, codes)
 
 
-def _compared(group: Group) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
-    """All comparisons of neighbours, from the ends of the words backwards: arrays of (left letter,
-    difference before, right letter, difference after), both letters not being read yet and read."""
+def occurring(group: Group, diff: Diff, classes: IntArray) -> NDArray[np.bool_]:
+    """``found[c, d]``: some comparison of neighbours is in state d when the left word read so far is an
+    element of class c; ``classes`` numbers those.  All classes have the identity's state."""
+    number = np.full(group.order, NONE, dtype=np.int32)
+    number[diff.elements] = np.arange(diff.states, dtype=np.int32)
+    found = np.zeros((int(classes.max()) + 1, diff.states), dtype=np.bool_)
+    found[:, 0] = True
+    for left, _, before, _, _ in _compared(group):
+        found[classes[left], number[before]] = True
+    return found
+
+
+def _compared(group: Group) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]]:
+    """All comparisons of neighbours, from the ends of the words backwards: arrays of (left word before,
+    left letter, difference before, right letter, difference after), both letters not being read yet
+    and read."""
     rows = max(1, _AT_ONCE // group.degree)
     for first in range(0, group.order, rows):
         last = min(first + rows, group.order)
@@ -128,8 +141,8 @@ def _compared(group: Group) -> Iterator[tuple[IntArray, IntArray, IntArray, IntA
         after = np.tile(group.right[0], last - first)
         while len(left):
             x, before, y = _stepped_back(group, left, right, after)
-            yield x, before, y, after
             left = np.where(x < group.degree, group.parents[left], left)
+            yield left, x, before, y, after
             right = np.where(y < group.degree, group.parents[right], right)
             # Where the rest is common to both words, no difference is left.
             apart = left != right
@@ -155,7 +168,7 @@ def _used(group: Group) -> NDArray[np.int64]:
     width = group.degree + 1
     letters = np.arange(group.degree, dtype=np.int64)
     found = [_codes(np.zeros(1, np.int64), letters, letters, width)]
-    for x, before, y, _ in _compared(group):
+    for _, x, before, y, _ in _compared(group):
         found.append(np.unique(_codes(before, x, y, width)))
     return np.unique(np.concatenate(found))
 

@@ -28,6 +28,11 @@ def reducer(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = Tru
 
 
 @functools.cache
+def beside(spec: str, order: tuple[int, ...] | None = None) -> Backwards:
+    return Backwards.of_group(group(spec, order))
+
+
+@functools.cache
 def backwards(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = True) -> Backwards:
     return Backwards.of(automaton(group(spec, order), trimmed))
 
@@ -53,6 +58,7 @@ def test_every_product_of_an_element_and_a_letter(
     forwards = reducer(spec, order, trimmed)
     assert [forwards.reduce(word[-1:], start=word[:-1]) for word in appended] == expected
     assert in_bulk(backwards(spec, order, trimmed), appended, int(found.lengths[-1])) == expected
+    assert in_bulk(beside(spec, order), appended, int(found.lengths[-1])) == expected
 
 
 @pytest.mark.parametrize("spec", SMALL)
@@ -64,6 +70,7 @@ def test_random_words(spec: str, data: st.DataObject) -> None:
     least = found.word(found.spell(word))
     assert reducer(spec).reduce(word) == least
     assert in_bulk(backwards(spec), [word], int(found.lengths[-1])) == [least]
+    assert in_bulk(beside(spec), [word], int(found.lengths[-1])) == [least]
     assert reducer(spec).reduce((*reducer(spec).inverse(word), *word)) == ()
 
 
@@ -74,6 +81,7 @@ def test_long_words_in_large_groups(spec: str) -> None:
     words = [tuple(word) for word in drawn]
     expected = [found.word(found.spell(word)) for word in words]
     assert in_bulk(backwards(spec), words, int(found.lengths[-1])) == expected
+    assert in_bulk(beside(spec), words, int(found.lengths[-1])) == expected
     assert [reducer(spec).reduce(word) for word in words[:5]] == expected[:5]
 
 
