@@ -6,6 +6,7 @@ cables, 6 one-to-one traffic, 7 one-to-several traffic, 8 throughput under failu
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -19,6 +20,7 @@ from evaluator.plots import Chart, Series
 from evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from evaluator.sweep import Point, measure
 from evaluator.trees import pipelined, rates, replicated
+from topos.families.dcube import CubeOfSwitches
 from topos.registry import fabric
 
 _PAPER = "Guo et al., DCube"
@@ -154,7 +156,35 @@ def one_to_several(topology: str) -> tuple[int, float, float]:
     return min(sizes), float(np.mean(fast)), float(np.mean(chain))
 
 
+def literal(cube: CubeOfSwitches, here: int) -> bool:
+    """Whether H-DCube's construction, letter for letter, gives edge-disjoint paths at a switch: from the
+    neighbour along i over j, then i, to the neighbour along j."""
+    used: set[frozenset[int]] = set()
+    for i, j in itertools.combinations(range(cube.m), 2):
+        first, last = cube.neighbour(here, i), cube.neighbour(here, j)
+        middle = cube.neighbour(first, j)
+        edges = {frozenset((first, middle)), frozenset((middle, cube.neighbour(middle, i)))}
+        if cube.neighbour(middle, i) != last or edges & used or any(here in edge for edge in edges):
+            return False
+        used |= edges
+    return True
+
+
+def _literal() -> Iterator[Row]:
+    how = "from the neighbour along i over dimension j, then i, to the neighbour along j; % of all switches"
+    for family in ("hdcube", "mdcube"):
+        for m in (3, 8):
+            cube = fabric(f"{family}:{m},1").family
+            assert isinstance(cube, CubeOfSwitches)
+            share = 100 * sum(literal(cube, here) for here in range(2**m)) / 2**m
+            statement = f"{family}:{m},1: switches where H-DCube's construction is edge-disjoint, %"
+            yield Row(
+                _claim(f"{family}-{m}-literal", statement, how, 100 if family == "hdcube" else None), share
+            )
+
+
 def _complete_graphs() -> Iterator[Row]:
+    yield from _literal()
     how = f"from {_SOURCES} sources; disjointness checked for each"
     speed = "rate at which all replicas get the data over that along a chain of them, max-min fair, links of 1"
     for family in ("hdcube", "mdcube"):
