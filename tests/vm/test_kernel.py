@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from lab.client import Lab
 from lab.doctor import examine
+from tests.lab.test_ordinary_user import script
 
 pytestmark = pytest.mark.vm
 
@@ -61,3 +67,17 @@ def test_loss_loses_packets() -> None:
     with Lab("bcube:2,1", "brp", loss="20%") as lab:
         found = lab.pingall(pairs=[["h0", "h1"]] * 60)
         assert 0 < found["received"] < found["sent"]
+
+
+def test_an_ordinary_user_has_both(tmp_path: Path) -> None:
+    """In a user namespace, and with a path that has no /usr/sbin."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    user = script(tmp_path).replace("exec env", "exec env PATH=/usr/local/bin:/usr/bin:/bin")
+    words = ["up", "bcube:2,1", "--scheme", "brp", "--delay", "10ms", "--test", "pingall", "--json"]
+    command = ["unshare", "-m", "bash", "-c", user, "bash", sys.executable, "-m", "lab.cli", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["datapath"] == "kernel"
+    assert found["rtt_ms"]["p50"] >= 40
