@@ -25,7 +25,8 @@ import numpy as np
 from addressing.automata.acceptor import DEAD, Acceptor, index_automaton
 from addressing.automata.group import Group, GroupError, of_table
 from addressing.automata.presentations import Presentation
-from topos.graph import IntArray
+from addressing.jit import compiled
+from topos.graph import NONE, IntArray
 
 #: Rules at which completion gives up: not every presentation has a finite complete system.
 MOST_RULES = 20_000
@@ -45,6 +46,12 @@ class System:
     def acceptor(self) -> Acceptor:
         """The index automaton of the left sides: it accepts the normal forms."""
         return index_automaton(self.rules, self.presentation.degree)
+
+    @cached_property
+    def action(self) -> IntArray:
+        """What appending each letter does to the irreducible words, numbered in ShortLex order; there
+        must be an end of those."""
+        return _action(self)
 
     def reduce(self, word: bytes) -> bytes:
         """The normal form."""
@@ -71,8 +78,7 @@ class System:
         """The finite group itself; GroupError when it is infinite."""
         if self.acceptor.count is None:
             raise GroupError("the group is infinite: it has no multiplication table")
-        table = _action(self)
-        return of_table(table, self.presentation.names, tuple(range(self.presentation.degree)))
+        return of_table(self.action, self.presentation.names, tuple(range(self.presentation.degree)))
 
 
 def complete(presentation: Presentation, most_rules: int = MOST_RULES) -> System:
@@ -192,7 +198,7 @@ def _acts(system: System) -> bool:
     presentation = system.presentation
     if system.acceptor.count is None:
         return False
-    table = _action(system)
+    table = system.action
     start = np.arange(len(table))
     cancelling = tuple(enumerate(presentation.inverses))
     for relator in (*cancelling, *presentation.relators):
@@ -204,21 +210,54 @@ def _acts(system: System) -> bool:
     return True
 
 
+def _tree(acceptor: Acceptor) -> tuple[IntArray, IntArray, IntArray]:
+    """The accepted words, finite in number, in ShortLex order: each one's parent, the last letter, and
+    the acceptor's state."""
+    moves = np.array(acceptor.moves, dtype=np.int32)
+    parents, last, states = [np.zeros(1, np.int32)], [np.zeros(1, np.int32)], [np.zeros(1, np.int32)]
+    first = 0
+    while len(states[-1]):
+        row, letter = np.nonzero(moves[states[-1]] != DEAD)
+        parents.append((first + row).astype(np.int32))
+        last.append(letter.astype(np.int32))
+        first += len(states[-1])
+        states.append(moves[states[-1][row], letter])
+    return np.concatenate(parents), np.concatenate(last), np.concatenate(states)
+
+
 def _action(system: System) -> IntArray:
     """What appending each letter does to the irreducible words, numbered in ShortLex order."""
-    moves, degree = system.acceptor.moves, system.presentation.degree
-    words, states, numbers = [b""], [0], {b"": 0}
-    for word, state in zip(words, states, strict=False):
-        for letter, end in enumerate(moves[state]):
-            if end != DEAD:
-                longer = word + bytes((letter,))
-                numbers[longer] = len(words)
-                words.append(longer)
-                states.append(end)
-    table = np.empty((len(words), degree), dtype=np.int32)
-    for place, word in enumerate(words):
-        for letter in range(degree):
-            longer = word + bytes((letter,))
-            found = numbers.get(longer)
-            table[place, letter] = numbers[system.reduce(longer)] if found is None else found
+    matched, rules = system.acceptor.matched, system.rules
+    degree = system.presentation.degree
+    parents, last, states = _tree(system.acceptor)
+    # Per state and letter that complete a left side: the letters to go back, and where the right side is.
+    back = np.zeros((system.acceptor.states, degree), dtype=np.int32)
+    begin, end = np.zeros_like(back), np.zeros_like(back)
+    letters: list[int] = []
+    for (state, letter), left in matched.items():
+        back[state, letter], begin[state, letter] = len(left) - 1, len(letters)
+        letters += rules[left]
+        end[state, letter] = len(letters)
+    table = np.full((len(parents), degree), NONE, dtype=np.int32)
+    table[parents[1:], last[1:]] = np.arange(1, len(parents), dtype=np.int32)
+    _multiply(table, parents, states, back, begin, end, np.array(letters, dtype=np.int32))
     return table
+
+
+@compiled
+def _multiply(
+    table: IntArray, parents: IntArray, states: IntArray, back: IntArray, begin: IntArray, end: IntArray,
+    letters: IntArray,
+) -> None:  # fmt: skip
+    """Fill in the products that are no words of the tree: go back over the left side, then along the
+    right side, which is smaller, so that all products on the way are known."""
+    for word in range(len(table)):
+        for letter in range(table.shape[1]):
+            if table[word, letter] != NONE:
+                continue
+            state, at = states[word], word
+            for _ in range(back[state, letter]):
+                at = parents[at]
+            for place in range(begin[state, letter], end[state, letter]):
+                at = table[at, letters[place]]
+            table[word, letter] = at
