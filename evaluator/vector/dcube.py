@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from addressing import mobius
 from addressing.scheme import Scheme
-from addressing.schemes.dcube import DCube
-from evaluator.jit import compiled
-from evaluator.vector import Ways
+from addressing.schemes.dcube import DCube, DCubeRouted
+from addressing.schemes.shortest import Shortest
+from evaluator.jit import compiled, threaded
+from evaluator.reroute import rerouted
+from evaluator.vector import Rule, Ways, shortest
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways | None:
-    """Algorithms 1 and 3 for every pair; None where failures are known: the source searches then."""
-    if scheme.known or links:
-        return None
-    cube, slots = cast(DCube, scheme).cube, scheme.fabric.slots
+def ways(scheme: Scheme, links: LinkState) -> Ways:
+    """Algorithms 1 and 3 for every pair, and shortest ways round known failures."""
+    printed = _printed(cast(DCube, scheme))
+    down = scheme.blocked(links)
+    if not down:
+        return printed
+    return rerouted(
+        scheme.fabric, lambda *pair: (printed(*pair),), around(scheme, down), down, fits(cast(DCube, scheme))
+    )
+
+
+def around(scheme: Scheme, down: LinkState) -> Rule:
+    """The first slot nearer over what is up."""
+    return shortest.rule(Shortest(scheme.fabric, known=down), down)
+
+
+def fits(scheme: DCubeRouted) -> Callable[[IntArray], NDArray[np.bool_]]:
+    """Which ways have no more cables between servers than the tag has room for."""
+    fabric = scheme.fabric
+    owner = np.repeat(np.arange(fabric.size), np.diff(fabric.slots.start))
+    cable = np.append((owner < fabric.servers) & (fabric.slots.peer < fabric.servers), False)
+    return lambda slots: cable[slots].sum(axis=1) <= scheme.longest
+
+
+def _printed(scheme: DCube) -> Ways:
+    cube, slots = scheme.cube, scheme.fabric.slots
     order = _orders(cube)
     neighbours = np.array(
         [[cube.neighbour(a, j) for j in range(cube.m)] for a in range(2**cube.m)], dtype=np.int32
@@ -30,6 +55,17 @@ def ways(scheme: Scheme, links: LinkState) -> Ways | None:
 
     def between(sources: IntArray, destinations: IntArray) -> IntArray:
         return _trace(sources, destinations, order, neighbours, slots.start, cube.n, cube.m)
+
+    return between
+
+
+def lengths(scheme: Scheme) -> Lengths:
+    """A cable for each dimension, and a switch wherever the place on it changes."""
+    cube = cast(DCube, scheme).cube
+    order = _orders(cube)
+
+    def between(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _count(sources, destinations, order, cost[0], cost[0] + cost[-1], cube.n, cube.m)
 
     return between
 
@@ -78,3 +114,31 @@ def _trace(
             out[pair, hop] = start[at * n + place] + 1
             at, hop = neighbours[at, dimension], hop + 1
     return out
+
+
+@threaded
+def _count(
+    sources: IntArray,
+    destinations: IntArray,
+    order: NDArray[np.int8],
+    cable: int,
+    switch: int,
+    n: int,
+    m: int,
+) -> IntArray:
+    """``cable`` and ``switch`` are the hops that each counts."""
+    hops = np.zeros((len(destinations), len(sources)), np.int32)
+    for i in numba.prange(len(destinations)):
+        there, last = destinations[i] // n, destinations[i] % n
+        for k in range(len(sources)):
+            at, place = sources[k] // n, sources[k] % n
+            first, total = place // m * m, 0
+            for dimension in order[at, there]:
+                wanted = last if dimension == NONE else first + dimension
+                if wanted != place:
+                    place, total = wanted, total + switch
+                if dimension == NONE:
+                    break
+                total += cable
+            hops[i, k] = total
+    return hops
