@@ -1,0 +1,60 @@
+"""The search for dense Borel Cayley graphs, and what their figures rest on."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from evaluator import densest
+from evaluator.reproduce.borel_figures import cr_constants, gcr_constants, livelocked
+from tests.addressing.cases import build, graph
+from topos.families.borel import Borel
+
+
+def test_the_densest_graph_of_diameter_7_is_the_paper_s() -> None:
+    """1081 nodes: p = 47, k = 23; nothing larger up to 1200."""
+    for state in densest.search(7):
+        if state.since and state.done > 1200:
+            break
+    assert state.best is not None
+    assert (state.best.p, state.best.k, state.best.nodes) == (47, 23, 1081)
+    found = build(state.best.spec)
+    assert nx.diameter(nx.Graph(graph(found)), usebounds=True) == 7
+
+
+def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
+    """All 4-regular Borel graphs of 40 to 90 nodes, every base, exponents and sign, by networkx."""
+    largest = 0
+    for p in (5, 7, 11, 13, 17, 19, 23, 29):
+        for a in range(2, p):
+            k = next(e for e in range(1, p) if pow(a, e, p) == 1)
+            if k < 3 or not 40 <= p * k <= 90:
+                continue
+            for t1, t2 in ((s, t) for s in range(k) for t in range(s + 1, k)):
+                if math.gcd(t1, t2, k) == 1 and k not in (2 * t1, 2 * t2):
+                    whole = nx.Graph(graph(build(f"borel:{p},{a},{t1},{t2}")))
+                    depths = nx.single_source_shortest_path_length(whole, 0)
+                    if max(depths.values()) <= 4:
+                        largest = max(largest, p * k)
+    states = [s for s in islice(densest.search(4, 40), 200) if s.done < 90]
+    assert states[-1].best is not None
+    assert states[-1].best.nodes == largest
+
+
+def test_constants_of_both_representations() -> None:
+    family = build("borel:11,3,1,2").family
+    assert isinstance(family, Borel)
+    for vertex in range(family.vertices):
+        expected = {(vertex + c) % family.vertices for c in gcr_constants(family)[vertex % family.k]}
+        assert set(family.images(np.array([vertex]))[0].tolist()) == expected
+    for *_, ahead, back in cr_constants(family):
+        assert (ahead, back) == (1, -1)
+
+
+@pytest.mark.parametrize(("spec", "d", "circles"), [("borel:7,2,0,1", 4, True), ("borel:7,2,0,1", 3, False)])
+def test_cr_routing_as_printed_can_go_round_for_ever(spec: str, d: int, circles: bool) -> None:
+    assert (livelocked(spec, d) > 0) == circles
