@@ -18,8 +18,6 @@ from lab.config import DEFAULT_BUFFERS, resolve
 #: agents relay with ease, so that the links are the bottleneck and not the processor.
 _FRAMES_PER_SECOND = 16_000
 _FRAME_BITS = 1514 * 8
-#: Packets of one overload unless a number per flow is given.
-_PACKETS = 6000
 
 
 class Pattern(StrEnum):
@@ -27,6 +25,10 @@ class Pattern(StrEnum):
 
     incast = "incast"
     all_to_all = "all-to-all"
+
+
+#: Packets of one overload unless a number per flow is given.
+_PACKETS = {Pattern.incast: 6000, Pattern.all_to_all: 12_000}
 
 
 @app.command()
@@ -46,7 +48,7 @@ def overload(
         str, typer.Option(help="Bandwidth of every link; by default what agents keep up with.")
     ] = "",
     frames: Annotated[
-        int | None, typer.Option(min=1, help="Full frames per flow; by default 6000 in all.")
+        int | None, typer.Option(min=1, help="Full frames per flow; by default some thousands in all.")
     ] = None,
     spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.packet,
     target: Annotated[str, typer.Option(help="The receiver of an incast.")] = "h0",
@@ -82,7 +84,7 @@ def _run(
 ) -> dict[str, Any]:
     """One overload, with its progress."""
     flows = servers - 1 if pattern is Pattern.incast else servers * (servers - 1)
-    each = frames or max(1, _PACKETS // flows)
+    each = frames or max(1, _PACKETS[pattern] // flows)
     with progress_bar(quiet) as bar:
 
         def progress(found: dict[str, int]) -> None:
@@ -93,16 +95,26 @@ def _run(
 
 def _show(settings: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     print(", ".join(f"{name} {value}" for name, value in settings.items()))
-    columns = {
-        "pattern": "pattern",
-        "flow control": "flow_control",
-        "sent": "sent",
-        "received": "received",
-        "lost": "lost",
-        "in relays": "dropped_by_relays",
-        "in switches": "dropped_by_switches",
-        "Mb/s": "mbps",
-        "escaped": "escaped",
-        "fullest": "fullest",
-    }
-    table(tuple(columns), [[row[key] for key in columns.values()] for row in rows])
+    columns = (
+        "pattern",
+        "flow control",
+        "sent",
+        "lost",
+        "in relays",
+        "in switches",
+        "Mb/s",
+        "escaped",
+        "fullest",
+    )
+    table(columns, map(_row, rows))
+
+
+def _row(row: dict[str, Any]) -> tuple[object, ...]:
+    """One overload: frames lost, also by where, and hops by the escape channel, as shares."""
+    lost, relays, switches = (
+        f"{row[name] / max(1, row['sent']):.2%}"
+        for name in ("lost", "dropped_by_relays", "dropped_by_switches")
+    )
+    escaped = f"{row['escaped'] / max(1, row['sent'] + row['relayed']):.2%}"
+    name = row["pattern"], row["flow_control"], row["sent"]
+    return *name, lost, relays, switches, f"{row['mbps']:.2f}", escaped, row["fullest"]

@@ -33,10 +33,10 @@ def frequencies(
         as_json({**found, "held": held})
     else:
         rows = [
-            (s["server"], s["port"], s["towards"], s["packets"], f"{s['share']:.4f}", f"{s['rule']:.4f}")
+            (s["server"], s["port"], s["towards"], f"{s['share']:.4f}", f"{s['rule']:.4f}")
             for s in found["shares"]
         ]
-        table(("server", "port", "towards", "packets", "share", "rule"), rows)
+        table(("server", "port", "towards", "share", "rule"), rows)
         if found["p"] is not None:
             print(f"chi-square {found['statistic']} at {found['freedom']} degrees of freedom, p = {found['p']}")
     raise typer.Exit(0 if held else 1)
