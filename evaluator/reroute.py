@@ -32,7 +32,7 @@ def rerouted(fabric: Fabric, candidates: Candidates, shortest: Rule, down: LinkS
             broken = np.logical_not(usable[found].all(axis=1))
             if not broken.any():
                 return found
-        detours = _detours(fabric, shortest, sources[broken], destinations[broken])
+        detours = along(fabric, shortest, sources[broken], destinations[broken])
         good = fits(detours) & (detours[:, 0] != NONE)
         broken[broken] = good
         return _replaced(found, broken, detours[good])
@@ -50,7 +50,8 @@ def _replaced(found: IntArray, rows: NDArray[np.bool_], by: IntArray) -> IntArra
     return result
 
 
-def _detours(fabric: Fabric, shortest: Rule, sources: IntArray, destinations: IntArray) -> IntArray:
+def along(fabric: Fabric, shortest: Rule, sources: IntArray, destinations: IntArray) -> IntArray:
+    """The slots of every pair's way by next hops; ``NONE`` alone where there is no way."""
     ends, row = np.unique(destinations, return_inverse=True)
     return _follow(shortest(ends.astype(np.int32)), row, sources, destinations, fabric.slots.peer)
 
