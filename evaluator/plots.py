@@ -94,7 +94,7 @@ def draw(chart: Chart) -> Figure:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
             figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
         elif chart.series:
-            axes.legend()
+            axes.legend(loc="lower right" if chart.steps else "best")
         if chart.caption:
             figure.supxlabel(chart.caption, fontsize=7)
     return figure

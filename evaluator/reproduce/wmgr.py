@@ -16,7 +16,8 @@ from addressing.automata.group import of_graph
 from addressing.automata.orders import named
 from evaluator.adjacency import adjacency
 from evaluator.distances import distances
-from evaluator.plots import Chart, Series
+from evaluator.plots import Chart
+from evaluator.reproduce import wmgr_charts as charts
 from evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from evaluator.reproduce.measure import routed
 from evaluator.routed import Spread
@@ -142,16 +143,20 @@ def _diameter(topology: str) -> int:
     return distances(adjacency(fabric(topology))).diameter
 
 
+_BCUBES = ((4, 1), (6, 1), (4, 2), (6, 2), (4, 3))
+_DCELLS = ((2, 1), (4, 1), (2, 2), (3, 2), (2, 3), (3, 3))
+
+
 def _table() -> Iterator[Row]:
     """The diameters of Table I that are claims of their own; DCell's is a bound."""
     how = "exact over all pairs of nodes, in links"
-    for p, q in ((4, 1), (6, 1), (4, 2), (6, 2), (4, 3)):
+    for p, q in _BCUBES:
         claim = Claim(
             f"bcube-{p}-{q}", _PAPER, f"diameter of BCube(p, q) is p + 3, p = {p}, q = {q}", p + 3, how,
             computed=2 * (q + 1),
         )  # fmt: skip
         yield Row(claim, _diameter(f"bcube:{p},{q}"))
-    for p, q in ((2, 1), (4, 1), (2, 2), (3, 2), (2, 3), (3, 3)):
+    for p, q in _DCELLS:
         bound = 2 ** (q + 1) + 3
         claim = Claim(
             f"dcell-{p}-{q}", _PAPER, f"diameter of DCell(p, q) is at most 2^(q+1) + 3, p = {p}, q = {q}",
@@ -160,26 +165,69 @@ def _table() -> Iterator[Row]:
         yield Row(claim, _diameter(f"dcell:{p},{q}"))
 
 
-def _chart(topologies: tuple[str, ...], *baselines: str) -> tuple[Chart, ...]:
-    series = []
+# --- figures ----------------------------------------------------------------------
+
+
+def _table_charts() -> tuple[Chart, ...]:
+    found = []
+    for name, title, sizes in (
+        ("bcube", "Diameter of BCube: p + 3", _BCUBES),
+        ("dcell", "Diameter of DCell: at most 2^(q+1) + 3", _DCELLS),
+    ):
+        printed = [p + 3 if name == "bcube" else 2 ** (q + 1) + 3 for p, q in sizes]
+        specs = [f"{name}:{p},{q}" for p, q in sizes]
+        found.append(charts.beside(title, specs, printed, [_diameter(spec) for spec in specs]))
+    return tuple(found)
+
+
+def _states_charts() -> tuple[Chart, ...]:
+    """The curves of Fig. 7, transpositions in both orders."""
+    curves = (
+        ("hypercube", "natural", range(3, 11)), ("bubblesort", "natural", range(3, 8)),
+        ("star", "natural", range(3, 8)), ("transposition", "colex", range(3, 8)),
+        ("transposition", "lex", range(3, 8)), ("butterfly", "natural", range(3, 9)),
+    )  # fmt: skip
+    found = {
+        f"{name}, {order}": [_states(f"{name}:{s}", order) for s in sizes] for name, order, sizes in curves
+    }
+    return (charts.states(found),)
+
+
+def _chart(title: str, topologies: tuple[str, ...], *baselines: str) -> Chart:
+    spreads = {}
     for topology in topologies:
         for scheme, pairs in (("wmgr", "all"), *((name, "sample:2000") for name in baselines)):
             found = stretch(topology, scheme, pairs)
             if found is not None:
-                points = sorted({1.0, *(i / 20 for i in range(20, 121))})
-                cdf = tuple(found.cdf(x) for x in points)
-                series.append(Series(f"{topology} {scheme}", tuple(points), cdf))
-    caption = "wmgr over all pairs of nodes" + (
-        f", {', '.join(baselines)} over 2000 pairs of servers" if baselines else ""
+                spreads[f"{topology} {scheme}"] = found
+    caption = "wmgr over all pairs of nodes, root h0, port order" + (
+        f"; {', '.join(baselines)} over 2000 pairs of servers" if baselines else ""
     )
-    return (Chart("Stretch", "stretch", "share of pairs", tuple(series), caption, steps=True),)
+    return charts.stretch(title, spreads, caption)
+
+
+def _cayley_charts() -> tuple[Chart, ...]:
+    small, large = "Cayley graphs of 64 to 128 nodes", "Cayley graphs of 720 to 1024 nodes"
+    return _chart(small, _CAYLEY), _chart(large, _CAYLEY_LARGE)
+
+
+def _bcube_charts() -> tuple[Chart, ...]:
+    return (_chart("BCube", ("bcube:4,2", *_BCUBE), "brp"),)
+
+
+def _dcell_charts() -> tuple[Chart, ...]:
+    return (_chart("DCell", ("dcell:3,1", *_DCELL), "dfr"),)
+
+
+def _other_charts() -> tuple[Chart, ...]:
+    return (_chart("Random graphs, Slim fly, fat tree", (*_RANDOM, "fattree:8")),)
 
 
 EXPERIMENTS = (
-    Experiment("wmgr-table1", _PAPER, "diameters", _table),
-    Experiment("wmgr-fig7", _PAPER, "word differences of Cayley graphs", _word_differences),
-    Experiment("wmgr-fig8", _PAPER, "stretch on five Cayley families", _cayley, lambda: _chart(_CAYLEY)),
-    Experiment("wmgr-fig9", _PAPER, "stretch on BCube", _bcube, lambda: _chart(_BCUBE, "brp")),
-    Experiment("wmgr-fig10", _PAPER, "stretch on DCell", _dcell, lambda: _chart(_DCELL, "dfr")),
-    Experiment("wmgr-fig11", _PAPER, "stretch elsewhere", _others, lambda: _chart((*_RANDOM, "fattree:8"))),
+    Experiment("wmgr-table1", _PAPER, "diameters", _table, _table_charts),
+    Experiment("wmgr-fig7", _PAPER, "word differences of Cayley graphs", _word_differences, _states_charts),
+    Experiment("wmgr-fig8", _PAPER, "stretch on five Cayley families", _cayley, _cayley_charts),
+    Experiment("wmgr-fig9", _PAPER, "stretch on BCube", _bcube, _bcube_charts),
+    Experiment("wmgr-fig10", _PAPER, "stretch on DCell", _dcell, _dcell_charts),
+    Experiment("wmgr-fig11", _PAPER, "stretch elsewhere", _others, _other_charts),
 )
