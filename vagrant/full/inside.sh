@@ -12,7 +12,7 @@ own_folders() {
     settings=$(mktemp -d)
     cp -r /etc/libvirt "$settings/"
     printf '%s\n' 'user = "root"' 'group = "root"' 'security_driver = "none"' \
-        'remember_owner = 0' 'dynamic_ownership = 0' >"$settings/libvirt/qemu.conf"
+        'remember_owner = 0' 'dynamic_ownership = 0' 'cgroup_controllers = []' >"$settings/libvirt/qemu.conf"
     echo 'nameserver 10.0.2.3' >"$settings/resolv.conf"
     mount --make-rprivate /
     mount --bind "$settings/libvirt" /etc/libvirt
