@@ -24,7 +24,7 @@ from evaluator.distances import FAR, between, rows
 from evaluator.pairs import Pairs
 from evaluator.splits import Splits
 from evaluator.states import explore
-from evaluator.vector import Shares, Ways, rule_of, shares_of, ways_of
+from evaluator.vector import Lengths, Shares, Ways, lengths_of, rule_of, shares_of, ways_of
 from topos.graph import ALL_UP, Fabric, IntArray, LinkState
 
 #: What the network knows of failures: tables and nodes all of them (``yes``), each node
@@ -156,9 +156,12 @@ def spread(
     towards, ways, shares = None, None, None
     if not generic:
         towards, ways, shares = rule_of(bound, seen), ways_of(bound, seen), shares_of(bound, seen)
+    lengths = None if generic or down or not pairs.shared else lengths_of(bound)
     total = NOTHING
     for block in blocks(graph, pairs):
-        if towards is not None:
+        if lengths is not None:
+            joint = _count(lengths, block, cost)
+        elif towards is not None:
             joint = _follow(bound.fabric, towards(block.pairs.destinations), block, cost, down)
         elif ways is not None:
             joint = _trace(bound.fabric, ways, block, cost, down)
@@ -234,6 +237,15 @@ def _trace(fabric: Fabric, ways: Ways, block: Block, cost: IntArray, down: LinkS
         slots = ways(sources, np.full(len(sources), to, dtype=np.int32))
         joint = np.pad(joint, ((0, max(0, slots.shape[1] + 1 - len(joint))), (0, 0)))
         chase.tally(joint, chase.hops_along(slots, peer, usable, cost), distance, sources, to)
+    return joint
+
+
+def _count(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
+    """The joint counts of a block whose destinations have the same sources, by their hops alone."""
+    hops = lengths(block.pairs.of(0), block.pairs.destinations, cost)
+    joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
+    for position, to, sources, distance in block:
+        chase.tally(joint, hops[position], distance, sources, to)
     return joint
 
 

@@ -21,8 +21,14 @@ weighted, depend on the destination alone and lead in no circle,
     shares(scheme, links) -> Shares    Shares: destinations -> shares[len(destinations), slots]
 
 gives the probability with which the owner of each slot sends by it.  Each returns None
-where it does not apply.  Tests hold every module against the generic evaluation of
-the scheme itself.
+where it does not apply.
+
+Beside ``ways``, where every link is up and nothing but the number of hops is wanted,
+
+    lengths(scheme) -> Lengths         Lengths: sources, destinations, cost -> hops[destinations, sources]
+
+counts them without listing the slots; ``cost[v]`` is how many hops an arrival at v counts.
+Tests hold every module against the generic evaluation of the scheme itself.
 """
 
 from __future__ import annotations
@@ -43,6 +49,7 @@ from topos.graph import IntArray, LinkState
 Rule = Callable[[IntArray], IntArray]
 Ways = Callable[[IntArray, IntArray], IntArray]
 Shares = Callable[[IntArray], NDArray[np.float64]]
+Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
 
 
 def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
@@ -61,14 +68,24 @@ def ways_of(scheme: Scheme, links: LinkState) -> Ways | None:
     return cast(Ways | None, _bound(scheme, links, "ways"))
 
 
+def lengths_of(scheme: Scheme) -> Lengths | None:
+    """The hops of ``scheme`` while everything is up; None if it has no such form."""
+    bind = _function(scheme, "lengths")
+    return None if bind is None or scheme.known else cast(Lengths | None, bind(scheme))
+
+
 def shares_of(scheme: Scheme, links: LinkState) -> Shares | None:
     """The weights of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
     return cast(Shares | None, _bound(scheme, links, "shares"))
 
 
 def _bound(scheme: Scheme, links: LinkState, function: str) -> object:
+    bind = _function(scheme, function)
+    return None if bind is None else bind(scheme, links)
+
+
+def _function(scheme: Scheme, name: str) -> Callable[..., object] | None:
     module = f"{__name__}.{scheme.name.replace('-', '_')}"
     if importlib.util.find_spec(module) is None:
         return None
-    bind = getattr(importlib.import_module(module), function, None)
-    return None if bind is None else bind(scheme, links)
+    return cast(Callable[..., object] | None, getattr(importlib.import_module(module), name, None))

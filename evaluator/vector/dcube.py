@@ -17,7 +17,7 @@ from addressing.schemes.dcube import DCube, DCubeRouted
 from addressing.schemes.shortest import Shortest
 from evaluator.jit import compiled, threaded
 from evaluator.reroute import rerouted
-from evaluator.vector import Rule, Ways, shortest
+from evaluator.vector import Lengths, Rule, Ways, shortest
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState
 
