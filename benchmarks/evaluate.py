@@ -1,8 +1,9 @@
 """How long evaluations take: distances, routed paths over all pairs, loads and fair rates.
 
-Each line is one call after one that compiled or warmed up (for the sampled million-node
-torus, compilation is shared with the lines before).  There is no peer that computes the
-routed lines; benchmarks/distances.py compares the distances.
+Each line is one call after one that compiled or warmed up (for the sampled million-node torus
+the lines before compiled), with the processor's seconds over all cores beside the clock's: on
+a busy machine those are the ones to compare.  There is no peer that computes the routed
+lines; benchmarks/distances.py compares the distances.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import numpy as np
 
 from addressing.registry import bind
 from evaluator.adjacency import adjacency
+from evaluator.bisection import bisection
 from evaluator.distances import distances, sample
 from evaluator.flows import flows
+from evaluator.latency import simulate
 from evaluator.loads import link_loads
 from evaluator.pairs import choose
 from evaluator.routed import spread
@@ -24,24 +27,31 @@ from evaluator.throughput import throughput
 from evaluator.traffic import traffic
 from topos.registry import fabric
 
+#: At least 8192 nodes each.
 ROUTED = (
     ("torus:16x16x32", "wmgr"),
     ("torus:16x16x32", "dor"),
     ("torus:16x16x32", "shortest"),
+    ("torus:16x16x32", "ecmp"),
     ("smallworld:64x128,clusters=4x4", "hrsw"),
-    ("bcube:8,3", "wmgr"),
+    ("smallworld:64x128,clusters=4x4", "hrsw-set"),
+    ("hdcube:32,4", "dcube"),
+    ("mdcube:32,4", "dcube"),
+    ("borel:131,4,1,4", "twophase"),
 )
+#: Smaller ones, of which other figures are timed.
+MORE = (("clot:8x8x8", "pow"), ("bcube:8,3", "wmgr"))
 
 
 def timed(words: str, run: Callable[[], str], warm: bool = True) -> None:
     """Print how long one call takes, and what it says."""
     if warm:
         run()
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), time.process_time()
     said = run()
-    seconds = time.perf_counter() - begun
+    seconds, used = time.perf_counter() - begun, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{words:58} {seconds:8.3f} s   {said}   (peak so far {peak:.0f} MB)", flush=True)
+    print(f"{words:58} {seconds:8.3f} s {used:8.3f} cpu   {said}   (peak so far {peak:.0f} MB)", flush=True)
 
 
 def all_distances(spec: str) -> str:
@@ -87,6 +97,23 @@ def fair(spec: str, name: str) -> Callable[[], str]:
     return run
 
 
+def queued(spec: str, name: str, load: float) -> Callable[[], str]:
+    """Packets in queues for 5 ms; drawing their ways is timed as well."""
+    scheme = bind(name, fabric(spec))
+
+    def run() -> str:
+        found = simulate(scheme, load)
+        return f"{found.sent} packets, mean {found.mean:.1f} us, loss {found.loss:.4f}"
+
+    return run
+
+
+def halved(spec: str) -> str:
+    """A cut, and what no cut goes below."""
+    found = bisection(fabric(spec))
+    return f"at most {found.found}, at least {found.bound}"
+
+
 def main() -> None:
     """Print every line."""
     for spec in ("random:8192,8,hosts=0", "random:65536,8,hosts=0", "torus:32x32x64"):
@@ -94,9 +121,11 @@ def main() -> None:
     timed(
         "distances torus:100x100x100, 1024 sources", lambda: sampled_distances("torus:100x100x100", 1024), False
     )
-    for spec, name in ROUTED:
+    for spec, name in (*ROUTED, *MORE):
         timed(f"routed {spec} {name}", routed(spec, name))
     timed("loads bcube:8,3 wmgr", loaded("bcube:8,3", "wmgr"))
+    timed("packets clot:8x8x8 pow, load 1", queued("clot:8x8x8", "pow", 1.0))
+    timed("bisection clot:8x8x8", lambda: halved("clot:8x8x8"))
     timed("fair rates mdcube:8,1 wmgr, 4.2 million flows", fair("mdcube:8,1", "wmgr"))
     timed("fair rates bcube:8,3 wmgr, 16.8 million flows", fair("bcube:8,3", "wmgr"), warm=False)
 
