@@ -14,12 +14,12 @@ import numpy as np
 from evaluator.latency import Latency, Settings, simulate
 from evaluator.plots import Chart, Series
 from evaluator.reproduce.claim import Claim, Experiment, Row
-from evaluator.reproduce.measure import mean_and_error, scheme_or_none
+from evaluator.reproduce.measure import scheme_or_none
 
 _PAPER = "Wang et al., CLOT"
 _SEEDS = range(1, 4)
 _LOADS = (0.5, 1.0, 2.0)
-_CURVE = (0.1, 0.3, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.75, 2.0)
+_CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 _SETTINGS = Settings(until=4_000_000)
 #: The 216 and 512 servers of the paper as cubes of an even radix.
 _RADICES = (6, 8)
@@ -69,25 +69,27 @@ def _rows() -> Iterator[Row]:
 
 
 def _charts() -> tuple[Chart, ...]:
-    charts = []
-    for radix in _RADICES:
-        for words, figure in (
-            ("mean latency (us)", lambda found: found.mean),
-            ("throughput per server (link rates)", lambda found: found.throughput),
-        ):
-            series = []
-            for family, scheme, name in (*_NETWORKS, ("torus", "pow", "CamCube")):
-                values = [_measured(family, scheme, radix, load, figure) for load in _CURVE]
-                points = [mean_and_error(some) for some in values if some]
-                means, errors = tuple(p[0] for p in points), tuple(p[1] for p in points)
-                series.append(Series(f"{name}, {scheme}", _CURVE[: len(means)], means, errors))
-            sizes = f"{radix}x{radix}x{radix}"
-            caption = (
-                f"{sizes}; all-to-all, on/off; buffers of 10 packets; 95 % of {len(_SEEDS)} seeds"
-            )
-            title = f"{words.partition(' (')[0].capitalize()}, {radix**3} servers"
-            charts.append(Chart(title, "offered load per server (link rates)", words, tuple(series), caption))
-    return tuple(charts)
+    return tuple(chart for radix in _RADICES for chart in _charts_of(radix))
+
+
+def _charts_of(radix: int) -> Iterator[Chart]:
+    """Of one seed: intervals are those of a run's consecutive batches."""
+    latency, throughput = [], []
+    for family, scheme, name in (*_NETWORKS, ("torus", "pow", "CamCube")):
+        runs = [found for load in _CURVE if (found := run(family, scheme, radix, load, _SEEDS[0]))]
+        at, label = tuple(found.load for found in runs), f"{name}, {scheme}"
+        means, errors = tuple(found.mean for found in runs), tuple(found.confidence for found in runs)
+        latency.append(Series(label, at, means, errors))
+        throughput.append(Series(label, at, tuple(found.throughput for found in runs)))
+    caption = f"{radix}x{radix}x{radix}; all-to-all, on/off; 1 Gb/s, 1500 B, buffers of 10; seed {_SEEDS[0]}"
+    offered = "offered load per server (link rates)"
+    for words, unit, series in (
+        ("Mean latency", "us", latency),
+        ("Throughput per server", "link rates", throughput),
+    ):
+        yield Chart(
+            f"{words}, {radix**3} servers", offered, f"{words.lower()} ({unit})", tuple(series), caption
+        )
 
 
 EXPERIMENTS = (
