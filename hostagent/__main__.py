@@ -32,6 +32,7 @@ def main() -> int:
         link_state=arguments.link_state,
         buffers=arguments.buffers,
         flow_control=arguments.flow_control,
+        offloads=not arguments.no_offloads,
     )
     try:
         zygote = Zygote(options, control)
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--link-state", choices=("lab", "agents"), default="lab", help="who tells of failures")
     parser.add_argument("--buffers", type=int, default=0, help="frames per buffer; 0: the kernel's")
     parser.add_argument("--flow-control", choices=("none", "credits"), default="none")
+    parser.add_argument("--no-offloads", action="store_true", help="hosts compute their checksums")
     parser.add_argument("--unconfigured", action="store_true", help="start without IPv4 addresses")
     return parser
 

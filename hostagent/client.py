@@ -48,9 +48,12 @@ class AgentPool:
         link_state: LinkStateFrom = "lab",
         buffers: int = 0,
         flow_control: FlowControl = "none",
+        offloads: bool = True,
     ) -> None:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
-        options = Options(topology, scheme, mode, spread, seed, unconfigured, link_state, buffers, flow_control)
+        options = Options(
+            topology, scheme, mode, spread, seed, unconfigured, link_state, buffers, flow_control, offloads
+        )
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(_command(options, theirs.fileno()), pass_fds=[theirs.fileno()])
@@ -61,10 +64,10 @@ class AgentPool:
         self._ready = self._ready_agents = 0
         self._answers: dict[int, Message] = {}
         self._places: dict[int, tuple[int, ...]] = {}
+        self._labels: dict[int, tuple[Label, float]] = {}
         self._outcome: Message | None = None
         self._announced: dict[tuple[int, ...], int] = {}
         self._ended = False
-        self._labels: dict[int, tuple[Label, float]] = {}
         self._on_carrier: CarrierCallback | None = None
         self._early: list[tuple[int, int, bool]] = []
         self._reader = threading.Thread(target=self._read, daemon=True, name="agents")
@@ -137,9 +140,6 @@ class AgentPool:
         assert self._outcome is not None
         return {**self._outcome, "places": dict(self._places)}
 
-    def _configured(self) -> bool:
-        """AACM has ended, and where it succeeded all have their addresses."""
-        found = self._outcome
     def learn(self, root: int, key: bytes, timeout: float = _PATIENCE) -> int:
         """Have all agents take part in distributed labelling from server ``root``, with frames
         authenticated by ``key``; how many do."""
@@ -169,6 +169,9 @@ class AgentPool:
         with self._changed:
             return {node: label for node, (label, _) in self._labels.items()}
 
+    def _configured(self) -> bool:
+        """AACM has ended, and where it succeeded all have their addresses."""
+        found = self._outcome
         return found is not None and (not found["success"] or len(self._places) >= self._ready_agents)
 
     def pin(self, ways: Iterable[Sequence[int]], timeout: float = _PATIENCE) -> int:
@@ -250,12 +253,12 @@ class AgentPool:
                 self._answers[message["serial"]] = message
             elif message["event"] == "configured":
                 self._places[message["node"]] = tuple(message["address"])
-            elif message["event"] == "outcome":
-                self._outcome = message
-            elif message["event"] == "failed":
             elif message["event"] == "labelled":
                 word, prefix, length = message["label"]
                 self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]
+            elif message["event"] == "outcome":
+                self._outcome = message
+            elif message["event"] == "failed":
                 self.failures.append((message["node"], message["error"]))
             elif "node" in message:
                 self._ready_agents += 1
@@ -285,4 +288,5 @@ def _command(options: Options, descriptor: int) -> list[str]:
         "--flow-control": options.flow_control,
     }
     flags = ["--unconfigured"] if options.unconfigured else []
+    flags += [] if options.offloads else ["--no-offloads"]
     return [sys.executable, "-m", "hostagent", *flags, *(str(part) for pair in words.items() for part in pair)]

@@ -32,6 +32,8 @@ class Options:
     #: Frames per buffer of a relay; 0: as much as the kernel keeps, and no flow control.
     buffers: int = 0
     flow_control: FlowControl = "none"
+    #: Hosts leave checksums and the cutting of super-packets to whoever comes later.
+    offloads: bool = True
 
 
 @dataclass(frozen=True)

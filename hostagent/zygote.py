@@ -25,7 +25,7 @@ from addressing.scheme import Scheme, walk
 from hostagent.buffered import BufferedStation
 from hostagent.channel import Channel, Message
 from hostagent.core import Agent, addresses_of
-from hostagent.linux import Devices, all_but, open_devices
+from hostagent.linux import Devices, all_but, open_devices, refuse_super_packets
 from hostagent.mmsg import Slots
 from hostagent.options import AgentPlace, Options, Spread
 from hostagent.relay import Relay
@@ -147,6 +147,8 @@ class Zygote:
         try:
             agent = self._agent(place.node)
             devices = open_devices(place.netns, place.ports, None if self._options.unconfigured else agent.own)
+            if not self._options.offloads:
+                refuse_super_packets(devices.tun)
             station = self._station(agent, devices)
             if self._options.link_state == "agents":
                 station.keep_link_state()

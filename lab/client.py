@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from lab import capacity, configuring, runtime
+from lab import capacity, configuring, runtime, settings
 from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, check_spread, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
@@ -33,6 +33,7 @@ class Lab:
     """A lab of this process's own (it ends with it), or with :meth:`attach` a running one."""
 
     def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: Any) -> None:
+        options.setdefault("offloads", settings.load().offloads)
         self.config = LabConfig(topology, scheme, name or runtime.free_name(), **options)
         self.path = runtime.socket_path(self.config.name)
         self._named = bool(name)
