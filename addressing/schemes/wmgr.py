@@ -105,8 +105,21 @@ class Wmgr(Scheme):
 
     def _scanned(self, at: int, links: LinkState) -> list[tuple[int, int]]:
         """(port, neighbour) in the order of the scan, over links that are up."""
+        if links != self.known:
+            return self._scan(at, links)
+        if at not in self._recent:
+            self._recent.clear()  # tables are compiled node by node
+            self._recent[at] = self._scan(at, links)
+        return self._recent[at]
+
+    def _scan(self, at: int, links: LinkState) -> list[tuple[int, int]]:
         ends = dict(self.fabric.ports(at, links))
         return [(port, ends[port].node) for port in self.scans[at] if port in ends]
+
+    @cached_property
+    def _recent(self) -> dict[int, list[tuple[int, int]]]:
+        """The last node's scan over the links that are known to be up."""
+        return {}
 
     def classes(self, at: int) -> Iterable[Class]:
         """Neighbour w owns the shortest prefix P of its own word such that (1) w is first by
@@ -124,24 +137,16 @@ class Wmgr(Scheme):
             yield prefix(value, length, bits), Header(self.label(owner))
 
     def _owned(self, at: int, position: int, scan: list[int]) -> Word:
-        """The shortest prefix of the word of ``scan[position]`` that this neighbour owns at ``at``."""
-        words, common = self.embedding.words, self.embedding.common
+        """The shortest prefix of the word of ``scan[position]`` that this neighbour owns at ``at``: one
+        letter more than it shares with any neighbour that comes before it, two where (2) demands."""
+        words, cut = self.embedding.words, self.embedding.common
         depth, mine = len(words[at]), words[scan[position]]
-        for cut in range(common, len(mine)):
-            first = min((len(words[n]), i) for i, n in enumerate(scan) if words[n][:cut] == mine[:cut])
-            if first != (len(mine), position):
-                continue
-            above = (
-                cut > common
-                and len(mine) == depth + 1
-                and any(
-                    len(words[n]) == depth - 1 and words[n][: cut - 1] == mine[: cut - 1]
-                    for n in scan[:position]
-                )
-            )
-            if not above:
-                return mine[:cut]
-        return mine
+        for place, other in enumerate(scan):
+            theirs = words[other]
+            if (len(theirs), place) < (len(mine), position):
+                above = place < position and len(mine) == depth + 1 and len(theirs) == depth - 1
+                cut = max(cut, freegroup.shared(theirs, mine) + 1 + above)
+        return mine[:cut]
 
     def _ancestor_prefix(self, node: int, depth: int) -> tuple[int, int]:
         tree = self.embedding
