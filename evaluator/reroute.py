@@ -4,6 +4,7 @@ shortest way over what is up (see :meth:`addressing.source.SourceRouted.headers`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +51,27 @@ def _replaced(found: IntArray, rows: NDArray[np.bool_], by: IntArray) -> IntArra
     return result
 
 
+def blockwise(fabric: Fabric, rule: Rule) -> Rule:
+    """``rule`` for the same destinations, found for whole blocks of neighbouring ones, the last few of
+    which are kept: callers ask for few at a time, and a search starts all threads."""
+    width = max(1, min(512, (1 << 22) // fabric.size))
+
+    @lru_cache(maxsize=4)
+    def block(number: int) -> IntArray:
+        first = number * width
+        return rule(np.arange(first, min(first + width, fabric.servers), dtype=np.int32))
+
+    def towards(destinations: IntArray) -> IntArray:
+        found = [block(int(to) // width)[int(to) % width] for to in destinations]
+        return np.array(found, dtype=np.int32).reshape(-1, fabric.size)
+
+    return towards
+
+
 def along(fabric: Fabric, shortest: Rule, sources: IntArray, destinations: IntArray) -> IntArray:
     """The slots of every pair's way by next hops; ``NONE`` alone where there is no way."""
     ends, row = np.unique(destinations, return_inverse=True)
-    return _follow(shortest(ends.astype(np.int32)), row, sources, destinations, fabric.slots.peer)
+    return _follow(shortest(ends), row, sources, destinations, fabric.slots.peer)
 
 
 @compiled

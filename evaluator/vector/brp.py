@@ -12,7 +12,7 @@ from addressing.scheme import Scheme
 from addressing.schemes.brp import Brp
 from addressing.schemes.shortest import Shortest
 from evaluator.jit import compiled
-from evaluator.reroute import rerouted
+from evaluator.reroute import blockwise, rerouted
 from evaluator.vector import Ways, shortest
 from topos.families.bcube import BCube
 from topos.graph import NONE, Fabric, IntArray, LinkState
@@ -27,7 +27,7 @@ def ways(scheme: Scheme, links: LinkState) -> Ways | None:
     paths, down = _Paths(brp.fabric, brp.bcube), scheme.blocked(links)
     if not down:
         return paths.first
-    around = shortest.rule(Shortest(scheme.fabric, known=down), down)
+    around = blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
     def fits(slots: IntArray) -> NDArray[np.bool_]:
         return np.asarray((slots != NONE).sum(axis=1) <= 2 * brp.longest)

@@ -16,7 +16,7 @@ from addressing.scheme import Scheme
 from addressing.schemes.dcube import DCube, DCubeRouted
 from addressing.schemes.shortest import Shortest
 from evaluator.jit import compiled, threaded
-from evaluator.reroute import rerouted
+from evaluator.reroute import blockwise, rerouted
 from evaluator.vector import Lengths, Rule, Ways, shortest
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState
@@ -35,7 +35,7 @@ def ways(scheme: Scheme, links: LinkState) -> Ways:
 
 def around(scheme: Scheme, down: LinkState) -> Rule:
     """The first slot nearer over what is up."""
-    return shortest.rule(Shortest(scheme.fabric, known=down), down)
+    return blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
 
 def fits(scheme: DCubeRouted) -> Callable[[IntArray], NDArray[np.bool_]]:
