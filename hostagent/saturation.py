@@ -21,11 +21,13 @@ from hostagent.core import TO_HOST, Agent, addresses_of
 from hostagent.options import Spread
 from hostagent.relay import Relay
 from hostagent.virtual import VirtualNetwork
-from topos.graph import ALL_UP, LinkState, Port
+from topos.graph import ALL_UP, LinkState
 
 #: Seconds that a full frame occupies a cable: 1514 bytes at 1 Gb/s, as in the paper's evaluation.
 FRAME_TIME = 12e-6
 _TTL = 64
+#: Steps between two looks at whether anything moves.
+_GLANCE = 256
 
 
 class _Cards:
@@ -55,6 +57,8 @@ class Host:
         self.relay = relay
         self.backlog: deque[bytes] = deque()
         self.arrived: list[bytes] = []
+        #: When the last of them arrived, in seconds.
+        self.last = 0.0
         self._cards = _Cards()
         self._now = 0.0
 
@@ -64,6 +68,7 @@ class Host:
         slot = memoryview(bytearray(data))
         if self.relay.receive_frame(slot, len(slot), port, now) == TO_HOST:
             self.arrived.append(bytes(slot[packet.IP_AT :]))
+            self.last = now
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """What leaves now; each card takes one frame at a time."""
@@ -74,7 +79,7 @@ class Host:
             for port, data in self.relay.departures(self._now):
                 more = True
                 leaving.append((port, data))
-                if len(data) > packet.SHORTEST + 8:  # frames about credits are short
+                if not _small(data):
                     self._cards.taken(port, self._now)
                     self.relay.blocked.add(port)
         return leaving
@@ -115,15 +120,12 @@ class Switch:
         """A frame arrives and joins a queue."""
         self._now = now
         queue = self._queues.setdefault(self._forward(data, port), deque())
-        if len(data) <= packet.SHORTEST + 8:
-            queue.append(data)  # frames about credits are too short to matter
-            return
-        waiting = sum(len(frame) > packet.SHORTEST + 8 for frame in queue)
-        if self._room is not None and waiting >= self._room:
+        waiting = sum(not _small(frame) for frame in queue)
+        if self._room is not None and waiting >= self._room and not _small(data):
             self.dropped += 1
             return
         queue.append(data)
-        self.fullest = max(self.fullest, waiting + 1)
+        self.fullest = max(self.fullest, waiting + (not _small(data)))
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """The first of every queue whose card is free."""
@@ -132,7 +134,7 @@ class Switch:
             while queue and port not in self._cards.until:
                 data = queue.popleft()
                 leaving.append((port, data))
-                if len(data) > packet.SHORTEST + 8:
+                if not _small(data):
                     self._cards.taken(port, self._now)
         return leaving
 
@@ -156,6 +158,9 @@ class Saturation(VirtualNetwork[Host | Switch]):
     links: LinkState = ALL_UP
     spread: Spread = "packet"
     sent: Counter[tuple[int, int]] = field(default_factory=Counter)
+    #: Packets received and waiting when something last moved, and when that was.
+    _last: tuple[int, int] = field(default=(0, 0), init=False)
+    _since: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -195,10 +200,10 @@ class Saturation(VirtualNetwork[Host | Switch]):
 
     def run(self, steps: int = 10_000_000) -> bool:
         """Until nothing waits any more; False when nothing moves although something waits."""
-        for _ in range(steps):
+        for number in range(steps):
             if not self.busy:
                 return not self.waiting
-            if self._locked():
+            if number % _GLANCE == 0 and self._locked():
                 return False
             self.step()
         return False
@@ -228,9 +233,6 @@ class Saturation(VirtualNetwork[Host | Switch]):
             self._last, self._since = moved, self.now
         return self.now - self._since > 1.0
 
-    _last: tuple[int, int] = (0, 0)
-    _since: float = 0.0
-
     def _switched(self, node: int, data: bytes, port: int) -> int:
         """The port by which a switch's rule sends a frame on."""
         scheme = self._known
@@ -255,6 +257,11 @@ class Saturation(VirtualNetwork[Host | Switch]):
         return addresses_of(self.scheme)
 
 
+def _small(data: bytes) -> bool:
+    """True for frames about credits, which hold nothing up: at most four entries."""
+    return len(data) <= packet.SHORTEST + 8
+
+
 def _datagram(source: int, target: int) -> bytes:
     """An IPv4 packet that counts as a full frame."""
     header = bytearray(28)
@@ -262,6 +269,3 @@ def _datagram(source: int, target: int) -> bytes:
     header[12:16], header[16:20] = source.to_bytes(4, "big"), target.to_bytes(4, "big")
     header[10:12] = packet.checksum(bytes(header[:20])).to_bytes(2, "big")
     return bytes(header) + bytes(32)
-
-
-__all__ = ["FRAME_TIME", "Host", "Port", "Saturation", "Switch"]

@@ -21,8 +21,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from addressing.scheme import Scheme
 from hostagent.linux import TUN_NAME
+from hostagent.saturation import Saturation
 from lab import netns
+from lab.config import LabConfig
 from lab.measure import Endpoint
 
 if TYPE_CHECKING:
@@ -193,6 +196,30 @@ def measure(session: Session, request: dict[str, Any], tell: Callable[[Any], Non
     after = congestion(session.running)
     moved = {name: count - before[name] for name, count in after.items()}
     return found | moved | {name: after[name] for name in ("buffered", "fullest")}
+
+
+def offline(scheme: Scheme, pattern: str, frames: int, target: int, config: LabConfig) -> dict[str, Any]:
+    """The same overload of the same relays with a virtual clock, on links of 1 Gb/s."""
+    credits = config.flow_control == "credits"
+    network = Saturation(scheme, config.frames, credits, spread=config.spread)
+    servers = range(scheme.fabric.servers)
+    receivers = [target] if pattern == "incast" else servers
+    network.send(((a, b) for b in receivers for a in servers if a != b), frames)
+    network.run()
+    counts, sent = network.counts(), sum(network.sent.values())
+    seconds = max(host.last for host in network.hosts.values())
+    return {
+        "sent": counts["originated"],
+        "received": network.received,
+        "lost": counts["originated"] - network.received,
+        "unsent": sent - counts["originated"],
+        "seconds": round(seconds, 6),
+        "mbps": round(network.received * PAYLOAD * 8 / seconds / 1e6, 2),
+        "dropped_by_relays": counts["dropped: no buffer"],
+        "dropped_by_switches": sum(switch.dropped for switch in network.switches),
+        "fullest": max(host.relay.counts()["fullest"] for host in network.hosts.values()),
+        **{name: counts[name] for name in ("relayed", "escaped", "buffered")},
+    }
 
 
 def congestion(running: Running) -> dict[str, int]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from addressing.scheme import Scheme
 from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
 from lab.cli.running import FlowControl, Spread, stages
-from lab.cli.show import JsonFlag, as_json, progress_bar, table
+from lab.cli.show import Bar, JsonFlag, as_json, progress_bar, table
 from lab.client import Lab
-from lab.config import DEFAULT_BUFFERS, resolve
+from lab.config import DEFAULT_BUFFERS, LabConfig, check_buffers, resolve
+from topos.graph import Fabric
 
 #: Full frames a second that all links together carry unless a rate is given: what one machine's
 #: agents relay with ease, so that the links are the bottleneck and not the processor.
@@ -29,6 +34,10 @@ class Pattern(StrEnum):
 
 #: Packets of one overload unless a number per flow is given.
 _PACKETS = {Pattern.incast: 6000, Pattern.all_to_all: 12_000}
+
+
+#: Runs patterns with so many frames per flow: what was found for each.
+Runner = Callable[[dict[Pattern, int]], Iterable[tuple[Pattern, dict[str, Any]]]]
 
 
 @app.command()
@@ -52,26 +61,26 @@ def overload(
     ] = None,
     spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.packet,
     target: Annotated[str, typer.Option(help="The receiver of an incast.")] = "h0",
+    offline: Annotated[
+        bool, typer.Option("--offline", help="The same relays with a virtual clock and links of 1 Gb/s.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Send more than a network takes, with credits and without: what is lost, and where.
 
     Exit 0 when no frame was lost with credits.
     """
-    fabric, _ = resolve(topology, scheme)
-    rate = rate or f"{_FRAMES_PER_SECOND * _FRAME_BITS // (2 * len(fabric.cables)) // 1000}Kbit"
+    config = LabConfig(topology, scheme, rate=rate or "1bit", buffers=buffers, spread=spread.value)
+    fabric, bound = resolve(topology, scheme)
+    for control in flow_control:
+        check_buffers(bound, replace(config, flow_control=control.value))
+    wanted = {name: frames or _fitting(name, fabric.servers) for name in pattern}
+    rate = "1Gbit" if offline else rate or _bearable(fabric)
     rows = []
     for control in flow_control:
-        options = {"flow_control": control.value, "rate": rate, "spread": spread.value}
-        lab = Lab(topology, scheme, buffers=buffers, **options)
-        with stages(quiet=json) as stage:
-            lab.start(stage)
-        try:
-            for name in pattern:
-                found = _run(lab, name, frames, target, fabric.servers, json)
-                rows.append({"pattern": name.value, "flow_control": control.value, **found})
-        finally:
-            lab.stop()
+        one = replace(config, rate=rate, flow_control=control.value)
+        run = _offline(bound, one, target) if offline else _in_lab(one, target, json)
+        rows += [{"pattern": name.value, "flow_control": control.value, **found} for name, found in run(wanted)]
     rows.sort(key=lambda row: list(Pattern).index(Pattern(row["pattern"])))
     held = all(row["lost"] == row["unsent"] == 0 for row in rows if row["flow_control"] == "credits")
     settings = {"topology": fabric.spec, "scheme": scheme, "buffers": buffers, "rate": rate}
@@ -79,18 +88,51 @@ def overload(
     raise typer.Exit(0 if held else 1)
 
 
-def _run(
-    lab: Lab, pattern: Pattern, frames: int | None, target: str, servers: int, quiet: bool
-) -> dict[str, Any]:
-    """One overload, with its progress."""
+def _fitting(pattern: Pattern, servers: int) -> int:
+    """Frames per flow where nobody says."""
     flows = servers - 1 if pattern is Pattern.incast else servers * (servers - 1)
-    each = frames or max(1, _PACKETS[pattern] // flows)
-    with progress_bar(quiet) as bar:
+    return max(1, _PACKETS[pattern] // flows)
 
-        def progress(found: dict[str, int]) -> None:
-            bar(found["done"], found["of"], pattern.value)
 
-        return dict(lab.ask("overload", progress, pattern=pattern.value, frames=each, target=target))
+def _bearable(fabric: Fabric) -> str:
+    """A bandwidth of every link at which agents keep up with all of them."""
+    return f"{_FRAMES_PER_SECOND * _FRAME_BITS // (2 * len(fabric.cables)) // 1000}Kbit"
+
+
+def _in_lab(config: LabConfig, target: str, quiet: bool) -> Runner:
+    """Overloads in a lab of their own, with their progress."""
+
+    def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, dict[str, Any]]]:
+        lab = Lab(**config.to_json())
+        with stages(quiet=quiet) as stage:
+            lab.start(stage)
+        try:
+            for pattern, frames in wanted.items():
+                with progress_bar(quiet) as bar:
+                    tell = partial(_advance, bar, pattern)
+                    words = {"pattern": pattern.value, "frames": frames, "target": target}
+                    yield pattern, lab.ask("overload", tell, **words)
+        finally:
+            lab.stop()
+
+    return run
+
+
+def _advance(bar: Bar, pattern: Pattern, found: dict[str, int]) -> None:
+    bar(found["done"], found["of"], pattern.value)
+
+
+def _offline(scheme: Scheme, config: LabConfig, target: str) -> Runner:
+    """The same with a virtual clock."""
+
+    def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, dict[str, Any]]]:
+        from lab import naming, overload
+
+        receiver = naming.server(scheme.fabric, target, scheme)
+        for pattern, frames in wanted.items():
+            yield pattern, overload.offline(scheme, pattern.value, frames, receiver, config)
+
+    return run
 
 
 def _show(settings: dict[str, Any], rows: list[dict[str, Any]]) -> None:

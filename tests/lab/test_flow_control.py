@@ -39,6 +39,18 @@ def test_what_cannot_be_had_is_one_line(words: tuple[str, ...], says: str) -> No
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_overloads_run_offline_as_well() -> None:
+    """The same relays with a virtual clock: the same seed, the same figures."""
+    words = ("torus:3x3", "--offline", "--pattern", "incast", "--frames", "50", "--buffers", "4", "--json")
+    done, again = dcnlab("overload", *words), dcnlab("overload", *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == again.stdout
+    runs = json.loads(done.stdout)["runs"]
+    assert [(run["flow_control"], run["sent"]) for run in runs] == [("credits", 400), ("none", 400)]
+    assert runs[0]["lost"] == 0 < runs[1]["lost"] == runs[1]["dropped_by_relays"]
+    assert runs[0]["fullest"] == 4
+
+
 @pytest.mark.lab
 def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
     words = ("clot:4x4", "--scheme", "pow", "--pattern", "incast", "--frames", "60", "--json")
