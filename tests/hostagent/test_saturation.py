@@ -101,7 +101,7 @@ def test_the_same_load_without_credits_is_dropped(pattern: str) -> None:
     lost: Counter[bool] = Counter()
     for credits in (True, False):
         network = Saturation(bound("torus:3x4", "pow"), 4, credits, seed=1)
-        network.send(pairs, 60 if pattern == "incast" else 8)
+        network.send(pairs, 60 if pattern == "incast" else 20)
         assert network.run()
         lost[credits] = sum(network.sent.values()) - network.received
         assert network.counts()["dropped: no buffer"] == lost[credits]
