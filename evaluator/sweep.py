@@ -55,9 +55,14 @@ class Point:
 
 
 def points(
-    topologies: Sequence[str], scheme: str, kinds: Sequence[str], shares: Sequence[float], seeds: Sequence[int]
+    topologies: Sequence[str],
+    schemes: Sequence[str],
+    kinds: Sequence[str],
+    shares: Sequence[float],
+    seeds: Sequence[int],
 ) -> list[Point]:
-    """Every combination; without failures all seeds, and all kinds, are one.
+    """Every combination, on each topology with the first of ``schemes`` that routes there; without
+    failures all seeds, and all kinds, are one.
 
     Raises SpecError with one line.
     """
@@ -67,8 +72,9 @@ def points(
     found: dict[Point, None] = {}
     for text, kind, share, seed in itertools.product(topologies, kinds, shares, seeds):
         family = parse(text)
-        if split_spec(scheme)[0] not in fitting(family):
-            raise SpecError(f"{scheme} does not run on {family.spec}")
+        scheme = next((name for name in schemes if split_spec(name)[0] in fitting(family)), None)
+        if scheme is None:
+            raise SpecError(f"{', '.join(schemes)} does not run on {family.spec}")
         point = Point(family.spec, scheme, kind, share, seed)
         found[point if share else dataclasses.replace(point, kind="", seed=seeds[0])] = None
     return list(found)
@@ -107,9 +113,11 @@ def _figures(point: Point, failed: Failures) -> Row:
 
 def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
     """Per metric a row of panels, one per kind of failure: the mean over the seeds with its 95 % band."""
-    schemes = ", ".join(sorted({row["scheme"] for row in rows}))
+    schemes = {row["topology"]: row["scheme"] for row in rows}
+    used = set(schemes.values())
+    shown = used.pop() if len(used) == 1 else ", ".join(f"{s} on {t}" for t, s in schemes.items())
     seeds = len({row["seed"] for row in rows})
-    caption = f"scheme {schemes}; {seeds} seeds, bands: 95 % interval of the mean"
+    caption = f"{shown}; {seeds} seeds, bands: 95 % interval of the mean"
     found = []
     for metric, label in METRICS.items():
         for kind in kinds:

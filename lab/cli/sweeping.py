@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lab.cli.app import app
+from lab.cli.evaluation import split_specs
 from lab.cli.show import JsonFlag, as_json, progress_bar, table
 from lab.errors import UsageError
 from topos.registry import SpecError
@@ -17,7 +18,7 @@ from topos.registry import SpecError
 @app.command()
 def sweep(
     topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more.")],
-    scheme: Annotated[str, typer.Option(help="The scheme on all of them.")] = "ecmp",
+    scheme: Annotated[str, typer.Option(help="On each the first that fits, such as dcube,brp,ecmp.")] = "ecmp",
     failures: Annotated[
         str, typer.Option(help="Of servers, switches, links, nodes.")
     ] = "servers,switches,links",
@@ -39,7 +40,7 @@ def sweep(
     kinds = [kind.strip() for kind in failures.split(",")]
     shares = [_share(to) * step / steps for step in range(steps + 1)]
     try:
-        wanted = sweeps.points(topologies, scheme, kinds, shares, range(1, seeds + 1))
+        wanted = sweeps.points(topologies, split_specs(scheme), kinds, shares, range(1, seeds + 1))
     except SpecError as error:
         raise UsageError(str(error)) from error
     with progress_bar(quiet=json) as progress:

@@ -55,17 +55,19 @@ def test_a_scheme_of_its_own_is_measured_along_its_paths() -> None:
 
 
 def test_without_failures_all_kinds_and_seeds_are_one() -> None:
-    wanted = sweep.points(SPECS, "ecmp", ["servers", "links"], [0.0, 0.1], [1, 2, 3])
+    wanted = sweep.points(SPECS, ["ecmp"], ["servers", "links"], [0.0, 0.1], [1, 2, 3])
     assert len(wanted) == len(SPECS) * (1 + 2 * 3)
     assert len({point.key for point in wanted}) == len(wanted)
+    mixed = sweep.points(SPECS, ["dcube", "brp", "ecmp"], ["links"], [0.1], [1])
+    assert [point.scheme for point in mixed] == ["dcube", "brp", "ecmp"]
     with pytest.raises(SpecError, match="dcube does not run on bcube"):
-        sweep.points(["bcube:3,1"], "dcube", ["links"], [0.1], [1])
+        sweep.points(["bcube:3,1"], ["dcube"], ["links"], [0.1], [1])
     with pytest.raises(SpecError, match="unknown kind 'cables'"):
-        sweep.points(SPECS, "ecmp", ["cables"], [0.1], [1])
+        sweep.points(SPECS, ["ecmp"], ["cables"], [0.1], [1])
 
 
 def test_a_sweep_is_kept_read_again_and_drawn(tmp_path: Path) -> None:
-    wanted = sweep.points(["hdcube:3,1", "bcube:3,1"], "ecmp", ["servers", "links"], [0.0, 0.1, 0.2], [1, 2])
+    wanted = sweep.points(["hdcube:3,1", "bcube:3,1"], ["ecmp"], ["servers", "links"], [0.0, 0.1, 0.2], [1, 2])
     with ThreadPoolExecutor(1) as executor:
         rows = compare.collect(sweep.measure, wanted, tmp_path, executor=executor)
     seen: list[int] = []
