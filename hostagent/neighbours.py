@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from addressing.source import SourceRouted
+from addressing.source import SourceRouted, Way
 from hostagent import packet, probing
 from hostagent.core import Agent, Exit
 from hostagent.linkstate import ETHERTYPE, LinkStates
-from hostagent.probing import Prober
+from hostagent.probing import MEMORY, Prober
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Neighbours:
     def carrier(self, port: int, up: bool, now: float) -> None:
         """The card of ``port`` has a carrier or not; :meth:`tick` says so."""
         self.states.carrier(port, up, now)
+        self._agent.hear(self.states.down())
         if up:
             self.states.catch_up((node for node, it in self._around.items() if it.port == port), now)
 
@@ -77,7 +78,10 @@ class Probing:
 
     def receive(self, frame: bytes, port: int, now: float) -> Iterator[tuple[int, bytes]]:
         """A frame arrived by ``port``."""
+        before = self.prober.suspected
         self.prober.receive(frame[packet.ETHERNET_SIZE :], now)
+        if self.prober.suspected != before:
+            self._follow()
         return self._leaving()
 
     def next_timer(self) -> float | None:
@@ -92,11 +96,7 @@ class Probing:
             servers = frozenset(self._agent.asked)
             self._agent.asked.clear()
             self.prober.round(servers, self._agent.told, now)
-            found = {w: trip for w, trip in self.prober.round_trips.items() if w[-1] in servers}
-            order = {
-                (w[-1], tag): trip for w, trip in found.items() if (tag := self._scheme.tag_of(w)) is not None
-            }
-            self._agent.follow_probes(self.prober.suspected, order)
+            self._follow()
         return self._leaving()
 
     def counts(self) -> dict[str, int]:
@@ -104,6 +104,16 @@ class Probing:
         counted = {f"probes {name}": count for name, count in self.prober.counts.items()}
         held = len(self.prober.suspected.down)
         return counted | ({"links suspected": held} if held else {})
+
+    def _follow(self) -> None:
+        """Have the agent know what has been found."""
+        trips = self.prober.round_trips
+        order = {(way[-1], tag): trips[way] for way in trips if (tag := self._tag(way)) is not None}
+        self._agent.follow_probes(self.prober.suspected, order)
+
+    @cached_property
+    def _tag(self) -> Callable[[Way], int | None]:
+        return lru_cache(maxsize=MEMORY)(self._scheme.tag_of)
 
     def _leaving(self) -> Iterator[tuple[int, bytes]]:
         for node, payload in self.prober.frames_to_send():

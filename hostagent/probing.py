@@ -8,7 +8,7 @@ equal ways wins (the paper asks relays for their free bandwidth instead, which c
 Where no final answer comes the link beyond the last server that acknowledged is *suspected*: a server
 behind a switch dies without anybody's carrier being lost.  Ways over suspected links are not
 taken, and where no parallel way is left the source finds another (the scheme's detour) and probes
-that.  Suspicions end after a while, and at once when they leave no way at all.
+that.  Suspected ways are tried again now and then; any answer from beyond a link clears it.
 
 A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endian:
 
@@ -21,15 +21,19 @@ import struct
 import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from addressing.source import SourceRouted, Way
 from addressing.ways import Ways
-from topos.graph import LinkState
+from topos.graph import NONE, LinkState
 
 ETHERTYPE = 0xA802
 PROBE, PASSED, ARRIVED = 1, 2, 3
-#: Seconds between probes of one way, until a probe counts as lost, and until a suspicion ends.
-PERIOD, PATIENCE, SUSPICION = 0.05, 0.25, 5.0
+#: Seconds between probes of one way, until a probe counts as lost, between trials of suspected ways,
+#: and until a suspicion ends that nobody has tried.
+PERIOD, PATIENCE, TRIAL, SUSPICION = 0.05, 0.25, 0.5, 60.0
+#: Round trips that are remembered; what exceeds them starts the memory afresh.
+MEMORY = 4096
 
 _HEAD = struct.Struct(">BIBBB")
 _SERVER = struct.Struct(">I")
@@ -87,6 +91,7 @@ class Prober:
         self._asked: dict[int, Asked] = {}
         self._suspected: dict[int, float] = {}
         self._due: float | None = None
+        self._trial = 0.0
         self._serial = 0
         self._leaving: list[tuple[int, bytes]] = []
         #: Seconds of the round trip along each way that has answered.
@@ -115,17 +120,19 @@ class Prober:
                 del self._asked[serial]
                 self._lost(asked, now)
         self._suspected = {link: until for link, until in self._suspected.items() if until > now}
+        trial = bool(self._suspected) and self._trial <= now
+        self._trial = now + TRIAL if trial else self._trial
         for server in sorted(servers):
-            for way in self._ways(server, links):
+            for way in self._ways(server, links, trial):
                 self._serial += 1
                 self._asked[self._serial] = Asked(way, now)
                 self._pass_on(Probe(PROBE, self._serial, way, 1))
-        self._due = now + PERIOD if servers or self._asked or self._suspected else None
+        self._due = now + PERIOD if servers or self._asked else None
 
     def receive(self, data: bytes, now: float) -> None:
         """A frame's payload arrived."""
         probe = decode(data)
-        if probe is None or probe.way[probe.position] != self._node:
+        if probe is None or not self._sensible(probe):
             self.counts["malformed"] += 1
             return
         if probe.position + 1 < len(probe.way):
@@ -134,33 +141,42 @@ class Prober:
                 self._answer(probe, PASSED)
         elif probe.kind == PROBE:
             self._answer(probe, ARRIVED)
-        elif probe.serial in self._asked:
-            self._heard(probe, now)
+        else:
+            for a, b in pairwise(reversed(probe.way)):
+                self._suspected.pop(self._last_link(a, b), None)
+            if probe.serial in self._asked:
+                self._heard(probe, now)
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """(server one hop away, payload) pairs to send now; each is given once."""
         leaving, self._leaving = self._leaving, []
         return leaving
 
-    def _ways(self, server: int, links: LinkState) -> list[Way]:
-        """What is probed: the parallel ways that may be up, else a detour; where suspicions leave
-        nothing they were wrong."""
+    def _ways(self, server: int, links: LinkState, trial: bool) -> list[Way]:
+        """What is probed: the parallel ways that may be up, or a detour; in a ``trial``, or where
+        suspicions leave nothing, those over suspected links as well."""
         scheme = self._scheme
-        for held in (links.fail(self._suspected), links):
-            found = [w for w, _ in scheme.usable(self._node, server) if len(w) > 1 and scheme.alive(w, held)]
-            if found:
-                return found
-            detour = scheme.shortest(self._node, server, Ways(scheme.fabric, held))
-            if detour is not None:
-                return [detour]
-            self._suspected.clear()
-        return []
+        ways = [way for way, _ in scheme.usable(self._node, server) if len(way) > 1]
+        suspected = links.fail(self._suspected)
+        usable = [way for way in ways if scheme.alive(way, suspected)]
+        if not usable:
+            detour = scheme.shortest(self._node, server, Ways(scheme.fabric, suspected))
+            usable = [] if detour is None else [detour]
+        if usable and not trial:
+            return usable
+        others = [way for way in ways if scheme.alive(way, links)]
+        if not others:
+            detour = scheme.shortest(self._node, server, Ways(scheme.fabric, links))
+            others = [] if detour is None else [detour]
+        return usable + [way for way in others if way not in usable]
 
     def _heard(self, probe: Probe, now: float) -> None:
         asked = self._asked[probe.serial]
         asked.reached = max(asked.reached, probe.reached)
         if probe.kind == ARRIVED:
             del self._asked[probe.serial]
+            if len(self.round_trips) >= MEMORY:
+                self.round_trips.clear()
             before = self.round_trips.get(asked.way, now - asked.since)
             self.round_trips[asked.way] = before + _GAIN * (now - asked.since - before)
             self.counts["answered"] += 1
@@ -174,14 +190,18 @@ class Prober:
             self._suspected[self._last_link(a, b)] = now + SUSPICION
 
     def _last_link(self, a: int, b: int) -> int:
-        """The cable between two servers, or the one from the switch between them to the second:
-        had the first one's own link died, it would have said so."""
+        """The cable between two servers, or the one from the switch between them to the second (had
+        the first one's own link died, it would have said so); NONE where nothing joins them."""
         fabric = self._scheme.fabric
         direct = fabric.links_between(a, b)
         if direct:
             return direct[0]
         around = set(fabric.neighbours(a))
-        return next(fabric.link_at(b, port) for port, end in fabric.ports(b) if end.node in around)
+        return next((fabric.link_at(b, port) for port, end in fabric.ports(b) if end.node in around), NONE)
+
+    def _sensible(self, probe: Probe) -> bool:
+        """True when it is this server's turn, and all servers of the way exist."""
+        return probe.way[probe.position] == self._node and max(probe.way) < self._scheme.fabric.servers
 
     def _answer(self, probe: Probe, kind: int) -> None:
         back = probe.way[probe.position :: -1]

@@ -30,6 +30,8 @@ _ECHO = {4: (8, 0), 6: (128, 129)}
 _HEADER = struct.Struct("!BBHHH")
 #: Requests under way at once: few, so that round trips are the network's and not a queue's.
 _WINDOW = 4
+#: Seconds after which an echo request counts as lost.
+PATIENCE = 5.0
 #: iperf3's own; runs towards one server at the same time need one each.
 IPERF_PORT = 5201
 
@@ -82,7 +84,7 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def ping_pairs(
     pairs: Iterable[tuple[Endpoint, Endpoint]],
-    timeout: float = 5.0,
+    timeout: float = PATIENCE,
     progress: Callable[[int], None] | None = None,
     size: int = 56,
 ) -> PingReport:

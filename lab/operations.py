@@ -146,7 +146,12 @@ class _Operations:
             if done % step == 0:
                 call.progress({"done": done, "of": len(pairs)})
 
-        report = measure.ping_pairs(pairs, progress=progress, size=int(call.request.get("size", 56)))
+        report = measure.ping_pairs(
+            pairs,
+            progress=progress,
+            size=int(call.request.get("size", 56)),
+            timeout=float(call.request.get("timeout", measure.PATIENCE)),
+        )
         return report.summary()
 
     def _pairs(self, wanted: str | list[list[str]], version: int = 0) -> Iterator[tuple[Endpoint, Endpoint]]:

@@ -24,7 +24,7 @@ from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
 from lab.measure import Endpoint, Probe
-from topos.graph import LinkState
+from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
     from lab.network import LabNet
@@ -56,9 +56,13 @@ class Session:
     @property
     def scheme(self) -> Scheme:
         """The scheme as the control plane knows the links now."""
-        state = self.health.state()
-        central = self.config.link_state == "lab"
-        return self.running.scheme.given(state) if state and central else self.running.scheme
+        told = self.told
+        return self.running.scheme.given(told) if told else self.running.scheme
+
+    @property
+    def told(self) -> LinkState:
+        """What agents and switches have been told to be down; nothing where agents tell each other."""
+        return self.health.state() if self.config.link_state == "lab" else ALL_UP
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""

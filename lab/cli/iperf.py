@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +32,7 @@ def iperf(
     if mptcp and (udp or parallel > 1):
         raise UsageError("--mptcp is one connection: leave out --udp and --parallel")
     if mptcp:
-        with progress_bar(quiet=json) as bar:
+        with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
             found = running.mptcp(a, b, seconds, lambda said: bar(0, 2, said["measuring"]))
         as_json(found) if json else _show(found)
         raise typer.Exit(0 if found["mptcp"]["subflows"] == found["ways"] else 1)

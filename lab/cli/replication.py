@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +29,7 @@ def replicate(
 ) -> None:
     """Send data to several servers along a complete graph and by a pipeline: times, contents, ratio."""
     lab, servers = _lab(words)
-    with progress_bar(quiet=json) as bar:
+    with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
         found = lab.replicate(*servers, size=_bytes(size), progress=lambda said: bar(0, 2, said["replicating"]))
     as_json(found) if json else _show(found)
     verified = all(found[way]["verified"] for way in ("complete graph", "pipeline"))

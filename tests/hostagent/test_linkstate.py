@@ -145,6 +145,15 @@ def test_who_was_cut_off_is_told_what_it_missed() -> None:
     assert net.known(4) == net.known(0) == other
 
 
+def test_what_a_server_said_of_itself_ends_with_its_carriers_return() -> None:
+    net = Flood("bcube:3,1", "brp")
+    own = {net.fabric.link_at(4, 1)}
+    net.change(own, up=False)
+    net.change({net.fabric.link_at(0, 1)}, up=False)  # heard while the own port is down
+    net.change(own, up=True)
+    assert net.known(4) == {net.fabric.link_at(0, 1)}
+
+
 def test_dcell_keeps_link_state_inside_a_cell() -> None:
     net = Flood("dcell:2,2", "dfr")  # b = 1: cells of 6 servers
     link = net.fabric.link_at(0, 1)

@@ -1,0 +1,68 @@
+"""Random failures, of which nobody in the middle tells: whoever is still connected answers."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+import networkx as nx
+import pytest
+
+from lab.client import Lab
+from topos import registry
+from topos.graph import Fabric
+
+pytestmark = pytest.mark.lab
+
+
+def connected(fabric: Fabric, down: set[int]) -> list[list[str]]:
+    """All ordered pairs of servers that a way over live links joins, by networkx."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(fabric.size))
+    graph.add_edges_from((link.a.node, link.b.node) for link in fabric.links() if link.index not in down)
+    pieces = ([v for v in piece if v < fabric.servers] for piece in nx.connected_components(graph))
+    pairs = (pair for piece in pieces for pair in itertools.permutations(sorted(piece), 2))
+    return [[fabric.name(a), fabric.name(b)] for a, b in pairs]
+
+
+def cut(lab: Lab, fabric: Fabric, seed: int) -> set[int]:
+    """Kill two servers and cut three links at random; the links that are down."""
+    draw = random.Random(seed)
+    servers = draw.sample(range(fabric.servers), 2)
+    links = draw.sample(range(len(fabric.cables)), 3)
+    for server in servers:
+        lab.fail(fabric.name(server))
+    for link in map(fabric.link, links):
+        lab.fail(fabric.name(link.a.node), fabric.name(link.b.node))
+    return {*links, *(link for server in servers for link in fabric.links_of(server))}
+
+
+def answered(lab: Lab, pairs: list[list[str]], rounds: int) -> list[list[str]]:
+    """Pairs that never answer; the first packets make a source probe its ways, so there are some rounds."""
+    for _ in range(rounds):
+        pairs = lab.ask("ping", pairs=pairs, timeout=1.0)["lost"]
+        if not pairs:
+            break
+        time.sleep(0.3)  # what was lost is probed meanwhile
+    return pairs
+
+
+@pytest.mark.parametrize(
+    ("topology", "scheme", "spread"),
+    [("bcube:4,1", "brp:multipath=yes,paths=2", "probe"), ("dcell:4,1", "dfr", "flow")],
+    ids=["BCube by path probing", "DCell by local link state and reroute"],
+)
+def test_every_pair_that_is_connected_answers(topology: str, scheme: str, spread: str) -> None:
+    fabric = registry.fabric(topology)
+    with Lab(topology, scheme, link_state="agents", spread=spread) as lab:
+        for seed in (0, 1):
+            down = cut(lab, fabric, seed)
+            pairs = connected(fabric, down)
+            assert len(pairs) > fabric.servers * (fabric.servers - 1) / 2
+            assert answered(lab, pairs, rounds=5) == []
+            for link in map(fabric.link, sorted(down)):
+                lab.heal(fabric.name(link.a.node), fabric.name(link.b.node))
+        everybody = connected(fabric, set())
+        assert len(everybody) == fabric.servers * (fabric.servers - 1)
+        assert answered(lab, everybody, rounds=5) == []
