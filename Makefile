@@ -42,6 +42,7 @@ test: check      ## everything that CI runs: check, then real labs
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m lab $(CATALOGUE)
 
 bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m benchmarks
 
 vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that want one
