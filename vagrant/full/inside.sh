@@ -49,12 +49,13 @@ add_box() {
     vagrant box add "$folder/catalogue.json"
 }
 
-# inside FILE COMMAND: over ssh as its ordinary user; what it prints goes to that file.
+# inside FILE COMMAND: over ssh as its ordinary user; what it prints goes to that file, but not
+# what Vagrant itself has to say.
 inside() {
     local file=$1
     shift
     printf '%s\t%s\n' "$file" "$*" >>"$folder/commands"
-    vagrant ssh -c "$*" 2>"$folder/$file.err" | tr -d '\r' | tee "$folder/$file"
+    vagrant ssh -c "$*" 2>"$folder/$file.err" | sed 's/\r//g; /^==> /d' | tee "$folder/$file"
     return "${PIPESTATUS[0]}"
 }
 
