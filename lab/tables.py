@@ -47,7 +47,7 @@ def installed(session: Session, switch: str) -> list[str]:
 
 def compare(session: Session, node: int) -> dict[str, Any]:
     """Predicted and installed entries of a node, and whether they are equal (None for servers)."""
-    fabric, state = session.fabric, session.told
+    fabric, state = session.fabric, session.health.state()
     expected = predicted(session.scheme, node, state)
     name = fabric.name(node)
     found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}

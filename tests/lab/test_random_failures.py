@@ -56,13 +56,12 @@ def answered(lab: Lab, pairs: list[list[str]], rounds: int) -> list[list[str]]:
 def test_every_pair_that_is_connected_answers(topology: str, scheme: str, spread: str) -> None:
     fabric = registry.fabric(topology)
     with Lab(topology, scheme, link_state="agents", spread=spread) as lab:
-        for seed in (0, 1):
-            down = cut(lab, fabric, seed)
-            pairs = connected(fabric, down)
-            assert len(pairs) > fabric.servers * (fabric.servers - 1) / 2
-            assert answered(lab, pairs, rounds=5) == []
-            for link in map(fabric.link, sorted(down)):
-                lab.heal(fabric.name(link.a.node), fabric.name(link.b.node))
+        down = cut(lab, fabric, seed=0)
+        pairs = connected(fabric, down)
+        assert len(pairs) > fabric.servers * (fabric.servers - 1) / 2
+        assert answered(lab, pairs, rounds=5) == []
+        for link in map(fabric.link, sorted(down)):
+            lab.heal(fabric.name(link.a.node), fabric.name(link.b.node))
         everybody = connected(fabric, set())
         assert len(everybody) == fabric.servers * (fabric.servers - 1)
         assert answered(lab, everybody, rounds=5) == []
