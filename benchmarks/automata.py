@@ -42,6 +42,8 @@ from topos.registry import parse
 ROUNDS = 3
 #: Seconds from which one run is enough.
 LONG = 5.0
+#: Seconds after which KBMAG is given up.
+PATIENCE = 900
 WORDS, LETTERS = 2000, 100
 #: (graph, letter order, whether it is completed here, seconds reported for KBMAG elsewhere).
 CASES = (
@@ -130,7 +132,12 @@ def _kbmag(program: str, presentation: Presentation, group: Group) -> str:
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "group").write_text(_gap(presentation))
         command = [program, "-silent", "group"]
-        seconds = _timed(lambda: subprocess.run(command, cwd=directory, capture_output=True, timeout=900))
+        try:
+            seconds = _timed(
+                lambda: subprocess.run(command, cwd=directory, capture_output=True, timeout=PATIENCE)
+            )
+        except subprocess.TimeoutExpired:
+            return f"> {PATIENCE}"
         files = {name: Path(directory, f"group.{name}") for name in ("diff2", "wa")}
         if not all(file.exists() for file in files.values()):
             return "gave up"
