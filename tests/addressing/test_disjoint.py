@@ -189,3 +189,16 @@ def test_certificates_name_what_is_wrong() -> None:
 def test_a_search_that_is_cut_short_says_so() -> None:
     with pytest.raises(NoCompleteGraph, match=r"was found among ways of at most 4 switch hops .* in 0 s"):
         complete(fabric("mdcube:6,1"), 0, budget=0)
+
+
+@pytest.mark.parametrize("spec", ["hdcube:4,1", "mdcube:4,1"])
+def test_every_pair_of_switches_has_m_parallel_ways(spec: str) -> None:
+    network = fabric(spec)
+    cube = network.family
+    assert isinstance(cube, CubeOfSwitches)
+    for here, there in itertools.permutations(range(2**cube.m), 2):
+        source, destination = cube.server(here, there % cube.n), cube.server(there, here % cube.n)
+        paths = parallel(network, source, destination)
+        inner = [set(path[1:-1]) - {cube.switch(here), cube.switch(there)} for path in paths]
+        assert len(paths) == cube.m
+        assert sum(map(len, inner)) == len(set().union(*inner))
