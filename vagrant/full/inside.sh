@@ -64,7 +64,7 @@ memory() {
 }
 
 versions() {
-    inside guest 'echo "kernel $(uname -r)"; ovs-vswitchd --version | head -n 1; systemd-detect-virt; id -un'
+    inside guest 'echo "kernel $(uname -r)"; ovs-vsctl --version | head -n 1; systemd-detect-virt; id -un'
     { vagrant --version; qemu-system-x86_64 --version | head -n 1; libvirtd --version; echo "kernel $(uname -r)"
       sed -n 's/.*vm\.driver = "\([a-z]*\)".*/driver \1/p' "$folder/Vagrantfile"
       echo "$(nproc) processors, load $(cut -d ' ' -f 3 /proc/loadavg)"; } >"$folder/host"
