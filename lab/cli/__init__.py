@@ -7,6 +7,7 @@
     running.py   up, ps, exec, ping, fail, heal, stats, down
     looking.py   explain, capture, view
     congestion.py    overload      frequencies.py   frequencies
+    keys.py      kv           replication.py   replicate     iperf.py   iperf
     autoconfiguration.py   aacm, reconfigure, dissector
     scenarios.py run
     machine.py   doctor, demo
