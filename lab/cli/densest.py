@@ -21,6 +21,7 @@ def densest(
     diameter: Annotated[int, typer.Option(min=2, max=14, help="Of the graphs.")] = 11,
     budget: Annotated[str, typer.Option(help="How long to search, such as 60s or 10min.")] = "60s",
     start: Annotated[int, typer.Option(min=0, help="The first size to try; 0: where there are many.")] = 0,
+    find: Annotated[int, typer.Option(min=0, help="Stop at a graph of so many nodes; 0: go on.")] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Search for the Borel Cayley graph of degree 4 with the most nodes; exit 0 if there is any."""
@@ -33,7 +34,8 @@ def densest(
         for state in engine.search(diameter, start):
             best = "none yet" if state.best is None else f"{state.best.nodes:,} nodes"
             status.update(f"groups of {state.done:,} nodes; {state.graphs:,} graphs; best: {best}")
-            if time.monotonic() - begun >= seconds:
+            enough = 0 < find <= (state.best.nodes if state.best else 0)
+            if enough or time.monotonic() - begun >= seconds:
                 break
     found = state.best
     result: dict[str, Any] = {

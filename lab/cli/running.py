@@ -264,8 +264,9 @@ def _tables(found: dict[str, Any]) -> str:
     if not repair["split_clusters"]:
         return f"{text}; all clusters are whole"
     return (
-        f"{text}; {repair['split_clusters']} clusters are split: {repair['reclustered']} told apart by prefix,"
-        f" {repair['detoured']} joined by detours, at most {repair['extra_entries_max']} entries more"
+        f"{text}; clusters split: {repair['split_clusters']}, told apart by prefix: {repair['reclustered']},"
+        f" joined by detours: {repair['detoured']};"
+        f" entries more at a switch: {repair['extra_entries_max']} at most"
     )
 
 
