@@ -295,7 +295,7 @@ class _Operations:
         """Let servers that began without addresses find their coordinates anew, while traffic flows."""
         if not self._session.config.unconfigured:
             raise UsageError("the servers of this lab were given their addresses: start one --unconfigured")
-        self._session.running.configure()
+        self._session.running.configure(self._session.scheme)
         return self._session.running.aacm
 
     def op_label(self, call: Call) -> Any:

@@ -16,6 +16,7 @@ from lab.client import Lab
 from tests.lab.test_multipath import carried
 
 pytestmark = pytest.mark.lab
+PING = ("ping", "-q", "-c", "100", "-i", "0.02")
 
 
 def stop_controller(lab: Lab) -> psutil.Process:
@@ -44,8 +45,7 @@ def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
         tcp = threading.Thread(target=measure)
         tcp.start()
         ping = subprocess.Popen(
-            [sys.executable, "-m", "lab.cli", "exec", lab.config.name, "h0"]
-            + ["ping", "-q", "-c", "100", "-i", "0.02", "h15"],
+            [sys.executable, "-m", "lab.cli", "exec", lab.config.name, "h0", *PING, "h15"],
             stdout=subprocess.PIPE,
             text=True,
         )
