@@ -13,6 +13,7 @@ distribution over actions given what the node knows.  Three interpreters read it
     ipv4.py      host addresses; CLOT's coordinate-to-IPv4 mapping
     mac.py       labels and tags as locally administered MAC addresses
     wire.py      AACM's frames, which configure addresses; directions.py  the ports of a torus
+    labelwire.py the frames by which WMGR's labels are learned
     registry.py  schemes found by name; which fits which family
     automata/    Knuth-Bendix completion, word differences (WMGR on Cayley graphs)
 
@@ -22,6 +23,7 @@ What several schemes are built on:
     rule.py      rules of one port per vertex, and the detour they share when links fail
     source.py    source routing
     ways.py      shortest ways over the links that are up
+    freegroup.py, freescan.py, freesearch.py   WMGR's words, the order of the scan, the search for a good one
     cover.py     the fewest prefixes that say what a function says
     grid.py, sorting.py, mobius.py, rings.py: coordinates, permutations, DCube's and Borel's algebra
 

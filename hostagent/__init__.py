@@ -35,6 +35,8 @@ The control socket carries one JSON object per line.  Orders:
     {"op": "spread", "value": "packet"}               or "flow"
     {"op": "listen", "dimensions": 2, "key": "c0ff..", "serial": 3}      take part in AACM
     {"op": "pin", "ways": [[0, 12, 15]], "serial": 4}       packets from server 0 to 15 go by 12
+    {"op": "learn", "root": 0, "key": "c0ff..", "serial": 4}             take part in labelling
+    {"op": "label", "node": 0}                                           be the root that begins it
     {"op": "configure", "node": 0, "sizes": [4, 4], "epoch": 1}          be its origin
 
 and events:
@@ -45,6 +47,7 @@ and events:
     {"event": "carrier", "node": 3, "port": 2, "up": false}       at once, unasked
     {"event": "listening", "count": 16, "serial": 3}
     {"event": "configured", "node": 5, "address": [1, 1]}         that server has its address
+    {"event": "labelled", "node": 5, "label": [[1, 2], 6, 4], "at": 12.5}   word, prefix and its bits, when
     {"event": "outcome", "success": true, "ms": 3.1, ...}         the origin knows how AACM went
     {"event": "failed", "node": 3, "error": "..."}                that agent runs no more
 """

@@ -19,6 +19,7 @@ them every interface and namespace; the guard then removes the socket.
     counters.py   what links have carried            capture.py  tcpdump in a node
     explain.py    a packet's way in words            tables.py   predicted and installed entries
     configuring.py   addresses that configure themselves (AACM), cables swapped on purpose
+    labelling.py     WMGR labels learned by messages, offline and between agents
     dissector.py  AACM for Wireshark                       scapy_layers.py   AACM for scapy
     scenario/     scenario files                     view/       the web view
     doctor.py     what this machine has                    cli/        the command line
