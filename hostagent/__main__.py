@@ -1,14 +1,11 @@
-"""``python -m hostagent``: the agents' parent, which a lab starts and orders about.
+"""``python -m hostagent N OPTIONS``: the agents' parent, which a lab starts and orders about.
 
-    python -m hostagent --topology SPEC --scheme SPEC --control-fd N [--mode host|workers]
-
-N is an inherited stream socket that carries JSON lines (see :mod:`hostagent`); the
-process ends when the other end of it is closed.
+N is an inherited stream socket that carries JSON lines (see :mod:`hostagent`), OPTIONS one JSON
+object (see :class:`hostagent.options.Options`).  The process ends when the other end of N is closed.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import socket
 import sys
@@ -23,17 +20,8 @@ from topos.registry import SpecError
 
 def main() -> int:
     """Serve; the exit code is 2 when the specifications name nothing that can run."""
-    arguments = _parser().parse_args()
-    control = Channel(socket.socket(fileno=arguments.control_fd))
-    chosen = (arguments.topology, arguments.scheme, arguments.mode, arguments.spread, arguments.seed)
-    options = Options(
-        *chosen,
-        unconfigured=arguments.unconfigured,
-        link_state=arguments.link_state,
-        buffers=arguments.buffers,
-        flow_control=arguments.flow_control,
-        offloads=not arguments.no_offloads,
-    )
+    descriptor, options = int(sys.argv[1]), Options.from_json(sys.argv[2])
+    control = Channel(socket.socket(fileno=descriptor))
     try:
         zygote = Zygote(options, control)
     except (SpecError, LabelTooWide, AddressError) as error:
@@ -43,22 +31,6 @@ def main() -> int:
     with contextlib.suppress(BrokenPipeError):  # the lab is gone: so are we
         zygote.serve()
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m hostagent", description=__doc__.splitlines()[0])
-    parser.add_argument("--topology", required=True, metavar="SPEC")
-    parser.add_argument("--scheme", required=True, metavar="SPEC")
-    parser.add_argument("--control-fd", required=True, type=int, metavar="N")
-    parser.add_argument("--mode", choices=("host", "workers"), default="host")
-    parser.add_argument("--spread", choices=("flow", "packet", "probe"), default="flow")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws among several next hops")
-    parser.add_argument("--link-state", choices=("lab", "agents"), default="lab", help="who tells of failures")
-    parser.add_argument("--buffers", type=int, default=0, help="frames per buffer; 0: the kernel's")
-    parser.add_argument("--flow-control", choices=("none", "credits"), default="none")
-    parser.add_argument("--no-offloads", action="store_true", help="hosts compute their checksums")
-    parser.add_argument("--unconfigured", action="store_true", help="start without IPv4 addresses")
-    return parser
 
 
 if __name__ == "__main__":

@@ -44,6 +44,10 @@ class BufferedStation(Station):
         self._relay.announce(links)
         self._pump()
 
+    @property
+    def timed(self) -> bool:
+        return True
+
     def next_timer(self) -> float | None:
         timers = (super().next_timer(), self._relay.ledger.next_timer())
         return min((timer for timer in timers if timer is not None), default=None)

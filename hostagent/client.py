@@ -20,7 +20,7 @@ from types import TracebackType
 
 from addressing.labelwire import Label
 from hostagent.channel import Channel, Message
-from hostagent.options import AgentPlace, FlowControl, LinkStateFrom, Mode, Options, Spread
+from hostagent.options import AgentPlace, Options, Spread
 
 __all__ = ["AgentError", "AgentPlace", "AgentPool"]
 
@@ -36,27 +36,12 @@ class AgentError(RuntimeError):
 class AgentPool:
     """All agents of a lab.  ``failures`` holds (server, error) pairs in the order of their events."""
 
-    def __init__(
-        self,
-        topology: str,
-        scheme: str,
-        *,
-        mode: Mode = "host",
-        spread: Spread = "flow",
-        seed: int = 1,
-        unconfigured: bool = False,
-        link_state: LinkStateFrom = "lab",
-        buffers: int = 0,
-        flow_control: FlowControl = "none",
-        offloads: bool = True,
-    ) -> None:
+    def __init__(self, options: Options) -> None:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
-        options = Options(
-            topology, scheme, mode, spread, seed, unconfigured, link_state, buffers, flow_control, offloads
-        )
         ours, theirs = socket.socketpair()
         with theirs:
-            self.process = subprocess.Popen(_command(options, theirs.fileno()), pass_fds=[theirs.fileno()])
+            words = [sys.executable, "-m", "hostagent", str(theirs.fileno()), options.to_json()]
+            self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()])
         self.failures: list[tuple[int | None, str]] = []
         self._channel = Channel(ours)
         self._changed = threading.Condition()
@@ -273,20 +258,3 @@ class AgentPool:
                 self._early.append((node, port, up))
                 return
         callback(node, port, up)
-
-
-def _command(options: Options, descriptor: int) -> list[str]:
-    words = {
-        "--topology": options.topology,
-        "--scheme": options.scheme,
-        "--control-fd": descriptor,
-        "--mode": options.mode,
-        "--spread": options.spread,
-        "--seed": options.seed,
-        "--link-state": options.link_state,
-        "--buffers": options.buffers,
-        "--flow-control": options.flow_control,
-    }
-    flags = ["--unconfigured"] if options.unconfigured else []
-    flags += [] if options.offloads else ["--no-offloads"]
-    return [sys.executable, "-m", "hostagent", *flags, *(str(part) for pair in words.items() for part in pair)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 #: How one of several next hops is chosen: by a hash of the flow, anew for each packet, or for each
@@ -34,6 +35,15 @@ class Options:
     flow_control: FlowControl = "none"
     #: Hosts leave checksums and the cutting of super-packets to whoever comes later.
     offloads: bool = True
+
+    def to_json(self) -> str:
+        """As text for a command line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Options:
+        """From that text."""
+        return cls(**json.loads(text))
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,11 @@ class Station:
         """The lab says that ``links`` are down."""
         self.agent.announce(links)
 
+    @property
+    def timed(self) -> bool:
+        """Whether anything here has timers at all; changes only by orders from the parent."""
+        return bool(self.protocols())
+
     def next_timer(self) -> float | None:
         """When :meth:`tick` is due."""
         timers = (protocol.next_timer() for protocol in self.protocols())
@@ -230,6 +235,7 @@ class Worker:
         for station in stations:
             station.report = channel.send
             self._handlers |= station.handlers()
+        self._timed: list[Station] = []
         self._open = True
 
     @property
@@ -255,6 +261,7 @@ class Worker:
             epoll.register(descriptor, select.EPOLLIN)
         for station in self._stations.values():
             station.watch = epoll.modify
+        self._find_timed()
         while self._open:
             for descriptor, _ in epoll.poll(self._idle()):
                 handler = self._handlers.get(descriptor)
@@ -264,17 +271,24 @@ class Worker:
                     handler()
                 except Exception as error:
                     self._fail(self._owners.get(descriptor), error)
-            self._tick()
+            if self._timed:
+                self._tick()
+
+    def _find_timed(self) -> None:
+        """Which stations have timers: most often none, and then no time is spent on them."""
+        self._timed = [station for station in self._stations.values() if station.timed]
 
     def _idle(self) -> float | None:
         """How long nothing is due, in seconds; None: until something arrives."""
-        timers = (station.next_timer() for station in self._stations.values())
+        if not self._timed:
+            return None
+        timers = (station.next_timer() for station in self._timed)
         due = min((timer for timer in timers if timer is not None), default=None)
         return None if due is None else max(0.0, due - time.monotonic())
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for station in self._stations.values():
+        for station in self._timed:
             station.tick(now)
 
     def _fail(self, station: Station | None, error: Exception) -> None:
@@ -286,6 +300,7 @@ class Worker:
             self._handlers.pop(descriptor, None)
             self._owners.pop(descriptor, None)
         del self._stations[node]
+        self._find_timed()
         station.devices.close()
         self.channel.send(failure(node, error))
 
@@ -296,6 +311,7 @@ class Worker:
             return
         for message in messages:
             self._obey(message)
+        self._find_timed()
 
     def _obey(self, message: Message) -> None:
         agents = [station.agent for station in self._stations.values()]

@@ -17,6 +17,7 @@ from addressing import ipv4, ipv6, mac
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from hostagent.client import AgentPlace, AgentPool
+from hostagent.options import Options
 from lab import configuring, netns, openvswitch, shaping
 from lab.config import LabConfig
 from lab.errors import LabError
@@ -60,7 +61,7 @@ class Running:
         with everything found wrong."""
         assert self.agents is not None
         self.epoch += 1
-        self.aacm = configuring.configure(self.agents, self.fabric, self.epoch)
+        self.aacm = configuring.configure(self.agents, scheme, self.epoch)
 
     def __post_init__(self) -> None:
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
@@ -92,8 +93,8 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
         agents.wait_ready(_PATIENCE)
         if config.unconfigured:
             clock.stage("addresses")
-            configuring.listen(agents, fabric)
-            running.configure()
+            configuring.listen(agents, scheme)
+            running.configure(scheme)
     clock.stage("tables")
     if controller is not None:
         controller.wait_ready(_PATIENCE)
@@ -142,15 +143,17 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
         hear(Port(node, port), up)
 
     pool = AgentPool(
-        config.topology,
-        config.scheme,
-        mode=config.agents,
-        spread=config.spread,
-        unconfigured=config.unconfigured,
-        link_state=config.link_state,
-        buffers=config.frames,
-        flow_control=config.flow_control,
-        offloads=config.offloads,
+        Options(
+            config.topology,
+            config.scheme,
+            mode=config.agents,
+            spread=config.spread,
+            unconfigured=config.unconfigured,
+            link_state=config.link_state,
+            buffers=config.frames,
+            flow_control=config.flow_control,
+            offloads=config.offloads,
+        )
     )
     pool.on_carrier = carrier
     return pool

@@ -15,7 +15,7 @@ from addressing import registry as schemes
 from addressing.ipv4 import text
 from hostagent.client import AgentPlace, AgentPool
 from hostagent.linux import inside
-from hostagent.options import Mode, Spread
+from hostagent.options import Mode, Options, Spread
 from topos import registry as topologies
 from topos.graph import Fabric
 
@@ -76,7 +76,7 @@ def world(
     bound = schemes.bind(scheme, fabric)
     addresses = [text(bound.ipv4(node)) for node in range(fabric.servers)]
     with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(AgentPool(topology, scheme, mode=mode, spread=spread))
+        pool = stack.enter_context(AgentPool(Options(topology, scheme, mode=mode, spread=spread)))
         made = World(fabric, addresses, f"dcnt{os.getpid()}x{next(_numbers)}", pool)
         for node in range(fabric.servers):
             stack.callback(run, "ip", "netns", "del", made.netns(node))

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from hostagent.client import AgentError, AgentPool
-from hostagent.options import Mode
+from hostagent.options import Mode, Options
 from tests.hostagent.namespaces import World, world
 
 pytestmark = pytest.mark.lab
@@ -239,7 +239,7 @@ def test_what_is_wrong_is_said_in_one_line() -> None:
         with pytest.raises(AgentError, match=r"agent of h1 failed: OSError: no interface h1-eth"):
             lab.pool.wait_ready(20)
         assert sorted(lab.pool.stats()) == [0]
-    with AgentPool("torus:2x2", "brp") as pool:
+    with AgentPool(Options("torus:2x2", "brp")) as pool:
         pool.start([])
         with pytest.raises(AgentError, match="brp does not fit torus:2x2"):
             pool.wait_ready(20)
