@@ -40,7 +40,9 @@ def test_names_are_those_that_are_promised() -> None:
         run("clot-diametre")
 
 
-@pytest.mark.parametrize("name", ["clot-paths", "clot-diameter", "dcube-theorems", "dcube-routes", "borel-table2"])
+@pytest.mark.parametrize(
+    "name", ["clot-paths", "clot-diameter", "dcube-theorems", "dcube-routes", "borel-table2"]
+)
 def test_measurements_agree_with_the_independent_computation(name: str) -> None:
     result = run(name, figures=False)
     assert result.rows
