@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scipy import stats
-
 from addressing.header import Forward, Header
 from lab import netns
 from lab.errors import LabError, UsageError
@@ -100,6 +98,8 @@ def _burst(address: str, ports: range, target: tuple[str, int]) -> None:
 
 def _compared(session: Session, target: int, moved: Counter[tuple[int, int]]) -> dict[str, Any]:
     """Chi-square over all servers that have a choice: each server's packets against its rule."""
+    from scipy import stats  # half a second that no other operation needs
+
     fabric, scheme, state = session.fabric, session.scheme, session.health.state()
     shares, statistic, freedom = [], 0.0, 0
     for server in range(fabric.servers):

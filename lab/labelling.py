@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-
 from addressing.labelwire import Label
 from addressing.schemes.wmgr import Wmgr
 from hostagent.client import AgentPool
@@ -163,6 +161,8 @@ def _round(what: str, scheme: Wmgr, network: LabelNetwork, outcome: Outcome, see
 
 def _connected_pairs(network: LabelNetwork, seed: int) -> Iterator[tuple[int, int]]:
     """Ordered pairs of nodes with a way between them: all, or as many as are tried, drawn with ``seed``."""
+    import networkx as nx  # a fifth of a second that launches do not wait for
+
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(network.fabric.size))
     graph.add_edges_from((a.node, b.node) for a, b in network.wires.items())

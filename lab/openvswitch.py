@@ -164,9 +164,9 @@ def start_switches(shards: Sequence[Shard]) -> None:
 
 
 def settle(shards: Sequence[Shard]) -> None:
-    """Wait until forwarding follows the tables: Open vSwitch acknowledges a change of them some
-    milliseconds before its cached decisions are looked through."""
-    _parallel((shard, shard.command("ovs-appctl", "revalidator/wait")) for shard in shards)
+    """Make forwarding follow the tables: Open vSwitch acknowledges a change of them some milliseconds
+    before its cached decisions are looked through, so these are dropped."""
+    _parallel((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
 
 
 def _transaction(shard: Shard, datapath: str) -> list[str]:
