@@ -31,17 +31,17 @@ class VertexScheme(Scheme):
     # --- what a scheme states -------------------------------------------------
 
     @property
-    @abstractmethod
     def vertex_bits(self) -> int:
-        """The width of every vertex label."""
+        """The width of every vertex label; labels are ranks where a scheme has none of its own."""
+        return (len(self.vertices) - 1).bit_length()
 
-    @abstractmethod
     def vertex_label(self, vertex: int) -> int:
         """The label of a vertex (a node number): ``vertex_bits`` bits, no two alike."""
+        return self.ranks[vertex]
 
-    @abstractmethod
     def find(self, label: int) -> int | None:
         """The vertex (a node number) with that vertex label; None if there is none."""
+        return self.vertices[label] if label < len(self.vertices) else None
 
     @abstractmethod
     def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
@@ -52,6 +52,11 @@ class VertexScheme(Scheme):
         """The classes of packets for other vertices than ``at``."""
 
     # --- labels ---------------------------------------------------------------
+
+    @cached_property
+    def ranks(self) -> dict[int, int]:
+        """The place of every vertex among ``vertices``."""
+        return {vertex: rank for rank, vertex in enumerate(self.vertices)}
 
     @cached_property
     def homes(self) -> IntArray:

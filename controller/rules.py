@@ -6,7 +6,6 @@ Open vSwitch adds to a dump are no part of a rule (see :mod:`controller.dump`).
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -26,7 +25,7 @@ SOLICITATION = 135
 #: The priority that ``ovs-ofctl`` neither prints nor needs to be told.
 DEFAULT_PRIORITY = 0x8000
 
-_ALL48, _ALL32, _ALL128 = (1 << 48) - 1, (1 << 32) - 1, (1 << 128) - 1
+_ALL48 = (1 << 48) - 1
 _PROTOCOLS = {IPV4: "ip", ARP: "arp", IPV6: "ipv6"}
 
 FieldName = Literal["in_port", "eth_src", "eth_dst", "ip_dst"]
@@ -70,32 +69,23 @@ class Match:
                 mask = "" if field_.mask == _ALL48 else "/" + mac.text(field_.mask)
                 parts.append(f"{name}={mac.text(field_.value)}{mask}")
         if self.ipv4_dst.mask:
-            parts.append(f"nw_dst={ipv4.text(self.ipv4_dst.value)}{_ipv4_mask(self.ipv4_dst.mask)}")
+            parts.append(f"nw_dst={ipv4.text(self.ipv4_dst.value)}{_mask(self.ipv4_dst.mask, 32, ipv4.text)}")
         if self.ipv6_dst.mask:
-            parts.append(f"ipv6_dst={ipv6.text(self.ipv6_dst.value)}{_ipv6_mask(self.ipv6_dst.mask)}")
+            parts.append(
+                f"ipv6_dst={ipv6.text(self.ipv6_dst.value)}{_mask(self.ipv6_dst.mask, 128, ipv6.text)}"
+            )
         if self.icmpv6_type:
             parts.append(f"icmp_type={self.icmpv6_type}")
         return ",".join(parts)
 
 
-def _ipv4_mask(mask: int) -> str:
+def _mask(mask: int, bits: int, text: Callable[[int], str]) -> str:
     """``/16`` for a prefix, ``/255.0.255.0`` for anything else, nothing for all bits."""
-    if mask == _ALL32:
+    everything = (1 << bits) - 1
+    if mask == everything:
         return ""
     length = mask.bit_count()
-    if mask == _ALL32 ^ (_ALL32 >> length):
-        return f"/{length}"
-    return f"/{ipaddress.IPv4Address(mask)}"
-
-
-def _ipv6_mask(mask: int) -> str:
-    """As :func:`_ipv4_mask`."""
-    if mask == _ALL128:
-        return ""
-    length = mask.bit_count()
-    if mask == _ALL128 ^ (_ALL128 >> length):
-        return f"/{length}"
-    return f"/{ipv6.text(mask)}"
+    return f"/{length}" if mask == everything ^ (everything >> length) else f"/{text(mask)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import psutil
 
 from lab.errors import UsageError
 from lab.openvswitch import MOST_SHARDS, PORTS_PER_SHARD
+from topos.family import Family
 from topos.graph import Fabric
 
 #: Bytes per part, from `python -m benchmarks.launch` (memory of whole labs), rounded up.
@@ -35,6 +36,12 @@ def memory_needed(fabric: Fabric) -> int:
     return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + shards * _PER_SHARD
 
 
+def check_size(family: Family) -> None:
+    """UsageError when the servers alone are too many: asked before a network is even built on paper."""
+    servers, _ = family.counts()
+    _check_memory(family.spec, _BASE + servers * _PER_SERVER)
+
+
 def check(fabric: Fabric) -> None:
     """UsageError, in one line, when programs are missing or the network is too large."""
     missing = sorted({package for program, package in _PROGRAMS.items() if not _found(program)})
@@ -42,12 +49,7 @@ def check(fabric: Fabric) -> None:
         raise UsageError(
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
         )
-    needed, free = memory_needed(fabric), psutil.virtual_memory().available
-    if needed > free:
-        raise UsageError(
-            f"{fabric.spec} needs about {needed >> 20:,} MB of memory and {free >> 20:,} MB are free:"
-            " take fewer nodes, or `dcnlab evaluate` it offline"
-        )
+    _check_memory(fabric.spec, memory_needed(fabric))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     descriptors = max(
         fabric.servers * _DESCRIPTORS_PER_SERVER,
@@ -56,6 +58,15 @@ def check(fabric: Fabric) -> None:
     if most != resource.RLIM_INFINITY and descriptors > most:
         raise UsageError(
             f"{fabric.spec} needs {descriptors:,} open files and {most:,} are allowed (ulimit -Hn)"
+        )
+
+
+def _check_memory(spec: str, needed: int) -> None:
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise UsageError(
+            f"{spec} needs about {needed >> 20:,} MB of memory and {free >> 20:,} MB are free:"
+            " take fewer nodes, or `dcnlab evaluate` it offline"
         )
 
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lab import capacity, configuring, runtime, settings
-from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, check_spread, resolve
+from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, check_spread, family, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
 from lab.kv import bulk
@@ -63,6 +63,7 @@ class Lab:
         ``stage`` hears the name of each stage.  A detached lab outlives this process;
         with ``prompt`` the lab reads this process's terminal.
         """
+        capacity.check_size(family(self.config.topology))
         _, scheme = resolve(self.config.topology, self.config.scheme)
         capacity.check(scheme.fabric)
         check_emulable(scheme)

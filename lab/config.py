@@ -14,6 +14,7 @@ from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
 from lab.errors import UsageError
 from lab.shaping import Shape
 from topos import registry as topologies
+from topos.family import Family
 from topos.graph import Fabric
 from topos.registry import SpecError, split_spec
 
@@ -72,6 +73,14 @@ class LabConfig:
     def from_json(cls, value: dict[str, Any]) -> LabConfig:
         """From a JSON object; unknown keys are ignored."""
         return cls(**{f.name: value[f.name] for f in fields(cls) if f.name in value})
+
+
+def family(topology: str) -> Family:
+    """The family instance that a specification names, not built yet; UsageError with one line."""
+    try:
+        return topologies.parse(topology)
+    except SpecError as error:
+        raise UsageError(str(error)) from error
 
 
 def resolve(topology: str, scheme: str) -> tuple[Fabric, Scheme]:

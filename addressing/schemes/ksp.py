@@ -44,16 +44,6 @@ class Ksp(VertexScheme):
     # --- labels ---------------------------------------------------------------
 
     @property
-    def vertex_bits(self) -> int:
-        return (len(self.vertices) - 1).bit_length()
-
-    def vertex_label(self, vertex: int) -> int:
-        return self._ranks[vertex]
-
-    def find(self, label: int) -> int | None:
-        return self.vertices[label] if label < len(self.vertices) else None
-
-    @property
     def tag_bits(self) -> int:
         # A path's number is from 1: tag 0 stands for no path.
         return (len(self.vertices) * self.k).bit_length()
@@ -130,7 +120,7 @@ class Ksp(VertexScheme):
         ]
 
     def _numbered(self, source: int, vertex: int) -> Iterator[tuple[int, Path]]:
-        first = 1 + self._ranks[source] * self.k
+        first = 1 + self.ranks[source] * self.k
         return enumerate(self.paths(source, vertex), start=first)
 
     def _path(self, tag: int, vertex: int) -> Path:
@@ -175,7 +165,3 @@ class Ksp(VertexScheme):
                 if not fabric.is_plain(end.node) and not graph.has_edge(node, end.node):
                     graph.add_edge(node, end.node, ports={node: port, end.node: end.number})
         return graph
-
-    @cached_property
-    def _ranks(self) -> dict[int, int]:
-        return {vertex: rank for rank, vertex in enumerate(self.vertices)}

@@ -59,7 +59,7 @@ class Tz(VertexScheme):
         self.ways.prepare(landmark)
         port = 0 if landmark == vertex else next(self.ways.nearer(landmark, vertex, self.known), 0)
         _, landmark_bits, port_bits = self._widths
-        return (self._ranks[vertex] << landmark_bits | number) << port_bits | port
+        return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
 
     def find(self, label: int) -> int | None:
         rank = label >> self._widths[1] + self._widths[2]
@@ -174,7 +174,3 @@ class Tz(VertexScheme):
         distance[distance == UNREACHABLE] = self.fabric.size
         nearest: IntArray = distance.argmin(axis=0).astype(np.int32)
         return nearest
-
-    @cached_property
-    def _ranks(self) -> dict[int, int]:
-        return {vertex: rank for rank, vertex in enumerate(self.vertices)}

@@ -38,20 +38,6 @@ class UpDown(RuleScheme):
     def misfit(cls, family: Family) -> str | None:
         return None
 
-    @property
-    def vertex_bits(self) -> int:
-        return (len(self.vertices) - 1).bit_length()
-
-    def vertex_label(self, vertex: int) -> int:
-        return self._ranks[vertex]
-
-    def find(self, label: int) -> int | None:
-        return self.vertices[label] if label < len(self.vertices) else None
-
-    @cached_property
-    def _ranks(self) -> dict[int, int]:
-        return {vertex: rank for rank, vertex in enumerate(self.vertices)}
-
     # --- the rule -------------------------------------------------------------
 
     def rule_bound(self) -> int:
