@@ -58,12 +58,33 @@ def scanned_slots(slots: Slots, scans: Scans) -> IntArray:
     return out
 
 
-def next_slots(
-    destinations: IntArray, tree: Tree, slots: Slots, scan: IntArray, live: Flags
-) -> IntArray:  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Live slots in the order of the scan, in compressed rows: those of node v are
+    ``slot[first[v]:first[v + 1]]``, and ``end`` says where each leads."""
+
+    first: NDArray[np.uint32]
+    slot: IntArray
+    end: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, slots: Slots, scan: IntArray, live: Flags) -> Scan:
+        """Those of ``scan`` (as :func:`scanned_slots` gives it) that are ``live``."""
+        kept = live[scan]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        chosen = scan[kept]
+        return cls(before[slots.start].astype(np.uint32), chosen, slots.peer[chosen].astype(np.uint32))
+
+    @property
+    def bits(self) -> int:
+        """Bits for a place in any node's row, counted from 1."""
+        return int(np.diff(self.first).max(initial=0)).bit_length()
+
+
+def next_slots(destinations: IntArray, tree: Tree, scan: Scan) -> IntArray:
     """``out[i, v]``: the slot that v sends packets for destination i out of; NONE where it has none."""
     return _next_slots(
-        destinations, tree.parents, tree.depths, tree.downwards, slots.start, slots.peer, scan, live
+        destinations, tree.parents, tree.depths, tree.downwards, scan.first, scan.slot, scan.end, scan.bits
     )
 
 
@@ -97,7 +118,7 @@ def _improved(
     live = slots.peer != NONE
     owner = np.repeat(np.arange(len(slots.start) - 1), np.diff(slots.start))
     for _ in range(ROUNDS + 1):
-        out = next_slots(destinations, tree, slots, scan, live)
+        out = next_slots(destinations, tree, Scan.of(slots, scan, live))
         total, regret = _regrets(
             destinations, tree.parents, tree.depths, tree.downwards, slots.start, slots.peer, out
         )
@@ -131,20 +152,22 @@ def _ranks(
 @threaded
 def _next_slots(
     destinations: IntArray, parents: IntArray, depths: IntArray, downwards: IntArray,
-    start: NDArray[np.int64], peer: IntArray, scan: IntArray, live: Flags,
+    first: NDArray[np.uint32], slot: IntArray, end: NDArray[np.uint32], bits: int,
 ) -> IntArray:  # fmt: skip
-    size = len(parents)
-    out = np.full((len(destinations), size), NONE, np.int32)
+    size, mask = len(parents), np.int32((1 << bits) - 1)
+    out = np.empty((len(destinations), size), np.int32)
     for i in numba.prange(len(destinations)):
         rank, prefix_of = np.empty(size, np.int32), np.empty(size, np.bool_)
         _ranks(rank, prefix_of, destinations[i], parents, depths, downwards)
+        # The place in the scan, from 1, goes below the rank: the least number is the first of the
+        # nearest, found without a branch; place 0 is the node itself.
+        rank <<= bits
         for node in range(size):
             best = rank[node]
-            for place in range(start[node], start[node + 1]):
-                slot = scan[place]
-                if live[slot] and rank[peer[slot]] < best:
-                    best = rank[peer[slot]]
-                    out[i, node] = slot
+            for place in range(first[node], first[node + 1]):
+                best = min(best, rank[end[place]] + np.int32(place - first[node] + 1))
+            chosen = best & mask
+            out[i, node] = slot[first[node] + chosen - 1] if chosen > 0 else NONE
     return out
 
 

@@ -11,7 +11,6 @@ from topos.graph import NONE, Fabric, IntArray
 
 #: Instead of a number of hops: the packet is dropped, or circles.
 LOST = -1
-_UNKNOWN, _VISITED = -2, -3
 
 
 def uplinks(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
@@ -40,53 +39,37 @@ def hops_to(
     """
     count, size = out.shape
     hosts = len(uplinks)
-    hops = np.full((count, size), _UNKNOWN, np.int32)
+    hops = np.full((count, size), LOST, np.int32)
     for i in numba.prange(count):
-        hops[i, destinations[i]] = 0
-        stack = np.empty(size, np.int32)
+        child, sibling = np.full(size, NONE, np.int32), np.empty(size, np.int32)
         for node in range(hosts, size):
-            _settle(hops[i], out[i], node, stack, peer, usable, cost, hosts)
+            slot = out[i, node]
+            if slot != NONE and usable[slot] and node != destinations[i]:
+                sibling[node] = child[peer[slot]]
+                child[peer[slot]] = node
+        _descend(hops[i], destinations[i], child, sibling, cost)
         for host in range(hosts):
-            if host != destinations[i]:
-                slot = uplinks[host]
-                beyond = hops[i, peer[slot]] if slot != NONE else LOST
-                hops[i, host] = LOST if beyond == LOST else beyond + cost[peer[slot]]
+            slot = uplinks[host]
+            if slot != NONE and host != destinations[i] and hops[i, peer[slot]] != LOST:
+                hops[i, host] = hops[i, peer[slot]] + cost[peer[slot]]
     return hops
 
 
 @inlined
-def _settle(
-    hops: IntArray,
-    out: IntArray,
-    node: int,
-    stack: IntArray,
-    peer: IntArray,
-    usable: NDArray[np.bool_],
-    cost: IntArray,
-    hosts: int,
-) -> None:
-    """Follow the slots from ``node`` to a node whose hops are known; then fill in on the way back."""
-    depth, at, length = 0, node, LOST
-    while True:
-        if hops[at] != _UNKNOWN:
-            length = LOST if hops[at] == _VISITED else hops[at]
-            break
-        hops[at] = _VISITED
-        stack[depth] = at
-        depth += 1
-        slot = out[at]
-        if slot == NONE or not usable[slot]:
-            break
-        following = peer[slot]
-        if following < hosts and hops[following] != 0:
-            break
-        at = following
-    while depth > 0:
-        depth -= 1
-        at = stack[depth]
-        if length != LOST:
-            length += cost[peer[out[at]]]
-        hops[at] = length
+def _descend(hops: IntArray, to: int, child: IntArray, sibling: IntArray, cost: IntArray) -> None:
+    """Fill in the hops of all whose packets get to ``to``; whoever drops them, or sends them in a
+    circle, is never reached from there."""
+    queue, head, tail = np.empty(len(hops), np.int32), 0, 1
+    hops[to], queue[0] = 0, to
+    while head < tail:
+        at = queue[head]
+        head += 1
+        node = child[at]
+        while node != NONE:
+            hops[node] = hops[at] + cost[at]
+            queue[tail] = node
+            tail += 1
+            node = sibling[node]
 
 
 @compiled
@@ -119,6 +102,29 @@ def tally(
     for i in range(len(sources)):
         if sources[i] != to and hops[i] != LOST:
             joint[hops[i], distance[i]] += 1
+
+
+@threaded
+def tally_all(
+    hops: IntArray,
+    columns: IntArray,
+    distances: NDArray[np.uint16],
+    sources: IntArray,
+    destinations: IntArray,
+    longest: int,
+    farthest: int,
+    threads: int,
+) -> NDArray[np.float64]:
+    """As :func:`tally`, of many destinations with the same sources: ``hops[i, columns[k]]`` and
+    ``distances[i, k]`` are those from ``sources[k]`` to ``destinations[i]``; one array per thread."""
+    joints = np.zeros((threads, longest + 1, farthest + 1))
+    for thread in numba.prange(threads):
+        for i in range(thread, len(destinations), threads):
+            for k in range(len(sources)):
+                length = hops[i, columns[k]]
+                if length != LOST and sources[k] != destinations[i]:
+                    joints[thread, length, distances[i, k]] += 1
+    return joints
 
 
 @compiled

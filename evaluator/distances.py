@@ -5,7 +5,8 @@ have reached node v, and a level of the search ORs the neighbours' newest bits t
 Eight words (512 sources) go in one sweep, so that the inner loop is a vector operation
 and a cache line; sweeps run on all cores.  Counting the new bits of a level gives the
 histogram of distances without a matrix; where rows are asked for, each new bit writes
-one element.  (The idea is Then et al.'s MS-BFS, VLDB 2014; the code is our own.)
+one element of a table that is turned at the end.  (The idea is Then et al.'s MS-BFS, VLDB
+2014; the code is our own.)
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from topos.graph import IntArray
 
 #: Sources in a word, and words in a sweep.
 BITS, WORDS = 64, 8
+#: Distances in a cache line.
+LINE = 32
 #: What stands in a row where a node cannot be reached.
 FAR = np.iinfo(np.uint16).max
 
@@ -33,6 +36,7 @@ Counts = NDArray[np.int64]
 Nodes = IntArray | Sequence[int]
 Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
+Levels = NDArray[np.uint16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,7 @@ def sample(graph: Adjacency, nodes: IntArray, count: int, seed: int) -> Distance
     return distances(graph, chosen, nodes, exact=False)
 
 
-def rows(graph: Adjacency, sources: IntArray) -> NDArray[np.uint16]:
+def rows(graph: Adjacency, sources: IntArray) -> Levels:
     """One row of distances to all nodes per source, ``FAR`` where there is no path.
 
     Raises ValueError when a distance does not fit in 16 bits.
@@ -124,7 +128,7 @@ def rows(graph: Adjacency, sources: IntArray) -> NDArray[np.uint16]:
     return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
 
 
-def between(graph: Adjacency, sources: IntArray, targets: IntArray) -> NDArray[np.uint16]:
+def between(graph: Adjacency, sources: IntArray, targets: IntArray) -> Levels:
     """The distance of each pair ``sources[i]``, ``targets[i]``, ``FAR`` where there is no path.
 
     For pairs drawn at random: 512 different sources cost one sweep.  Raises ValueError when
@@ -269,33 +273,34 @@ def _union(seen: Words) -> Words:
 
 
 @threaded
-def _rows(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> NDArray[np.uint16]:
+def _rows(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> Levels:
     size = len(start) - 1
     sweeps = (len(sources) + BITS * WORDS - 1) // (BITS * WORDS)
-    out = np.full((len(sources), size), FAR, np.uint16)
+    out = np.empty((len(sources), size), np.uint16)
     for sweep in numba.prange(sweeps):
         first = sweep * BITS * WORDS
+        count = min(BITS * WORDS, len(sources) - first)
         seen, frontier = np.zeros((size, WORDS), np.uint64), np.zeros((size, WORDS), np.uint64)
         following = np.empty((size, WORDS), np.uint64)
         active, next_active = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
         _begin(seen, frontier, active, sources, first)
         everyone = _union(seen)
-        for index in range(first, min(first + BITS * WORDS, len(sources))):
-            out[index, sources[index]] = 0
+        columns = np.full((size, BITS * WORDS), FAR, np.uint16)
+        for index in range(count):
+            columns[sources[first + index], index] = 0
         level = 1
         while _step(start, peer, seen, frontier, active, following, next_active, everyone):
-            _write(out, following, next_active, first, level // scale)
+            _write(columns, following, next_active, level // scale)
             frontier, following = following, frontier
             active, next_active = next_active, active
             level += 1
+        _turn(out[first : first + count], columns)
     return out
 
 
 @compiled
-def _write(
-    out: NDArray[np.uint16], following: Words, active: NDArray[np.uint8], first: int, level: int
-) -> None:
-    """Write one level into the rows of the sources whose bits are set."""
+def _write(columns: Levels, following: Words, active: NDArray[np.uint8], level: int) -> None:
+    """Write one level at ``[node, source of this sweep]`` where the source's bit is set."""
     for node in range(len(active)):
         if not active[node]:
             continue
@@ -303,14 +308,24 @@ def _write(
             bits = following[node, word]
             while bits != 0:
                 lowest = bits & (~bits + np.uint64(1))
-                out[first + word * BITS + _ones(lowest - np.uint64(1)), node] = level
+                columns[node, word * BITS + _ones(lowest - np.uint64(1))] = level
                 bits ^= lowest
+
+
+@compiled
+def _turn(out: Levels, columns: Levels) -> None:
+    """Transpose, a cache line of each row at a time: rows a power of two apart share cache sets."""
+    count, size = out.shape
+    for first in range(0, size, LINE):
+        for source in range(count):
+            for node in range(first, min(first + LINE, size)):
+                out[source, node] = columns[node, source]
 
 
 @threaded
 def _between(
     start: Counts, peer: IntArray, roots: IntArray, first_of: Counts, targets: IntArray, scale: int
-) -> NDArray[np.uint16]:
+) -> Levels:
     size = len(start) - 1
     sweeps = (len(roots) + BITS * WORDS - 1) // (BITS * WORDS)
     out = np.full(len(targets), FAR, np.uint16)

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from evaluator import chase
 from evaluator.adjacency import Adjacency, Hops, adjacency, live_slots
-from evaluator.distances import FAR, between, rows
+from evaluator.distances import FAR, Levels, between, rows
 from evaluator.pairs import Pairs
 from evaluator.splits import Splits
 from evaluator.states import explore
-from evaluator.vector import Lengths, Shares, Ways, lengths_of, rule_of, shares_of, ways_of
+from evaluator.vector import Lengths, Rule, Shares, Ways, lengths_of, rule_of, shares_of, ways_of
 from topos.graph import ALL_UP, Fabric, IntArray, LinkState
 
 #: What the network knows of failures: tables and nodes all of them (``yes``), each node
@@ -162,7 +163,7 @@ def spread(
         if lengths is not None:
             joint = _count(lengths, block, cost)
         elif towards is not None:
-            joint = _follow(bound.fabric, towards(block.pairs.destinations), block, cost, down)
+            joint = _follow(bound.fabric, towards, block, cost, down)
         elif ways is not None:
             joint = _trace(bound.fabric, ways, block, cost, down)
         elif shares is not None:
@@ -178,10 +179,10 @@ class Block:
     """Some destinations of a set of pairs, with the pairs' distances."""
 
     pairs: Pairs
-    #: One per source, for each destination.
-    distances: tuple[NDArray[np.uint16], ...]
+    #: For each destination one per source; a single array where the pairs share their sources.
+    distances: Levels | tuple[Levels, ...]
 
-    def __iter__(self) -> Iterator[tuple[int, int, IntArray, NDArray[np.uint16]]]:
+    def __iter__(self) -> Iterator[tuple[int, int, IntArray, Levels]]:
         """(position, destination, sources, their distances)."""
         for position, to in enumerate(self.pairs.destinations.tolist()):
             yield position, to, self.pairs.of(position), self.distances[position]
@@ -194,7 +195,17 @@ class Block:
     @cached_property
     def farthest(self) -> int:
         """The largest distance of a connected pair."""
-        return max((int(row[row != FAR].max(initial=0)) for row in self.distances), default=0)
+        return max((_farthest(row) for row in self.distances), default=0)
+
+    def parts(self, size: int) -> Iterator[Block]:
+        """The same, at most ``size`` destinations at a time."""
+        for position, part in enumerate(self.pairs.chunks(size)):
+            yield Block(part, self.distances[position * size : (position + 1) * size])
+
+
+def _farthest(row: Levels) -> int:
+    most = int(row.max(initial=0))
+    return most if most != FAR else int(row[row != FAR].max(initial=0))
 
 
 def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
@@ -204,7 +215,7 @@ def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
         sources = pairs.of(0)
         for part in pairs.chunks(max(64, min(1024, size))):
             table = rows(graph, part.destinations)
-            yield Block(part, tuple(row[sources] for row in table))
+            yield Block(part, table if len(sources) == graph.size else table.take(sources, axis=1))
         return
     lengths = np.array([len(part) for part in pairs.sources])
     found = between(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
@@ -217,16 +228,34 @@ def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
         first += count
 
 
-def _follow(fabric: Fabric, out: IntArray, block: Block, cost: IntArray, down: LinkState) -> Floats:
+def _follow(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, down: LinkState) -> Floats:
     """The joint counts of a block, by chasing next-hop arrays."""
     slots = fabric.slots
     usable = live_slots(fabric, down)
     first = chase.uplinks(fabric, usable)
-    hops = chase.hops_to(out, block.pairs.destinations, slots.peer, usable, cost, first)
-    joint = np.zeros((int(hops.max()) + 1, block.farthest + 1))
-    for position, to, sources, distance in block:
-        chase.tally(joint, hops[position][sources], distance, sources, to)
-    return joint
+    total = NOTHING
+    # Few enough at a time that the arrays stay near the processor.
+    for part in block.parts(max(64, (1 << 21) // fabric.size)):
+        out, to = towards(part.pairs.destinations), part.pairs.destinations
+        hops = chase.hops_to(out, to, slots.peer, usable, cost, first)
+        total = total.plus(Spread(_tally(hops, part, by_node=True), 0, 0))
+    return total.joint
+
+
+def _tally(hops: IntArray, block: Block, *, by_node: bool) -> Floats:
+    """Count by hops and distance; a row of ``hops`` has an element per node, or per source."""
+    longest = int(hops.max(initial=0))
+    if isinstance(block.distances, tuple):
+        joint = np.zeros((longest + 1, block.farthest + 1))
+        for position, to, sources, distance in block:
+            chase.tally(joint, hops[position][sources], distance, sources, to)
+        return joint
+    sources, to_all, threads = block.pairs.of(0), block.pairs.destinations, numba.get_num_threads()
+    columns = sources if by_node else np.arange(len(sources), dtype=np.int32)
+    counted = chase.tally_all(
+        hops, columns, block.distances, sources, to_all, longest, block.farthest, threads
+    )  # fmt: skip
+    return np.asarray(counted.sum(axis=0))
 
 
 def _trace(fabric: Fabric, ways: Ways, block: Block, cost: IntArray, down: LinkState) -> Floats:
@@ -243,10 +272,7 @@ def _trace(fabric: Fabric, ways: Ways, block: Block, cost: IntArray, down: LinkS
 def _count(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
     """The joint counts of a block whose destinations have the same sources, by their hops alone."""
     hops = lengths(block.pairs.of(0), block.pairs.destinations, cost)
-    joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
-    for position, to, sources, distance in block:
-        chase.tally(joint, hops[position], distance, sources, to)
-    return joint
+    return _tally(hops, block, by_node=False)
 
 
 def _expect(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down: LinkState) -> Floats:

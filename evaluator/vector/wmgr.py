@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from addressing.freesearch import Tree, next_slots, scanned_slots
+from addressing.freesearch import Scan, Tree, next_slots, scanned_slots
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from evaluator.adjacency import live_slots
@@ -16,9 +16,9 @@ def rule(scheme: Scheme, links: LinkState) -> Rule:
     """The first neighbour in the scan with the least word metric, if that is less than one's own."""
     wmgr = cast(Wmgr, scheme)
     slots, tree = wmgr.fabric.slots, Tree.of(wmgr.embedding)
-    scan, live = scanned_slots(slots, wmgr.scans), live_slots(wmgr.fabric, links)
+    scan = Scan.of(slots, scanned_slots(slots, wmgr.scans), live_slots(wmgr.fabric, links))
 
     def towards(destinations: IntArray) -> IntArray:
-        return next_slots(destinations, tree, slots, scan, live)
+        return next_slots(destinations, tree, scan)
 
     return towards
