@@ -7,7 +7,7 @@ source writes; from a card it relays (TTL less one) or delivers; where the schem
 no way, or a TTL ends, it answers by ICMP as any router does.
 
     packet.py    pure: slots, checksums, ICMP errors, flow hashes
-    core.py      pure: Agent, the decisions, remembered per leading bytes of a frame
+    core.py      pure: Agent, decides, remembering per leading bytes of a frame     decisions.py   the values
     mmsg.py      many packets per system call
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     worker.py    the event loop of one process        zygote.py  the parent that forks them

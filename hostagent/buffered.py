@@ -14,7 +14,7 @@ import socket
 import time
 
 from hostagent import packet
-from hostagent.core import TO_HOST
+from hostagent.decisions import TO_HOST
 from hostagent.linux import Card, Devices, refuse_super_packets
 from hostagent.mmsg import BATCH, Slots
 from hostagent.relay import Relay

@@ -17,13 +17,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from addressing import ipv4, mac
 from addressing.header import Action, Deliver, Drop, Field, Forward, Header
 from addressing.scheme import Scheme
 from addressing.source import SourceRouted, Way
 from hostagent import packet
+from hostagent.decisions import CONSUMED, MEMORY, NOBODY, TO_HOST, Allowance, Exit, Plan, remember
 from hostagent.options import Spread
 from topos.graph import ALL_UP, LinkState
 
@@ -31,61 +32,8 @@ from topos.graph import ALL_UP, LinkState
 #: (port, frame) pairs to send; times are in seconds.
 Control = Callable[[bytes, int, float], Iterable[tuple[int, bytes]]]
 
-#: Where a packet leaves, when it is not one of the ports 1, 2, ...
-TO_HOST = 0
-CONSUMED = -1
-
-#: The destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
-NOBODY = b"\x02" + b"\xff" * 5
 #: The bytes of the IPv4 addresses in a slot whose upper three bits number a further address.
 _SOURCE_ALIAS_AT, _TARGET_ALIAS_AT = packet.IP_AT + 13, packet.IP_AT + 17
-#: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
-MEMORY = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """One way for a packet: its port (or TO_HOST, or CONSUMED for ``reason``) and new MAC addresses."""
-
-    port: int
-    addresses: bytes = b""
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is done with all packets alike: the only exit, or several below rising bounds in [0, 1]."""
-
-    sole: Exit | None
-    exits: tuple[Exit, ...] = ()
-    bounds: tuple[float, ...] = ()
-
-    def weighted(self) -> tuple[tuple[Exit, float], ...]:
-        """All exits with their weights."""
-        if self.sole is not None:
-            return ((self.sole, 1.0),)
-        edges = (0.0, *self.bounds, 1.0)
-        weights = (above - below for below, above in pairwise(edges))
-        return tuple(zip(self.exits, weights, strict=True))
-
-
-@dataclass(slots=True)
-class Allowance:
-    """A token bucket for ICMP errors (RFC 1812, 4.3.2.8): ``rate`` a second, ``burst`` at once."""
-
-    rate: float = 1000.0
-    burst: float = 100.0
-    tokens: float = 100.0
-    since: float = 0.0
-
-    def take(self, now: float) -> bool:
-        """Whether one more is allowed at ``now`` (seconds on any steady clock)."""
-        self.tokens = min(self.burst, self.tokens + max(0.0, now - self.since) * self.rate)
-        self.since = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
 
 
 def addresses_of(scheme: Scheme) -> dict[bytes, int]:
@@ -300,7 +248,7 @@ class Agent:
             label = mac.decode(int.from_bytes(key[:6], "big"), scheme.label_bits)
         tag = mac.decode(int.from_bytes(key[-6:], "big"), scheme.tag_bits) if self._tagged else 0
         plan = self._plan(((Header(label, tag, port), 1.0),))
-        return _remember(self._frames[port], key, plan)
+        return remember(self._frames[port], key, plan)
 
     def _plan_packet(self, target: bytes) -> Plan:
         """Decide on packets of this host to the address ``target``; remember it."""
@@ -313,7 +261,7 @@ class Agent:
         else:
             headers = self._headers(destination)
             plan = self._plan(headers) if headers else Plan(Exit(CONSUMED, reason="no way is known"))
-        return _remember(self._packets, target, plan)
+        return remember(self._packets, target, plan)
 
     def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
         """What this server writes into packets for another one."""
@@ -421,10 +369,3 @@ class Agent:
         if port > 0:
             self.outbox.append((port, bytes(fresh)))
         return CONSUMED
-
-
-def _remember(plans: dict[bytes, Plan], key: bytes, plan: Plan) -> Plan:
-    if len(plans) >= MEMORY:
-        plans.clear()
-    plans[key] = plan
-    return plan

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from addressing import mac
 from addressing.header import Field
-from hostagent.core import NOBODY, Agent
+from hostagent.core import Agent
 from hostagent.credit import ADAPTIVE, CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
+from hostagent.decisions import NOBODY
 from topos.graph import Fabric
 
 #: Seconds of silence about frames that are outstanding, after which the receiver is asked.

@@ -8,7 +8,8 @@ from functools import cached_property, lru_cache
 
 from addressing.source import SourceRouted, Way
 from hostagent import packet, probing
-from hostagent.core import Agent, Exit
+from hostagent.core import Agent
+from hostagent.decisions import Exit
 from hostagent.linkstate import ETHERTYPE, LinkStates
 from hostagent.probing import MEMORY, Prober
 

@@ -21,8 +21,9 @@ from addressing.escape import Escape
 from addressing.header import Field
 from addressing.scheme import Scheme
 from hostagent import packet
-from hostagent.core import CONSUMED, TO_HOST, Agent, Exit, Plan
+from hostagent.core import Agent
 from hostagent.credit import ADAPTIVE, CONTROL, ESCAPE, LARGEST, Inlet, Mark
+from hostagent.decisions import CONSUMED, TO_HOST, Exit, Plan
 from hostagent.ledger import CHANNELS, Ledger, Parcel, Queue
 from topos.graph import LinkState
 

@@ -17,7 +17,8 @@ from addressing.escape import Escape
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme
 from hostagent import packet
-from hostagent.core import TO_HOST, Agent, addresses_of
+from hostagent.core import Agent, addresses_of
+from hostagent.decisions import TO_HOST
 from hostagent.options import Spread
 from hostagent.relay import Relay
 from hostagent.virtual import VirtualNetwork

@@ -20,7 +20,8 @@ from addressing.wire import ETHERTYPE
 from hostagent import linkstate, packet, probing
 from hostagent.channel import Channel, Message
 from hostagent.configuring import Configuring
-from hostagent.core import TO_HOST, Agent
+from hostagent.core import Agent
+from hostagent.decisions import TO_HOST
 from hostagent.labelled import Labelling
 from hostagent.linux import Card, Devices
 from hostagent.mmsg import BATCH, Slots

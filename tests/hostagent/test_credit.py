@@ -11,8 +11,8 @@ from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
 from hostagent import packet
-from hostagent.core import CONSUMED
 from hostagent.credit import CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
+from hostagent.decisions import CONSUMED
 from hostagent.ledger import window
 from hostagent.relay import FlowControlError, Relay, check
 from tests.hostagent.frames import agent, from_card, from_host, scheme, udp
