@@ -69,7 +69,10 @@ def test_tokens_differ_and_are_long() -> None:
     assert min(map(len, tokens)) >= 32
 
 
-@pytest.mark.parametrize("spec", [*EXAMPLES, "clot:2x2"])
+LARGER = ["bcube:2,2", "clot:2x2", "clot:2x2x4", "fattree:6", "hdcube:4,1", "hypercube:5", "torus:2x3x3"]
+
+
+@pytest.mark.parametrize("spec", [*EXAMPLES, *LARGER])
 def test_every_family_can_be_drawn(spec: str) -> None:
     fabric = registry.fabric(spec)
     drawing = draw(fabric)
@@ -78,6 +81,24 @@ def test_every_family_can_be_drawn(spec: str) -> None:
     assert np.isfinite(drawing.bows).all()
     gaps = np.linalg.norm(drawing.points[:, None] - drawing.points[None], axis=2)
     assert gaps[np.triu_indices(fabric.size, 1)].min() > 0.02
+
+
+@pytest.mark.parametrize(("spec", "levels"), [("fattree:4", [16, 8, 8, 4]), ("bcube:2,2", [8, 4, 4, 4])])
+def test_levels_stand_above_each_other(spec: str, levels: list[int]) -> None:
+    """Every link leads from one row up to another, and rows have the sizes that the papers give them."""
+    fabric = registry.fabric(spec)
+    height = -draw(fabric).points[:, 1]
+    assert np.unique(height, return_counts=True)[1].tolist() == levels
+    assert (height[fabric.cables[:, 0]] < height[fabric.cables[:, 2]]).all()
+
+
+def test_a_cube_looks_like_one() -> None:
+    """All edges along one dimension are drawn parallel and of one length."""
+    fabric = registry.fabric("hypercube:5")
+    points = draw(fabric).points
+    for bit in range(5):
+        edges = [points[v ^ 1 << bit] - points[v] for v in range(32) if not v >> bit & 1]
+        assert np.ptp(edges, axis=0).max() < 1e-9
 
 
 def test_a_drawing_is_always_the_same() -> None:
