@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -23,6 +25,16 @@ def ovs() -> Iterator[PrivateOvs]:
         pytest.skip(f"not installed: {', '.join(missing)}")
     with private_ovs() as running:
         yield running
+
+
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """An empty folder that other users may pass: pytest closes the one above `tmp_path` to them whenever
+    another run of the same user begins."""
+    with tempfile.TemporaryDirectory(prefix="dcnlab-") as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,7 +21,7 @@ from hostagent.client import AgentError, AgentPool
 from hostagent.options import Mode, Options
 from tests.hostagent.namespaces import World, world
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 
 MEGABYTE = 1 << 20
 OFFLOADS = ("gso", "tso", "tx")

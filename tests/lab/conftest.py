@@ -1,9 +1,9 @@
-"""The kernel's table of neighbours is one for all namespaces, those that are still being removed
-included: labs of many plain hosts, one after the other, need more room in it than 1024."""
+"""What all labs of a test run share: room in the kernel's table of neighbours, a folder for their sockets."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +15,11 @@ ROOM = 16_384
 
 @pytest.fixture(scope="session", autouse=True)
 def room_for_neighbours() -> Iterator[None]:
-    """As `dcnlab doctor` advises; put back afterwards, unless another worker may still need it."""
+    """The table is one for all namespaces, those that are still being removed included: labs of many plain
+    hosts, one after the other, need more room in it than 1024.
+
+    As `dcnlab doctor` advises; put back afterwards, unless another worker may still need it.
+    """
     before = int(LIMIT.read_text())
     raised = before < ROOM and os.geteuid() == 0
     if raised:
@@ -23,3 +27,11 @@ def room_for_neighbours() -> Iterator[None]:
     yield
     if raised and "PYTEST_XDIST_WORKER" not in os.environ:
         LIMIT.write_text(str(before))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_labs() -> Iterator[None]:
+    """A worker sees no labs but its own: not the user's, and not those of the worker beside it."""
+    with tempfile.TemporaryDirectory(prefix="dcnlab-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        yield

@@ -53,8 +53,6 @@ def closed() -> Iterator[str]:
 
 def dcnlab(namespace: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the program as an ordinary user of a user namespace."""
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
     inner = script(folder).replace("setpriv", f"nsenter --user={namespace} setpriv")
     command = ["unshare", "-m", "bash", "-c", inner, "bash", sys.executable, "-m", "lab.cli", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -62,8 +60,8 @@ def dcnlab(namespace: str, folder: Path, *words: str) -> subprocess.CompletedPro
 
 @pytest.mark.lab
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
-def test_a_launch_says_so_in_one_line(closed: str, tmp_path: Path) -> None:
-    done = dcnlab(closed, tmp_path, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall")
+def test_a_launch_says_so_in_one_line(closed: str, open_path: Path) -> None:
+    done = dcnlab(closed, open_path, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "dcnlab: cannot make the lab's namespaces (No space left on device): "
@@ -73,8 +71,8 @@ def test_a_launch_says_so_in_one_line(closed: str, tmp_path: Path) -> None:
 
 @pytest.mark.lab
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
-def test_doctor_says_so(closed: str, tmp_path: Path) -> None:
-    done = dcnlab(closed, tmp_path, "doctor", "--json")
+def test_doctor_says_so(closed: str, open_path: Path) -> None:
+    done = dcnlab(closed, open_path, "doctor", "--json")
     assert done.returncode == 1
     found = {finding["what"]: finding for finding in json.loads(done.stdout)}
     assert found["namespaces"]["state"] == "lack"

@@ -45,9 +45,7 @@ kill $!
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other capture tests already")
-def test_an_ordinary_user_captures(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    words = ["unshare", "-m", "bash", "-c", script(tmp_path), "bash", "bash", "-c", IN_A_LAB, sys.executable]
+def test_an_ordinary_user_captures(open_path: Path) -> None:
+    words = ["unshare", "-m", "bash", "-c", script(open_path), "bash", "bash", "-c", IN_A_LAB, sys.executable]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout.count("ICMP echo re") == 2, done.stderr

@@ -10,7 +10,7 @@ import pytest
 from lab.client import Lab
 from topos import registry
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("labs")]
 
 LABS = [
     ("bcube:4,1", "brp"),

@@ -23,7 +23,7 @@ from lab.client import Lab
 from lab.view.app import application
 from topos import registry
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 
 
 @pytest.fixture(scope="module")

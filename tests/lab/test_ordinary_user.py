@@ -40,12 +40,10 @@ def script(folder: Path) -> str:
 @pytest.mark.parametrize(
     ("topology", "scheme"), [("bcube:2,1", "brp"), ("smallworld:4x4,clusters=2x2", "hrsw"), ("clot:4x4", "pow")]
 )
-def test_all_pairs_ping(tmp_path: Path, topology: str, scheme: str) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+def test_all_pairs_ping(open_path: Path, topology: str, scheme: str) -> None:
     words = [sys.executable, "-m", "lab.cli", "up", topology, "--scheme", scheme, "--test", "pingall", "--json"]
     done = subprocess.run(
-        ["unshare", "-m", "bash", "-c", script(tmp_path), "bash", *words],
+        ["unshare", "-m", "bash", "-c", script(open_path), "bash", *words],
         capture_output=True,
         text=True,
         check=False,

@@ -14,7 +14,7 @@ import pytest
 
 from lab.client import Lab
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("programs")]
 DCNLAB = str(Path(sys.executable).parent / "dcnlab")
 A, B = "h0", "h26"  # three digits apart: two relays between them
 

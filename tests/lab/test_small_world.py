@@ -11,7 +11,7 @@ from addressing.registry import bind
 from lab.client import Lab
 from topos.registry import fabric
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("small world")]
 
 SPEC, SCHEME = "smallworld:8x8,clusters=2x2,hosts=1", "hrsw:ip=both,prefix=172.16.0.0/12"
 CLUSTERS, SIZE, HOSTS = 4, 16, 1

@@ -17,7 +17,7 @@ import pytest
 from lab import runtime
 from lab.client import Lab
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 UP = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
 
 

@@ -69,11 +69,9 @@ def test_loss_loses_packets() -> None:
         assert 0 < found["received"] < found["sent"]
 
 
-def test_an_ordinary_user_has_both(tmp_path: Path) -> None:
+def test_an_ordinary_user_has_both(open_path: Path) -> None:
     """In a user namespace, and with a path that has no /usr/sbin."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    user = script(tmp_path).replace("exec env", "exec env PATH=/usr/local/bin:/usr/bin:/bin")
+    user = script(open_path).replace("exec env", "exec env PATH=/usr/local/bin:/usr/bin:/bin")
     words = ["up", "bcube:2,1", "--scheme", "brp", "--delay", "10ms", "--test", "pingall", "--json"]
     command = ["unshare", "-m", "bash", "-c", user, "bash", sys.executable, "-m", "lab.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
