@@ -40,8 +40,8 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
     assert lab.ping("h0", f"h{last}") is not None
     first_ping = time.perf_counter() - begun
     found = _processes(lab)
-    idle = _idle_share(found)
-    memory = sum(_proportional(process) for process in found) >> 20
+    idle = idle_share(found)
+    memory = sum(proportional(process) for process in found) >> 20
     lab.stop()
     return {
         "launch_s": lab.launch_s,
@@ -69,7 +69,7 @@ def _processes(lab: Lab) -> list[psutil.Process]:
     return found
 
 
-def _proportional(process: psutil.Process) -> int:
+def proportional(process: psutil.Process) -> int:
     """Resident bytes, shared pages counted by share."""
     for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
@@ -77,7 +77,7 @@ def _proportional(process: psutil.Process) -> int:
     return 0
 
 
-def _idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
+def idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
     """Percent of one core that the lab takes while nothing is asked of it."""
     before = sum(sum(process.cpu_times()[:2]) for process in processes)
     time.sleep(seconds)
@@ -108,7 +108,7 @@ def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:
     shard = openvswitch.Shard(0, ())
     netns.create([shard.netns])
     Path("/run/openvswitch").mkdir()
-    openvswitch.make_databases([shard], "netdev")
+    openvswitch.prepare([shard], "netdev")
     openvswitch.start_switches([shard])
     os.environ.update({key: str(shard.rundir) for key in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR")})
     from mininet.net import Mininet
@@ -134,6 +134,9 @@ def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:
 
 def bare_ours(topology: str) -> tuple[float, Callable[[], None]]:
     """The same network by dcnlab, its private Open vSwitch started as well; the world's end stops it."""
+    # Imported before, as on stock Mininet's side.
+    import addressing.schemes.wmgr  # noqa: F401
+    import topos.mn  # noqa: F401
     from lab import network
 
     begun = time.perf_counter()

@@ -114,20 +114,20 @@ def bare(config: LabConfig, scheme: Scheme) -> Running:
 def build_network(running: Running, clock: Stages) -> None:
     """Servers' namespaces, cables, switches; the switches' namespaces are there already.
 
-    The switches' databases are made while namespaces and cables are; agents start, where there
-    are any, while the switches do.
+    The switches are prepared while namespaces and cables are made; agents start, where there are
+    any, while the switches do.
     """
     fabric, shards = running.fabric, running.shards
     with ThreadPoolExecutor(1) as beside:
         kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
-        databases = beside.submit(openvswitch.make_databases, shards, kind, running.config.offloads)
+        prepared = beside.submit(openvswitch.prepare, shards, kind, running.config.offloads)
         netns.create(map(fabric.name, range(fabric.servers)))
         clock.stage("cables")
         netns.connect(_cables(running))
         _configure_plain_hosts(running)
-        databases.result()
+        prepared.result()
     if running.agents is not None:
-        running.agents.start(_places(fabric))
+        running.agents.start(places(fabric))
     clock.stage("switches")
     openvswitch.start_switches(shards)
     if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
@@ -267,7 +267,7 @@ def _configure_plain_hosts(running: Running) -> None:
                 netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
 
 
-def _places(fabric: Fabric) -> list[AgentPlace]:
+def places(fabric: Fabric) -> list[AgentPlace]:
     """Where each agent is to work: its namespace and the interface of each port."""
     return [
         AgentPlace(

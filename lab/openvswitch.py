@@ -112,14 +112,48 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def make_databases(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> None:
-    """Start all ovsdb-servers, each with a database that describes its shard's bridges and ports.
+def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> None:
+    """Start all ovsdb-servers, each with a database that describes its shard's bridges.
 
     With ``offloads`` the userspace datapath passes super-packets and checksums yet to be computed
     on; without, senders must compute them, or TCP does not get through.
+
+    Where a processor is to be had for each, the ovs-vswitchds start as well: a tenth of a second,
+    for which each looks at its clock before its first bridge, passes while cables are made.
+    Where there are more of them they would make cables slower by looking at each that comes.
     """
     if not shards:
         return
+    _start_databases(shards)
+    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
+    words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
+    early = _few(shards)
+    _parallel(
+        (
+            shard,
+            shard.command(
+                "ovs-vsctl", *words, *_bridges(shard, datapath), *([] if early else _connections(shard))
+            ),
+        )
+        for shard in shards
+    )  # fmt: skip
+    if early:
+        _start_daemons(shards)
+
+
+def start_switches(shards: Sequence[Shard]) -> None:
+    """Give all bridges their ports, whose interfaces exist; they forward when this returns."""
+    if _few(shards):
+        _parallel((shard, shard.command("ovs-vsctl", "init", *_connections(shard))) for shard in shards)
+    else:
+        _start_daemons(shards)
+
+
+def _few(shards: Sequence[Shard]) -> bool:
+    return len(shards) <= len(os.sched_getaffinity(0))
+
+
+def _start_databases(shards: Sequence[Shard]) -> None:
     template = _ROOT / "empty.db"
     _ROOT.mkdir(parents=True, exist_ok=True)
     subprocess.run(["ovsdb-tool", "create", str(template), _SCHEMA], check=True, capture_output=True)
@@ -137,17 +171,10 @@ def make_databases(shards: Sequence[Shard], datapath: str, offloads: bool = True
         )
         for shard in shards
     )  # fmt: skip
-    words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
-    words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
-    _parallel((shard, shard.command("ovs-vsctl", *words, *_transaction(shard, datapath))) for shard in shards)
 
 
-def start_switches(shards: Sequence[Shard]) -> None:
-    """Start all ovs-vswitchds, when the ports' interfaces exist; their bridges forward when this returns.
-
-    They are not started earlier: each would look through all of its bridges for every
-    interface that comes, which makes cables three times as slow.
-    """
+def _start_daemons(shards: Sequence[Shard]) -> None:
+    """Start all ovs-vswitchds; what their databases describe works when this returns."""
     if shards and kernel_datapath():
         wait_for_boot()
     _parallel(
@@ -169,15 +196,22 @@ def settle(shards: Sequence[Shard]) -> None:
     _parallel((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
 
 
-def _transaction(shard: Shard, datapath: str) -> list[str]:
-    """What describes a shard's bridges with their controllers and ports, in ovs-vsctl's words."""
-    target = "tcp:{}:{}".format(*CONTROLLER)
+def _bridges(shard: Shard, datapath: str) -> list[str]:
+    """What describes a shard's bridges, in ovs-vsctl's words."""
     words: list[str] = []
     for bridge in shard.bridges:
         words += ["--", "add-br", bridge.name]
         words += ["--", "set", "Bridge", bridge.name, f"datapath_type={datapath}", "fail_mode=secure"]
         words += ["protocols=OpenFlow13", f"other-config:datapath-id={bridge.dpid:016x}"]
         words += ["other-config:disable-in-band=true", "mcast_snooping_enable=false"]
+    return words
+
+
+def _connections(shard: Shard) -> list[str]:
+    """What gives those bridges their controller and their ports."""
+    target = "tcp:{}:{}".format(*CONTROLLER)
+    words: list[str] = []
+    for bridge in shard.bridges:
         words += ["--", "set-controller", bridge.name, target]
         words += ["--", "set", "Controller", bridge.name, "connection_mode=out-of-band"]
         words += ["inactivity_probe=0", "max_backoff=1000"]

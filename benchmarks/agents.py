@@ -1,0 +1,130 @@
+"""Starting agents: forked from one parent that has imported everything, beside a fresh interpreter each.
+
+    python -m benchmarks.agents [torus:16x16] [--fresh 32] [--json]
+
+The servers' namespaces and cables are there before.  ``start`` is from the order to the last
+agent's devices open, in the parent that a lab starts early; memory is what an agent adds to it
+(shared pages by share); idle is what all of them take of one core while nothing happens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import time
+from typing import Any
+
+import psutil
+
+from benchmarks.launch import idle_share, proportional
+from benchmarks.worlds import enter_world, from_child
+from hostagent.client import AgentPool
+from hostagent.linux import open_devices
+from hostagent.options import AgentPlace, Mode, Options
+from lab import launch
+from lab.config import LabConfig, resolve
+
+SCHEME = "wmgr"
+
+
+def forked(topology: str, mode: Mode, places: list[AgentPlace]) -> dict[str, Any]:
+    """All agents, as a lab starts them."""
+    with AgentPool(Options(topology, SCHEME, mode=mode)) as pool:
+        pool.stats()  # the parent has imported and built what it shares
+        parent = psutil.Process(pool.process.pid)
+        before = proportional(parent)
+        begun = time.perf_counter()
+        pool.start(places)
+        pool.wait_ready(120)
+        seconds = time.perf_counter() - begun
+        everything = [parent, *parent.children()]
+        memory = sum(map(proportional, everything)) - before
+        return figures(seconds, memory, len(places), idle_share(everything))
+
+
+def fresh(topology: str, places: list[AgentPlace]) -> dict[str, Any]:
+    """One interpreter per agent."""
+    begun = time.perf_counter()
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.agents", topology, "--one", json.dumps(place.to_json())],
+            stdout=subprocess.PIPE, stdin=subprocess.PIPE,
+        )
+        for place in places
+    ]  # fmt: skip
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+    seconds = time.perf_counter() - begun
+    processes = [psutil.Process(process.pid) for process in running]
+    found = figures(seconds, sum(map(proportional, processes)), len(places), idle_share(processes))
+    for process in running:
+        process.communicate()
+    return found
+
+
+def figures(seconds: float, memory: int, count: int, idle: float) -> dict[str, Any]:
+    """As they are printed."""
+    return {
+        "agents": count,
+        "start_s": round(seconds, 3),
+        "start_ms_each": round(1000 * seconds / count, 2),
+        "memory_mb_each": round(memory / count / 2**20, 2),
+        "idle_cpu_percent": idle,
+    }
+
+
+def one(topology: str, place: AgentPlace) -> None:
+    """What an interpreter of its own does: import, build, open its devices, and wait for its end."""
+    from hostagent.core import Agent, addresses_of
+
+    _, scheme = resolve(topology, SCHEME)
+    agent = Agent(scheme, place.node, addresses_of(scheme), random.Random(1), "flow")
+    open_devices(place.netns, place.ports, agent.own)
+    print("ready", flush=True)
+    sys.stdin.read()
+
+
+def contest(topology: str, count: int) -> str:
+    """All contestants' figures as JSON; runs in a world of its own."""
+    enter_world()
+    fabric, scheme = resolve(topology, SCHEME)
+    running = launch.bare(LabConfig(topology, SCHEME), scheme)
+    assert running.fabric is fabric
+    places = launch.places(fabric)
+    return json.dumps(
+        {
+            "fresh interpreters": fresh(topology, places[:count]),
+            "forked, a process each": forked(topology, "host", places),
+            "forked, workers": forked(topology, "workers", places),
+        }
+    )
+
+
+def main() -> None:
+    """Print a line each, and the ratios to a fresh interpreter."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("topology", nargs="?", default="torus:16x16")
+    parser.add_argument("--fresh", type=int, default=32, help="how many interpreters to start")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        one(options.topology, AgentPlace.from_json(json.loads(options.one)))
+        return
+    found = json.loads(from_child(lambda: contest(options.topology, options.fresh)))
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return
+    print(options.topology)
+    slow = found["fresh interpreters"]["start_ms_each"]
+    for who, row in found.items():
+        print(f"  {who:24}", "  ".join(f"{k} {v}" for k, v in row.items()), end="  ")
+        print(f"start: {slow / row['start_ms_each']:.1f}x faster each")
+
+
+if __name__ == "__main__":
+    main()
