@@ -13,6 +13,7 @@ distribution over actions given what the node knows.  Three interpreters read it
     ipv4.py      host addresses; CLOT's coordinate-to-IPv4 mapping
     mac.py       labels and tags as locally administered MAC addresses
     wire.py      AACM's frames, which configure addresses; directions.py  the ports of a torus
+    seal.py      tag and checksum at the end of control frames
     labelwire.py the frames by which WMGR's labels are learned
     registry.py  schemes found by name; which fits which family
     automata/    Knuth-Bendix completion, word differences (WMGR on Cayley graphs)

@@ -4,22 +4,19 @@ A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endia
 
     flags 8 | port 8 | epoch 32 | sequence 16 | heard 16
     root 32 | letter 16 | width 8 | trail: count 16, 16 of each | word: count 16, 16 of each
-    prefix: bits 16, bytes | tag length 8 | tag | CRC-32
+    prefix: bits 16, bytes | tag length 8 | tag | CRC-32 (see :mod:`addressing.seal`)
 
 Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
 """
 
 from __future__ import annotations
 
-import enum
-import hmac
 import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from addressing.freegroup import Embedding
-from addressing.wire import TAG_SIZE
+from addressing.seal import Rejection, flaw, seal
 from topos.graph import NONE
 
 ETHERTYPE = 0xA802
@@ -29,18 +26,8 @@ NO_ROOT = 0xFFFFFFFF
 _HEAD = struct.Struct(">BBIHH")
 _TREE = struct.Struct(">IHB")
 _COUNT = struct.Struct(">H")
-_CHECKSUM = struct.Struct(">I")
 _PARENT, _TELLS, _LABELLED = 1, 2, 4
 _LARGEST = 0xFFFF
-
-
-class Rejection(enum.Enum):
-    """Why bytes are no frame."""
-
-    LENGTH = "wrong length"
-    CHECKSUM = "wrong checksum"
-    KEY = "not authentic"
-    CONTENT = "illegal content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +98,7 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
         size = (label.length + 7) // 8
         body += _TREE.pack(tale.root, tale.letter, tale.width) + _numbers(tale.trail) + _numbers(label.word)
         body += _COUNT.pack(label.length) + label.prefix.to_bytes(size, "big")
-    body += bytes([TAG_SIZE]) + _tag(body, key) if key else b"\0"
-    return body + _CHECKSUM.pack(zlib.crc32(body))
+    return seal(body, ETHERTYPE, key)
 
 
 def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
@@ -121,15 +107,11 @@ def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
         reader = _Reader(data)
         flags, port, epoch, sequence, heard = reader.fields(_HEAD)
         tale = _tale(reader, flags) if flags & _TELLS else None
-        tag_at = reader.at + 1
-        end = tag_at + data[reader.at]
-        checksum = _CHECKSUM.unpack_from(data, end)[0]
-    except (struct.error, IndexError):
+    except struct.error:
         return Rejection.LENGTH
-    if checksum != zlib.crc32(data[:end]):
-        return Rejection.CHECKSUM
-    if key and not hmac.compare_digest(data[tag_at:end], _tag(data[: tag_at - 1], key)):
-        return Rejection.KEY
+    found = flaw(data, reader.at, ETHERTYPE, key)
+    if found is not None:
+        return found
     if not port or flags & ~(_PARENT | _TELLS | _LABELLED) or (tale and not _sound(tale)):
         return Rejection.CONTENT
     return Frame(port, epoch, sequence, heard, tale)
@@ -143,10 +125,6 @@ def _sound(tale: Tale) -> bool:
     if label is not None and (label.prefix >> label.length or len(label.word) != len(tale.trail)):
         return False
     return not tale.letter >> tale.width and (label is not None or not tale.letter)
-
-
-def _tag(body: bytes, key: bytes) -> bytes:
-    return hmac.digest(key, body, "sha256")[:TAG_SIZE]
 
 
 def _numbers(values: Sequence[int]) -> bytes:

@@ -8,7 +8,8 @@ A frame follows the Ethernet header with EtherType 0xA800; numbers are big-endia
 The paper has flags, address, node-number list, data and checksum.  Added are the port by
 which the sender sends (without it some swapped cables pass unnoticed), the configuration
 that the frame belongs to (its lowest bit is Alt), a number that acknowledgements repeat,
-the sender's hardware address, and a tag that proves knowledge of a shared key.
+the sender's hardware address, and a tag that proves knowledge of a shared key
+(:mod:`addressing.seal`).
 
 Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
 """
@@ -16,24 +17,20 @@ Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
 from __future__ import annotations
 
 import enum
-import hmac
 import struct
-import zlib
 from dataclasses import dataclass
 
-from addressing import ipv4
+from addressing import ipv4, seal
 from addressing.directions import Coordinates
 
 ETHERTYPE = 0xA800
 #: Locally administered multicast: whoever is at the other end of the cable.
 NEIGHBOUR = bytes.fromhex("0300a8000000")
-TAG_SIZE = 16
 LONGEST_DATA = 1024
 
 HEADER = struct.Struct(">BBHH6sIB")
 _LENGTH = struct.Struct(">H")
-_CHECKSUM = struct.Struct(">I")
-_SHORTEST = HEADER.size + _LENGTH.size + 1 + _CHECKSUM.size
+_SHORTEST = HEADER.size + _LENGTH.size + seal.LEAST
 _LARGEST_RADIX = 1 << ipv4.SLICE_BITS
 _REPORT = struct.Struct(">6sI?B")
 _SIGHTING = struct.Struct(">B6sBI")
@@ -95,9 +92,9 @@ class Frame:
 class Rejection(enum.Enum):
     """Why bytes are no frame."""
 
-    LENGTH = "wrong length"
-    CHECKSUM = "wrong checksum"
-    KEY = "not authentic"
+    LENGTH = seal.Rejection.LENGTH.value
+    CHECKSUM = seal.Rejection.CHECKSUM.value
+    KEY = seal.Rejection.KEY.value
     FLAGS = "illegal flags"
     SIZES = "illegal radices"
     PORT = "illegal port"
@@ -120,8 +117,7 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
         len(frame.sizes),
     )
     body += bytes(size & 0xFF for size in frame.sizes) + _LENGTH.pack(len(frame.data)) + frame.data
-    body += bytes([TAG_SIZE]) + _tag(body, key) if key else b"\0"
-    return body + _CHECKSUM.pack(zlib.crc32(body))
+    return seal.seal(body, ETHERTYPE, key)
 
 
 def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
@@ -132,16 +128,13 @@ def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
     layout = _layout(data)
     if layout is None:
         return Rejection.LENGTH
-    data_at, tag_at, end = layout
-    if _CHECKSUM.unpack_from(data, end)[0] != zlib.crc32(data[:end]):
-        return Rejection.CHECKSUM
-    if key and not hmac.compare_digest(data[tag_at:end], _tag(data[: tag_at - 1], key)):
-        return Rejection.KEY
-    return _checked(data, data_at, data[data_at : tag_at - 1])
+    data_at, end = layout
+    flaw = seal.flaw(data, end, ETHERTYPE, key)
+    return _checked(data, data_at, data[data_at:end]) if flaw is None else Rejection(flaw.value)
 
 
-def _layout(data: bytes) -> tuple[int, int, int] | None:
-    """Where data, tag and checksum begin; None when ``data`` ends too early."""
+def _layout(data: bytes) -> tuple[int, int] | None:
+    """Where data and the seal begin; None when ``data`` ends too early."""
     if len(data) < _SHORTEST:
         return None
     length_at = HEADER.size + data[HEADER.size - 1]
@@ -149,11 +142,7 @@ def _layout(data: bytes) -> tuple[int, int, int] | None:
     if len(data) < data_at:
         return None
     length = int.from_bytes(data[length_at:data_at], "big")
-    tag_at = data_at + length + 1
-    if length > LONGEST_DATA or len(data) < tag_at:
-        return None
-    end = tag_at + data[tag_at - 1]
-    return (data_at, tag_at, end) if len(data) >= end + _CHECKSUM.size else None
+    return None if length > LONGEST_DATA else (data_at, data_at + length)
 
 
 def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:
@@ -199,10 +188,6 @@ def check_sizes(sizes: Coordinates) -> None:
 def inside(place: Coordinates, sizes: Coordinates) -> bool:
     """Whether coordinates lie in a torus of those radices."""
     return len(place) == len(sizes) and all(value < size for value, size in zip(place, sizes, strict=True))
-
-
-def _tag(body: bytes, key: bytes) -> bytes:
-    return hmac.digest(key, body, "sha256")[:TAG_SIZE]
 
 
 def _packed(address: Coordinates | None) -> int:

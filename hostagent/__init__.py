@@ -29,7 +29,8 @@ agent as they are: the kernel's virtio-net header travels with each packet in me
 
 The control socket carries one JSON object per line.  Orders:
 
-    {"op": "start", "agents": [{"node": 0, "netns": "/run/netns/h0", "ports": {"1": "h0-eth1"}}]}
+    {"op": "start", "key": "c0ff..",
+     "agents": [{"node": 0, "netns": "/run/netns/h0", "ports": {"1": "h0-eth1"}}]}
     {"op": "links", "down": [3, 17], "serial": 1}     all links that are down, by number
     {"op": "stats", "serial": 2}
     {"op": "spread", "value": "packet"}               or "flow"

@@ -11,6 +11,7 @@ pool.close()
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 import subprocess
 import sys
@@ -27,6 +28,7 @@ __all__ = ["AgentError", "AgentPlace", "AgentPool"]
 CarrierCallback = Callable[[int, int, bool], None]
 _PATIENCE = 30.0
 _FAREWELL = 5.0
+_KEY_SIZE = 16
 
 
 class AgentError(RuntimeError):
@@ -34,7 +36,10 @@ class AgentError(RuntimeError):
 
 
 class AgentPool:
-    """All agents of a lab.  ``failures`` holds (server, error) pairs in the order of their events."""
+    """All agents of a lab, which share a key of their own that authenticates what they tell each other.
+
+    ``failures`` holds (server, error) pairs in the order of their events.
+    """
 
     def __init__(self, options: Options) -> None:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
@@ -44,6 +49,7 @@ class AgentPool:
             self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()])
         self.failures: list[tuple[int | None, str]] = []
         self._channel = Channel(ours)
+        self._key = secrets.token_bytes(_KEY_SIZE).hex()
         self._changed = threading.Condition()
         self._starts = self._serial = 0
         self._ready = self._ready_agents = 0
@@ -84,7 +90,7 @@ class AgentPool:
     def start(self, places: Iterable[AgentPlace]) -> None:
         """Start agents; :meth:`wait_ready` waits for them."""
         self._starts += 1
-        self._order({"op": "start", "agents": [place.to_json() for place in places]})
+        self._order({"op": "start", "key": self._key, "agents": [place.to_json() for place in places]})
 
     def wait_ready(self, timeout: float = _PATIENCE) -> None:
         """Until all agents started so far are ready; AgentError if one failed or time (seconds) is up."""
@@ -106,10 +112,9 @@ class AgentPool:
         agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
         return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
 
-    def listen(self, dimensions: int, key: bytes, timeout: float = _PATIENCE) -> int:
-        """Have all agents take part in AACM, by the ports of a torus of so many dimensions, with
-        frames authenticated by ``key``; how many do."""
-        message = {"op": "listen", "dimensions": dimensions, "key": key.hex()}
+    def listen(self, dimensions: int, timeout: float = _PATIENCE) -> int:
+        """Have all agents take part in AACM, by the ports of a torus of so many dimensions; how many do."""
+        message = {"op": "listen", "dimensions": dimensions, "key": self._key}
         return int(self._answer(self._ask(message), timeout)["count"])
 
     def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
@@ -125,10 +130,9 @@ class AgentPool:
         assert self._outcome is not None
         return {**self._outcome, "places": dict(self._places)}
 
-    def learn(self, root: int, key: bytes, timeout: float = _PATIENCE) -> int:
-        """Have all agents take part in distributed labelling from server ``root``, with frames
-        authenticated by ``key``; how many do."""
-        return int(self._answer(self._ask({"op": "learn", "root": root, "key": key.hex()}), timeout)["count"])
+    def learn(self, root: int, timeout: float = _PATIENCE) -> int:
+        """Have all agents take part in distributed labelling from server ``root``; how many do."""
+        return int(self._answer(self._ask({"op": "learn", "root": root, "key": self._key}), timeout)["count"])
 
     def label(self, root: int) -> None:
         """Have server ``root`` begin to label all; :meth:`wait_labels` waits until they are."""

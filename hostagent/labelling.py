@@ -23,7 +23,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from addressing.freegroup import shared
-from addressing.labelwire import NO_ROOT, Frame, Label, Rejection, Tale, decode, encode
+from addressing.labelwire import NO_ROOT, Frame, Label, Tale, decode, encode
+from addressing.seal import Rejection
 
 _SEQUENCES = 1 << 16
 

@@ -5,22 +5,28 @@ is flooded: whoever has not seen its number yet passes it on to all servers one 
 which acknowledges it; to those that do not it is sent again a few times.  The latest statement of
 a server holds; a link is down while a server at either end says so.
 
+Old words told again change nothing: their numbers are old.  With a shared key nobody else's words
+count either (:mod:`addressing.seal`); whoever knows it is believed.
+
 DCell calls this local link state (section 4.3) and keeps it to a cell; which servers listen to
 which is the scheme's to say (:meth:`addressing.scheme.Scheme.hears`).
 
 A frame follows the Ethernet header with EtherType 0xA801; numbers are big-endian:
 
-    kind 8 | count 8 | sender 32 | origin 32 | number 32 | port 16, count times | CRC-32 of all before
+    kind 8 | count 8 | sender 32 | origin 32 | number 32 | port 16, count times
+    tag length 8 | tag | CRC-32
+
+Any bytes decode to a message or to a :class:`~addressing.seal.Rejection`; nothing is ever raised.
 """
 
 from __future__ import annotations
 
 import struct
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from addressing.seal import Rejection, flaw, seal
 from topos.graph import Fabric, LinkState
 
 ETHERTYPE = 0xA801
@@ -31,7 +37,6 @@ TRIES = 6
 
 _HEAD = struct.Struct(">BBIII")
 _PORT = struct.Struct(">H")
-_CHECK = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +56,27 @@ class Message:
     sender: int
     statement: Statement
 
-    def encode(self) -> bytes:
-        """As bytes on the wire."""
+    def encode(self, key: bytes | None = None) -> bytes:
+        """As bytes on the wire, with a tag when there is a ``key``."""
         origin, number, down = self.statement.origin, self.statement.number, self.statement.down
         body = _HEAD.pack(self.kind, len(down), self.sender, origin, number)
         body += b"".join(map(_PORT.pack, sorted(down)))
-        return body + _CHECK.pack(zlib.crc32(body))
+        return seal(body, ETHERTYPE, key)
 
 
-def decode(data: bytes) -> Message | None:
-    """The message in ``data``; None for anything else.  What follows it is padding."""
-    if len(data) < _HEAD.size + _CHECK.size:
-        return None
+def decode(data: bytes, key: bytes | None = None) -> Message | Rejection:
+    """The message in ``data``, or why there is none.  What follows it is padding."""
+    if len(data) < _HEAD.size:
+        return Rejection.LENGTH
     kind, count, sender, origin, number = _HEAD.unpack_from(data)
     end = _HEAD.size + count * _PORT.size
-    if kind not in (STATES, ACKNOWLEDGES) or len(data) < end + _CHECK.size:
-        return None
-    if _CHECK.unpack_from(data, end)[0] != zlib.crc32(data[:end]):
-        return None
+    found = flaw(data, end, ETHERTYPE, key)
+    if found is not None:
+        return found
     ports = frozenset(port for (port,) in _PORT.iter_unpack(data[_HEAD.size : end]))
-    return Message(kind, sender, Statement(origin, number, ports)) if len(ports) == count else None
+    if kind not in (STATES, ACKNOWLEDGES) or len(ports) != count:
+        return Rejection.CONTENT
+    return Message(kind, sender, Statement(origin, number, ports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +90,18 @@ class Owed:
 
 class LinkStates:
     """What server ``node`` says of itself, has heard of others and passes on to ``around``, the
-    servers one hop away; ``hears(a, b)``: whether a keeps up with b."""
+    servers one hop away; ``hears(a, b)``: whether a keeps up with b.  Words without a tag by ``key``
+    are refused."""
 
     def __init__(
-        self, fabric: Fabric, node: int, around: Iterable[int], hears: Callable[[int, int], bool]
+        self,
+        fabric: Fabric,
+        node: int,
+        around: Iterable[int],
+        hears: Callable[[int, int], bool],
+        key: bytes | None = None,
     ) -> None:
-        self._fabric, self._node = fabric, node
+        self._fabric, self._node, self._key = fabric, node, key
         self._around, self._hears = tuple(around), hears
         self._latest = {node: Statement(node, 0)}
         self._owed: dict[tuple[int, int], Owed] = {}
@@ -111,9 +123,11 @@ class LinkStates:
 
     def receive(self, data: bytes, now: float) -> bool:
         """A frame's payload arrived; whether more or less is down by it."""
-        message = decode(data)
-        if message is None or not self._sensible(message):
-            self.counts["malformed"] += 1
+        message = decode(data, self._key)
+        if isinstance(message, Message) and not self._sensible(message):
+            message = Rejection.CONTENT
+        if isinstance(message, Rejection):
+            self.counts[f"rejected: {message.value}"] += 1
             return False
         statement, sender = message.statement, message.sender
         if message.kind == ACKNOWLEDGES:
@@ -173,7 +187,7 @@ class LinkStates:
 
     def _say(self, neighbour: int, kind: int, statement: Statement) -> None:
         self.counts["sent" if kind == STATES else "acknowledged"] += 1
-        self._leaving.append((neighbour, Message(kind, self._node, statement).encode()))
+        self._leaving.append((neighbour, Message(kind, self._node, statement).encode(self._key)))
 
     def _sensible(self, message: Message) -> bool:
         """False for servers and ports that do not exist, and for words put into one's own mouth."""

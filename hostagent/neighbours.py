@@ -23,10 +23,11 @@ class Neighbour:
 
 
 class Neighbours:
-    """Takes part in link state for one agent; what leaves are (port, frame) pairs."""
+    """Takes part in link state for one agent, with frames authenticated by ``key``; what leaves are
+    (port, frame) pairs."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, agent: Agent, key: bytes | None = None) -> None:
+        self._agent, self._key = agent, key
 
     def receive(self, frame: bytes, port: int, now: float) -> Iterator[tuple[int, bytes]]:
         """A frame arrived by ``port``: the agent follows what it says."""
@@ -62,7 +63,7 @@ class Neighbours:
     def states(self) -> LinkStates:
         """What is known."""
         scheme = self._agent.scheme
-        return LinkStates(scheme.fabric, self._agent.node, self._around, scheme.hears)
+        return LinkStates(scheme.fabric, self._agent.node, self._around, scheme.hears, self._key)
 
     @cached_property
     def _around(self) -> dict[int, Neighbour]:
@@ -70,12 +71,13 @@ class Neighbours:
 
 
 class Probing:
-    """Probes the ways of one agent, whose scheme is one of source routing."""
+    """Probes the ways of one agent, whose scheme is one of source routing, with frames authenticated
+    by ``key``."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, key: bytes | None = None) -> None:
         assert isinstance(agent.scheme, SourceRouted)
         self._agent, self._scheme = agent, agent.scheme
-        self.prober = Prober(agent.scheme, agent.node)
+        self.prober = Prober(agent.scheme, agent.node, key)
 
     def receive(self, frame: bytes, port: int, now: float) -> Iterator[tuple[int, bytes]]:
         """A frame arrived by ``port``."""

@@ -10,34 +10,39 @@ behind a switch dies without anybody's carrier being lost.  Ways over suspected 
 taken, and where no parallel way is left the source finds another (the scheme's detour) and probes
 that.  Suspected ways are tried again now and then; any answer from beyond a link clears it.
 
-A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endian:
+An answer counts once, and only to a probe of one's own of the last seconds: answers sent again
+tell nothing.  With a shared key nobody else's frames count (:mod:`addressing.seal`).
 
-    kind 8 | serial 32 | reached 8 | position 8 | count 8 | server 32, count times | CRC-32 of all before
+A frame follows the Ethernet header with EtherType 0xA803; numbers are big-endian:
+
+    kind 8 | serial 32 | reached 8 | position 8 | count 8 | server 32, count times
+    tag length 8 | tag | CRC-32
+
+Any bytes decode to a probe or to a :class:`~addressing.seal.Rejection`; nothing is ever raised.
 """
 
 from __future__ import annotations
 
 import struct
-import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from addressing.seal import Rejection, flaw, seal
 from addressing.source import SourceRouted, Way
 from addressing.ways import Ways
 from topos.graph import NONE, LinkState
 
-ETHERTYPE = 0xA802
+ETHERTYPE = 0xA803
 PROBE, PASSED, ARRIVED = 1, 2, 3
-#: Seconds between probes of one way, until a probe counts as lost, between trials of suspected ways,
-#: and until a suspicion ends that nobody has tried.
-PERIOD, PATIENCE, TRIAL, SUSPICION = 0.05, 0.25, 0.5, 60.0
+#: Seconds between probes of one way, until a probe counts as lost, until its answer is too late to tell
+#: anything, between trials of suspected ways, and until a suspicion ends that nobody has tried.
+PERIOD, PATIENCE, LATE, TRIAL, SUSPICION = 0.05, 0.25, 5.0, 0.5, 60.0
 #: Round trips that are remembered; what exceeds them starts the memory afresh.
 MEMORY = 4096
 
 _HEAD = struct.Struct(">BIBBB")
 _SERVER = struct.Struct(">I")
-_CHECK = struct.Struct(">I")
 #: How much a new round trip counts beside those before.
 _GAIN = 0.25
 
@@ -53,23 +58,24 @@ class Probe:
     position: int
     reached: int = 0
 
-    def encode(self) -> bytes:
-        """As bytes on the wire."""
+    def encode(self, key: bytes | None = None) -> bytes:
+        """As bytes on the wire, with a tag when there is a ``key``."""
         body = _HEAD.pack(self.kind, self.serial, self.reached, self.position, len(self.way))
         body += b"".join(map(_SERVER.pack, self.way))
-        return body + _CHECK.pack(zlib.crc32(body))
+        return seal(body, ETHERTYPE, key)
 
 
-def decode(data: bytes) -> Probe | None:
-    """The probe in ``data``; None for anything else.  What follows it is padding."""
-    if len(data) < _HEAD.size + _CHECK.size:
-        return None
+def decode(data: bytes, key: bytes | None = None) -> Probe | Rejection:
+    """The probe in ``data``, or why there is none.  What follows it is padding."""
+    if len(data) < _HEAD.size:
+        return Rejection.LENGTH
     kind, serial, reached, position, count = _HEAD.unpack_from(data)
     end = _HEAD.size + count * _SERVER.size
-    if not PROBE <= kind <= ARRIVED or not 0 < position < count or len(data) < end + _CHECK.size:
-        return None
-    if _CHECK.unpack_from(data, end)[0] != zlib.crc32(data[:end]):
-        return None
+    found = flaw(data, end, ETHERTYPE, key)
+    if found is not None:
+        return found
+    if not PROBE <= kind <= ARRIVED or not 0 < position < count:
+        return Rejection.CONTENT
     way = tuple(server for (server,) in _SERVER.iter_unpack(data[_HEAD.size : end]))
     return Probe(kind, serial, way, position, reached)
 
@@ -84,11 +90,14 @@ class Asked:
 
 
 class Prober:
-    """The probing of one server; ``servers`` are asked for by whoever sends to them."""
+    """The probing of one server; ``servers`` are asked for by whoever sends to them.  Frames without a
+    tag by ``key`` are refused."""
 
-    def __init__(self, scheme: SourceRouted, node: int) -> None:
-        self._scheme, self._node = scheme, node
+    def __init__(self, scheme: SourceRouted, node: int, key: bytes | None = None) -> None:
+        self._scheme, self._node, self._key = scheme, node, key
         self._asked: dict[int, Asked] = {}
+        #: Probes that count as lost, whose answers may be late.
+        self._late: dict[int, Asked] = {}
         self._suspected: dict[int, float] = {}
         self._due: float | None = None
         self._trial = 0.0
@@ -117,9 +126,10 @@ class Prober:
         probes that were lost."""
         for serial, asked in list(self._asked.items()):
             if now - asked.since > PATIENCE:
-                del self._asked[serial]
+                self._late[serial] = self._asked.pop(serial)
                 self._lost(asked, now)
         self._suspected = {link: until for link, until in self._suspected.items() if until > now}
+        self._late = {n: late for n, late in self._late.items() if now - late.since <= LATE}
         trial = bool(self._suspected) and self._trial <= now
         self._trial = now + TRIAL if trial else self._trial
         for server in sorted(servers):
@@ -131,9 +141,11 @@ class Prober:
 
     def receive(self, data: bytes, now: float) -> None:
         """A frame's payload arrived."""
-        probe = decode(data)
-        if probe is None or not self._sensible(probe):
-            self.counts["malformed"] += 1
+        probe = decode(data, self._key)
+        if isinstance(probe, Probe) and not self._sensible(probe):
+            probe = Rejection.CONTENT
+        if isinstance(probe, Rejection):
+            self.counts[f"rejected: {probe.value}"] += 1
             return
         if probe.position + 1 < len(probe.way):
             self._pass_on(replace(probe, position=probe.position + 1))
@@ -142,10 +154,7 @@ class Prober:
         elif probe.kind == PROBE:
             self._answer(probe, ARRIVED)
         else:
-            for a, b in pairwise(reversed(probe.way)):
-                self._suspected.pop(self._last_link(a, b), None)
-            if probe.serial in self._asked:
-                self._heard(probe, now)
+            self._heard(probe, now)
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """(server one hop away, payload) pairs to send now; each is given once."""
@@ -171,10 +180,15 @@ class Prober:
         return usable + [way for way in others if way not in usable]
 
     def _heard(self, probe: Probe, now: float) -> None:
-        asked = self._asked[probe.serial]
-        asked.reached = max(asked.reached, probe.reached)
-        if probe.kind == ARRIVED:
-            del self._asked[probe.serial]
+        """An answer is back: all links that it has crossed are up."""
+        asked = self._asked.get(probe.serial) or self._late.get(probe.serial)
+        if asked is None or probe.reached <= asked.reached or probe.way != asked.way[probe.reached :: -1]:
+            self.counts["known already"] += 1
+            return
+        asked.reached = probe.reached
+        for a, b in pairwise(reversed(probe.way)):
+            self._suspected.pop(self._last_link(a, b), None)
+        if probe.kind == ARRIVED and self._asked.pop(probe.serial, None) is not None:
             if len(self.round_trips) >= MEMORY:
                 self.round_trips.clear()
             before = self.round_trips.get(asked.way, now - asked.since)
@@ -209,4 +223,4 @@ class Prober:
 
     def _pass_on(self, probe: Probe) -> None:
         self.counts["sent"] += 1
-        self._leaving.append((probe.way[probe.position], probe.encode()))
+        self._leaving.append((probe.way[probe.position], probe.encode(self._key)))

@@ -101,16 +101,16 @@ class Station:
         for protocol in self.protocols():
             self.say(protocol.tick(now))
 
-    def keep_link_state(self) -> None:
+    def keep_link_state(self, key: bytes) -> None:
         """Tell other agents of links that are down, and follow what they tell."""
-        self.neighbours = Neighbours(self.agent)
+        self.neighbours = Neighbours(self.agent, key)
         self.agent.control = {**self.agent.control, linkstate.ETHERTYPE: self.neighbours.receive}
         for port in self._cards.keys() - self.devices.up:
             self.neighbours.carrier(port, False, time.monotonic())
 
-    def probe(self) -> None:
+    def probe(self, key: bytes) -> None:
         """Probe the parallel ways to the servers that the host sends to, and answer others' probes."""
-        self.probing = Probing(self.agent)
+        self.probing = Probing(self.agent, key)
         self.agent.control = {**self.agent.control, probing.ETHERTYPE: self.probing.receive}
 
     # --- labels and addresses -------------------------------------------------

@@ -63,6 +63,7 @@ class Zygote:
         self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
         self._nodes = addresses_of(self._scheme)
         self._links = ALL_UP
+        self._key = b""
         self._spread: Spread = options.spread
         self._children: dict[int, Child] = {}
         self._rounds: dict[int, Round] = {}
@@ -91,6 +92,7 @@ class Zygote:
     def _obey(self, order: Message) -> None:
         match order["op"]:
             case "start":
+                self._key = bytes.fromhex(order["key"])
                 self._start([AgentPlace.from_json(place) for place in order["agents"]])
             case "links":
                 self._links = LinkState(frozenset(order["down"]))
@@ -151,9 +153,9 @@ class Zygote:
                 refuse_super_packets(devices.tun)
             station = self._station(agent, devices)
             if self._options.link_state == "agents":
-                station.keep_link_state()
+                station.keep_link_state(self._key)
             if self._options.spread == "probe":
-                station.probe()
+                station.probe(self._key)
             return station
         except Exception as error:
             self._control.send(failure(place.node, error))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections import Counter
 from typing import Any
 
@@ -20,7 +19,6 @@ from topos.graph import Fabric, Port
 
 _PLACE = re.compile(r"\(\d+(?:,\d+)*\)")
 _END = re.compile(r"(.+):(\d+)")
-_KEY_BYTES = 16
 
 
 def check(fabric: Fabric, unconfigured: bool, miswire: str, scheme: Scheme | None = None) -> None:
@@ -71,13 +69,13 @@ def _end(fabric: Fabric, text: str) -> Port:
 
 
 def listen(agents: AgentPool, scheme: Scheme) -> None:
-    """Have all servers take part in AACM, or in labelling, with a key of this lab's own."""
+    """Have all servers take part in AACM, or in labelling."""
     if isinstance(scheme, Wmgr):
         labelling.learn(agents, scheme)
         return
     family = scheme.fabric.family
     assert isinstance(family, Torus)
-    agents.listen(len(family.sizes), secrets.token_bytes(_KEY_BYTES))
+    agents.listen(len(family.sizes))
 
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:

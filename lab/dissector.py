@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from addressing.wire import ETHERTYPE, HEADER, TAG_SIZE, Flag
+from addressing.seal import TAG_SIZE
+from addressing.wire import ETHERTYPE, HEADER, Flag
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addressing import wire
+from addressing import labelwire, seal, wire
 from addressing.wire import Flag, Frame, Rejection, Report, Sighting
+from hostagent import linkstate, probing
 
 KEY = b"a shared key"
 FRAME = Frame(Flag.CONFIG, 1, 7, 3, 0x0100, (1, 2), (4, 4), b"data")
@@ -61,6 +62,13 @@ def test_without_the_key_nothing_can_be_forged() -> None:
         assert wire.decode(forged, KEY) in (Rejection.KEY, Rejection.LENGTH, Rejection.CHECKSUM)
     assert wire.decode(wire.encode(FRAME), KEY) is Rejection.KEY
     assert wire.decode(wire.encode(FRAME, b"another"), KEY) is Rejection.KEY
+
+
+def test_a_tag_of_one_protocol_is_none_of_another() -> None:
+    body = wire.encode(FRAME)[: -seal.LEAST]
+    assert wire.decode(seal.seal(body, wire.ETHERTYPE, KEY), KEY) == FRAME
+    assert wire.decode(seal.seal(body, labelwire.ETHERTYPE, KEY), KEY) is Rejection.KEY
+    assert len({wire.ETHERTYPE, labelwire.ETHERTYPE, linkstate.ETHERTYPE, probing.ETHERTYPE}) == 4
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from addressing import registry
-from addressing.labelwire import NO_ROOT, Frame, Label, Rejection, Tale, decode, encode
+from addressing.labelwire import NO_ROOT, Frame, Label, Tale, decode, encode
 from addressing.schemes.wmgr import Wmgr
+from addressing.seal import Rejection
 from hostagent.labelling import Labeller, Timing
 from hostagent.labelnet import LabelNetwork
 from hostagent.virtual import Noise

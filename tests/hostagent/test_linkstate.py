@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addressing import mac
+from addressing.seal import Rejection
 from hostagent.core import Agent
 from hostagent.linkstate import ACKNOWLEDGES, STATES, TRIES, LinkStates, Message, Statement, decode
 from hostagent.neighbours import Neighbours
 from tests.hostagent.frames import agent, scheme
 from topos.graph import Fabric, LinkState
 
+KEY = bytes(range(16))
 numbers = st.integers(0, 2**32 - 1)
 messages = st.builds(
     Message,
@@ -25,19 +27,60 @@ messages = st.builds(
 )
 
 
-@given(messages, st.binary(max_size=40))
-def test_messages_survive_the_wire_and_padding(message: Message, padding: bytes) -> None:
-    assert decode(message.encode() + padding) == message
+@given(messages, st.binary(max_size=40), st.sampled_from([None, KEY]))
+def test_messages_survive_the_wire_and_padding(message: Message, padding: bytes, key: bytes | None) -> None:
+    assert decode(message.encode(key) + padding, key) == message
 
 
 @given(st.binary(max_size=60), messages, st.integers(0, 500), st.integers(1, 255))
 def test_no_damaged_message_is_believed(junk: bytes, message: Message, at: int, flip: int) -> None:
     read = decode(junk)
-    assert read is None or junk.startswith(read.encode())
+    assert isinstance(read, Rejection) or junk.startswith(read.encode())
     data = bytearray(message.encode())
     data[at % len(data)] ^= flip
     assert decode(bytes(data)) != message
-    assert decode(message.encode()[:-1]) is None
+    assert decode(message.encode()[:-1]) is Rejection.LENGTH
+
+
+def neighbour(key: bytes | None = KEY) -> LinkStates:
+    """Server 0 of bcube:3,1 with all its neighbours."""
+    return LinkStates(scheme("bcube:3,1", "brp").fabric, 0, (1, 2, 3, 6), lambda a, b: True, key)
+
+
+lies = st.builds(
+    Message,
+    st.sampled_from([STATES, ACKNOWLEDGES]),
+    st.sampled_from([1, 2, 3, 6]),
+    st.builds(Statement, st.integers(1, 8), st.integers(1, 9), st.frozensets(st.integers(1, 2))),
+)
+
+
+@given(st.lists(st.tuples(lies, st.sampled_from([None, b"another key", KEY[:-1]])), min_size=1, max_size=8))
+def test_words_of_nobody_who_knows_the_key_change_nothing_and_are_counted(
+    said: list[tuple[Message, bytes | None]],
+) -> None:
+    states = neighbour()
+    states.carrier(1, False, 0.0)  # owed to all neighbours, which a forged acknowledgement would settle
+    before = states.next_timer(), states.down()
+    for message, key in said:
+        assert not states.receive(message.encode(key), 0.0)
+    assert (states.next_timer(), states.down()) == before
+    assert states.counts == {"rejected: not authentic": len(said)}
+    assert not states.frames_to_send()
+    states.handle_timer(0.0)
+    assert len(states.frames_to_send()) == 4
+
+
+@given(st.lists(lies, min_size=1, max_size=12), st.data())
+def test_old_words_told_again_change_nothing(said: list[Message], data: st.DataObject) -> None:
+    states = neighbour()
+    sent = [message.encode(KEY) for message in said]
+    for frame in sent:
+        states.receive(frame, 0.0)
+    down, heard = states.down(), states.counts["heard"]
+    again = data.draw(st.lists(st.sampled_from(sent), max_size=20))
+    assert not any(states.receive(frame, 1.0) for frame in again)
+    assert (states.down(), states.counts["heard"]) == (down, heard)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +94,9 @@ def test_no_damaged_message_is_believed(junk: bytes, message: Message, at: int, 
     ids=["of myself", "no such server", "no such port", "no neighbour"],
 )
 def test_lies_that_can_be_seen_are_malformed(sender: int, said: Statement) -> None:
-    states = LinkStates(scheme("bcube:3,1", "brp").fabric, 0, (1, 2, 3, 6), lambda a, b: True)
-    assert not states.receive(Message(STATES, sender, said).encode(), 0.0)
-    assert states.counts["malformed"] == 1
+    states = neighbour()
+    assert not states.receive(Message(STATES, sender, said).encode(KEY), 0.0)
+    assert states.counts == {"rejected: illegal content": 1}
     assert not states.down()
     assert not states.frames_to_send()
 
@@ -72,11 +115,11 @@ def test_a_neighbour_that_never_answers_is_given_up() -> None:
 class Flood:
     """Agents whose frames cross the links that are up, at once, unless they are lost by chance."""
 
-    def __init__(self, topology: str, name: str, loss: float = 0.0) -> None:
+    def __init__(self, topology: str, name: str, loss: float = 0.0, key: bytes | None = KEY) -> None:
         self.bound = scheme(topology, name)
         self.fabric: Fabric = self.bound.fabric
         self.agents: list[Agent] = [agent(self.bound, node) for node in range(self.fabric.servers)]
-        self.sides = [Neighbours(one) for one in self.agents]
+        self.sides = [Neighbours(one, key) for one in self.agents]
         self.down: set[int] = set()
         self.loss, self.draw = loss, random.Random(3)
 

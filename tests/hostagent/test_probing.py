@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addressing.scheme import path
+from addressing.seal import Rejection
 from addressing.source import SourceRouted
 from hostagent.probing import ARRIVED, PATIENCE, PERIOD, PROBE, Probe, Prober, decode
 from tests.hostagent.frames import agent, from_host, scheme, udp
 from topos.graph import ALL_UP, LinkState
 
+KEY = bytes(range(16))
 ways = st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=20).map(tuple)
 
 
@@ -24,7 +26,7 @@ def test_probes_survive_the_wire(
 ) -> None:
     probe = Probe(PROBE, serial, way, data.draw(st.integers(1, len(way) - 1)), reached)
     encoded = probe.encode()
-    assert decode(encoded + rest) == probe
+    assert decode(encoded + rest) == decode(probe.encode(KEY) + rest, KEY) == probe
     damaged = bytearray(encoded)
     damaged[data.draw(st.integers(0, len(encoded) - 1))] ^= data.draw(st.integers(1, 255))
     assert decode(bytes(damaged)) != probe
@@ -36,8 +38,44 @@ def test_anything_may_arrive(data: bytes) -> None:
     assert isinstance(bound, SourceRouted)
     prober = Prober(bound, 0)
     prober.receive(data, 0.0)
-    assert prober.counts["malformed"] == 1
+    assert [name.split(":")[0] for name in prober.counts] == ["rejected"]
     assert not prober.frames_to_send()
+
+
+@given(
+    st.permutations(range(9)).map(tuple),
+    st.integers(1, 8),
+    st.integers(0, 8),
+    st.sampled_from([None, b"other"]),
+)
+def test_forged_probes_and_answers_are_counted_and_that_is_all(
+    way: tuple[int, ...], serial: int, reached: int, key: bytes | None
+) -> None:
+    bound = scheme("bcube:3,1", "brp:multipath=yes")
+    assert isinstance(bound, SourceRouted)
+    prober = Prober(bound, way[-1], KEY)
+    for kind in (PROBE, ARRIVED):
+        prober.receive(Probe(kind, serial, way, len(way) - 1, reached).encode(key), 0.0)
+    assert prober.counts == {"rejected: not authentic": 2}
+    assert not prober.frames_to_send()
+
+
+def test_an_answer_sent_again_clears_no_suspicion() -> None:
+    net = Net("bcube:3,1", "brp:multipath=yes")
+    net.recorded = []
+    net.settle(0, 8, seconds=3 * PERIOD)
+    assert len(net.recorded) > 10
+    way = next(iter(net.bound.ways(0, 8)))
+    net.down = set(net.fabric.links_of(way[1]))
+    old, net.recorded = net.recorded, None
+    net.settle(0, 8)
+    prober, suspected = net.probers[0], net.probers[0].suspected
+    assert suspected.down
+    trips = dict(prober.round_trips)
+    for data in old:
+        prober.receive(data, net.now)
+    assert (prober.suspected, prober.round_trips) == (suspected, trips)
+    assert prober.counts["known already"] >= len(old)
 
 
 class Net:
@@ -47,10 +85,12 @@ class Net:
         bound = scheme(topology, name)
         assert isinstance(bound, SourceRouted)
         self.bound, self.fabric = bound, bound.fabric
-        self.probers = [Prober(bound, node) for node in range(self.fabric.servers)]
+        self.probers = [Prober(bound, node, KEY) for node in range(self.fabric.servers)]
         self.down: set[int] = set()
         self.slow: dict[tuple[int, int], float] = {}
         self.now = 0.0
+        #: What servers are sent, where that is wanted.
+        self.recorded: list[bytes] | None = None
 
     def settle(
         self, source: int, target: int, links: LinkState = ALL_UP, seconds: float = 4 * PATIENCE
@@ -74,6 +114,8 @@ class Net:
             self.now = max(self.now, min(times))
             while pending and pending[0][0] <= self.now:
                 _, to, data = pending.pop(0)
+                if self.recorded is not None and to == source:
+                    self.recorded.append(data)
                 self.probers[to].receive(data, self.now)
 
     def joined(self, a: int, b: int) -> bool:
@@ -146,4 +188,4 @@ def test_round_trips_tell_of_queues() -> None:
     net.slow[first[0], first[1]] = 0.01
     net.settle(0, 8)
     assert net.probers[0].round_trips[first] > 2 * net.probers[0].round_trips[second]
-    assert decode(Probe(ARRIVED, 1, (0, 1), 1).encode()) is not None
+    assert not isinstance(decode(Probe(ARRIVED, 1, (0, 1), 1).encode()), Rejection)

@@ -1,0 +1,54 @@
+"""Whoever can send a frame on a cable of a lab can not poison its routes: forged link state and probes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from hostagent import linkstate, packet, probing
+from hostagent.linkstate import ACKNOWLEDGES, STATES, Message, Statement
+from hostagent.neighbours import Neighbour, around
+from hostagent.probing import ARRIVED, PROBE, Probe
+from lab.client import Lab
+from tests.hostagent.frames import agent, scheme
+from tests.ovs import poll
+
+pytestmark = pytest.mark.lab
+TOPOLOGY, SCHEME = "bcube:2,1", "brp:multipath=yes,paths=2"
+#: Sends frames, given in hexadecimal, by an interface.
+SEND = """
+import socket, sys
+card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+card.bind((sys.argv[1], 0))
+for frame in sys.argv[2:]:
+    card.send(bytes.fromhex(frame))
+"""
+
+
+def frame(towards: Neighbour, ethertype: int, payload: bytes) -> str:
+    """What a neighbour's agent would send."""
+    return (packet.ETHERNET.pack(towards.exit.addresses, ethertype) + payload).hex()
+
+
+def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
+    towards = around(agent(scheme(TOPOLOGY, SCHEME), 1))[0]
+    said = Statement(3, 99, frozenset({1, 2}))
+    lies = [Message(kind, 1, said).encode(key) for kind in (STATES, ACKNOWLEDGES) for key in (None, b"guessed")]
+    answers = [Probe(kind, 1, (3, 1, 0), 2, 2).encode(b"guessed") for kind in (PROBE, ARRIVED)]
+    frames = [frame(towards, linkstate.ETHERTYPE, lie) for lie in lies]
+    frames += [frame(towards, probing.ETHERTYPE, answer) for answer in answers]
+    with Lab(TOPOLOGY, SCHEME, link_state="agents", spread="probe") as lab:
+
+        def count(what: str) -> int:
+            return int(lab.ask("stats")["h0"].get(what, 0))
+
+        lab.run("h1", [sys.executable, "-c", SEND, f"h1-eth{towards.port}", *frames])
+        poll(lambda: count("link state rejected: not authentic") == len(lies), 5)
+        poll(lambda: count("probes rejected: not authentic") == len(answers), 5)
+        assert count("links known down") == count("links suspected") == 0
+        assert lab.pingall()["lost"] == []
+        lab.fail("h3", "s1")  # what h3 itself says is believed, with its first number, 98 below the forged
+        poll(lambda: count("links known down") == 1, 5)
+        assert lab.ping("h0", "h3") is not None
+        assert count("link state rejected: not authentic") == len(lies)
