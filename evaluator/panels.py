@@ -10,12 +10,12 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evaluator.plots import _LINES, _MARKERS, _STYLE, Chart
+from evaluator.plots import LINES, MARKERS, STYLE, Chart, caption, label_axes, thickness
 
 
 def save(charts: Sequence[Chart], columns: int, path: Path) -> None:
     """Write the charts row by row with one legend; the suffix names the format (.pdf, .png, .svg)."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure(charts, columns).savefig(path, dpi=150)
 
 
@@ -31,7 +31,7 @@ def figure(charts: Sequence[Chart], columns: int) -> Figure:
             _paint(axes, chart, named=axes in grid[:, 0])
     handles, labels = grid[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 2 * columns))
-    drawn.supxlabel(charts[0].caption, fontsize=7)
+    caption(drawn, charts[0].caption)
     return drawn
 
 
@@ -39,15 +39,13 @@ def _paint(axes: Axes, chart: Chart, named: bool) -> None:
     for i, series in enumerate(chart.series):
         colour = f"C{i}"
         axes.plot(
-            series.x, series.y, _LINES[i % len(_LINES)], color=colour, marker=_MARKERS[i % len(_MARKERS)],
-            label=series.label, markersize=3.5, linewidth=1.1,
+            series.x, series.y, LINES[i % len(LINES)], color=colour, marker=MARKERS[i % len(MARKERS)],
+            label=series.label, markersize=2.5 + thickness(i), linewidth=thickness(i),
         )  # fmt: skip
         if series.error:
             low = [y - e for y, e in zip(series.y, series.error, strict=True)]
             high = [y + e for y, e in zip(series.y, series.error, strict=True)]
             axes.fill_between(series.x, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label if named else "")
-    if max((max(series.y) for series in chart.series), default=2.0) <= 1.0:
-        axes.set_ylim(0, 1.03)  # shares
-    if chart.log_y:
-        axes.set_yscale("log", nonpositive="clip")
+    label_axes(axes, chart)
+    if not named:
+        axes.set_ylabel("")

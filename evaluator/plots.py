@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,19 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import NDArray
 from scipy import stats
 
 matplotlib.use("Agg")
 
-_STYLE: dict[Any, Any] = {
+#: Colours that colour-blind readers can tell apart (Okabe and Ito, without their yellow).
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
+STYLE: dict[Any, Any] = {
+    "axes.prop_cycle": cycler(color=_COLOURS),
     "font.family": "serif",
     "font.size": 9,
     "axes.grid": True,
@@ -33,8 +41,17 @@ _STYLE: dict[Any, Any] = {
 }
 #: More curves than this get their legend beside the axes.
 _CROWDED = 6
-_MARKERS = "osD^vPX*<>"
-_LINES = ("-", "--", "-.", ":")
+#: As few places along an axis are written out, unless two are closer than this share of it.
+_MOST_TICKS, _CLOSEST = 6, 0.07
+MARKERS = "osD^vPX*<>"
+LINES = ("-", "--", "-.", ":")
+
+
+FloatArray = NDArray[np.float64]
+#: What matplotlib would write into an SVG file by itself: a time, and addresses of vocabularies.
+_UNSAID = ("Date", "Creator", "Format", "Type")
+#: Numbers in full: no powers of ten, no offsets.
+_PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
 @dataclass(frozen=True)
@@ -66,52 +83,111 @@ class Chart:
 
 def draw(chart: Chart) -> Figure:
     """The chart as a matplotlib figure of a paper column's width."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
         axes = figure.subplots()
         for i, series in enumerate(chart.series):
-            line = _LINES[i % len(_LINES)]
+            line, width = LINES[i % len(LINES)], thickness(i)
             if chart.steps:
-                axes.step(series.x, series.y, line, where="post", label=series.label, linewidth=1.2)
+                axes.step(series.x, series.y, line, where="post", label=series.label, linewidth=width)
                 continue
             error = series.error or None
-            marker = _MARKERS[i % len(_MARKERS)]
+            marker = MARKERS[i % len(MARKERS)]
             axes.errorbar(
-                series.x, series.y, error, label=series.label, marker=marker,
+                _beside(chart, i) if chart.names else series.x, series.y, error,
+                label=series.label, marker=marker,
                 linestyle="none" if chart.names else line,
-                markersize=4, linewidth=1.1, capsize=2,
+                markersize=3 + width, linewidth=width, capsize=2,
             )  # fmt: skip
-        axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
-        if chart.log_x:
-            axes.set_xscale("log", base=2)
-        if chart.log_y:
-            axes.set_yscale("log")
-        if chart.steps or chart.y_label.startswith("share"):
-            axes.set_ylim(0, 1.02)
-        if chart.names:
-            axes.set_xticks(range(len(chart.names)), chart.names, rotation=30, ha="right")
+        label_axes(axes, chart)
         if len(chart.series) > _CROWDED:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
             figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
         elif chart.series:
             axes.legend(loc="lower right" if chart.steps else "best")
-        if chart.caption:
-            figure.supxlabel(chart.caption, fontsize=7)
+        caption(figure, chart.caption)
     return figure
+
+
+def _beside(chart: Chart, number: int) -> list[float]:
+    """A series' places among names, with room for those of the other series beside it."""
+    count = len(chart.series)
+    aside = 0.5 * (number - (count - 1) / 2) / count
+    return [x + aside for x in chart.series[number].x]
+
+
+def label_axes(axes: Axes, chart: Chart) -> None:
+    """Title, names of the axes, their scales and ticks: whole numbers where all places are whole."""
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
+    places = sorted({x for series in chart.series for x in series.x})
+    if chart.log_x:
+        axes.set_xscale("log", base=2)
+    if chart.names:
+        axes.set_xticks(range(len(chart.names)), chart.names, rotation=30, ha="right")
+    elif chart.log_x or all(x == int(x) for x in places):
+        axes.xaxis.set_major_formatter(_PLAIN)
+        if _are_apart(np.log(places) if chart.log_x else np.array(places)):
+            axes.xaxis.set_major_locator(FixedLocator(places))
+            axes.xaxis.set_minor_locator(NullLocator())
+        elif not chart.log_x:
+            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    if chart.log_y:
+        axes.set_yscale("log", nonpositive="clip")
+    elif chart.steps or chart.y_label.startswith("share"):
+        axes.set_ylim(0, 1.02)
+    else:
+        axes.yaxis.set_major_formatter(_PLAIN)
+        _from_zero(axes, chart)
+
+
+def thickness(number: int) -> float:
+    """Of a chart's curves the first are the widest, so that those which coincide show."""
+    return max(0.9, 1.9 - 0.25 * number)
+
+
+def _are_apart(places: FloatArray) -> bool:
+    """True for a few places with room for a number at each."""
+    return 1 < len(places) <= _MOST_TICKS and bool(np.diff(places).min() >= _CLOSEST * np.ptp(places))
+
+
+def _from_zero(axes: Axes, chart: Chart) -> None:
+    """Start at 0 where values differ by more than half: lengths on paper are then as the values."""
+    values = [y for series in chart.series for y in series.y if math.isfinite(y)]
+    values += [y + e for s in chart.series for y, e in zip(s.y, s.error, strict=False) if math.isfinite(y + e)]
+    if not values or min(values) < 0 or (axes.get_autoscaley_on() and min(values) >= max(values) / 2):
+        return
+    axes.set_ylim(0, max(1.05 * max(values), axes.get_ylim()[1]))
+
+
+def caption(figure: Figure, text: str) -> None:
+    """The caption below all axes, in as many lines as the figure's width asks for."""
+    if text:
+        letters = int(22 * figure.get_figwidth())
+        figure.supxlabel(textwrap.fill(text, letters), fontsize=7)
+
+
+def described(chart: Chart) -> str:
+    """The chart in words: what is shown over what, each curve's ends, and the caption."""
+    over = f" over {chart.x_label}" if chart.x_label else ""
+    curves = []
+    for series in chart.series:
+        ends = f"{series.y[0]:.4g} to {series.y[-1]:.4g}" if series.y else "no values"
+        curves.append(f"{series.label}: {ends}")
+    return f"{chart.title}: {chart.y_label}{over}. {'; '.join(curves)}. {chart.caption}".strip()
 
 
 def svg(chart: Chart) -> str:
     """The chart as an SVG element; the same chart gives the same text."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
-        draw(chart).savefig(buffer, format="svg", metadata={"Date": None})
+    with matplotlib.rc_context(STYLE):
+        draw(chart).savefig(buffer, format="svg", metadata=dict.fromkeys(_UNSAID))
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 
 
 def save(chart: Chart, path: Path) -> None:
     """Write the chart; the suffix names the format (.pdf, .png, .svg)."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         draw(chart).savefig(path, dpi=200)
 
 

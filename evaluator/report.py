@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,25 +12,46 @@ import numpy as np
 
 from evaluator.compare import Row, columns
 from evaluator.latency import Settings
-from evaluator.plots import Chart, Series, lines, svg
+from evaluator.plots import Chart, Series, described, lines, svg
 
 _STYLE = """
-body { font: 15px/1.5 Georgia, serif; margin: 2em auto; max-width: 94em; padding: 0 1.5em; color: #222 }
-h2 { margin-top: 2em; border-bottom: 1px solid #bbb }
+:root {
+  color-scheme: light dark;
+  --paper: #fff; --ink: #222; --quiet: #666; --line: #ddd; --row: #f3f3f3; --link: #05a;
+  --holds: #060; --fails: #a00;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #16191e; --ink: #e4e6ea; --quiet: #9aa2ad; --line: #343a43; --row: #20252c; --link: #8bf;
+    --holds: #6c6; --fails: #f88;
+  }
+}
+body {
+  font: 15px/1.5 Georgia, serif; margin: 2em auto; max-width: 94em; padding: 0 1.5em;
+  background: var(--paper); color: var(--ink);
+}
+h1, h2, p { overflow-wrap: anywhere } p { max-width: 80ch }
+h2 { margin-top: 2em; border-bottom: 1px solid var(--line) }
+a { color: var(--link); text-decoration: none } a:hover { text-decoration: underline }
+nav ul { columns: 24em; padding: 0; list-style: none } nav li { break-inside: avoid }
 .table { overflow-x: auto } table { border-collapse: collapse; margin: 1em 0; font: 13px/1.4 sans-serif }
-th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
-td:first-child { white-space: normal } tbody tr:hover { background: #f3f3f3 }
-th { border-bottom: 2px solid #444; position: sticky; top: 0; background: #fff }
-td.text, th:first-child { text-align: left }
+th, td { padding: .25em .7em; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
+td:first-child { white-space: normal; min-width: 11em } tbody tr:hover { background: var(--row) }
+th { border-bottom: 2px solid var(--quiet) }
+.text { text-align: left }
 .figures { display: flex; flex-wrap: wrap; gap: 1.5em; align-items: flex-start }
-figure { margin: 0; max-width: 100% } figure svg { max-width: 100%; height: auto }
-.holds { color: #060 } .fails { color: #a00 } .none { color: #777 }
+figure { margin: 0; max-width: 100%; background: #fff; border-radius: .3em }
+figure svg { max-width: 100%; height: auto; display: block }
+.holds { color: var(--holds) } .fails { color: var(--fails) } .none { color: var(--quiet) }
+@media (max-width: 40em) { body { margin: 1em auto; padding: 0 .8em } td:first-child { min-width: 9em } }
 """
+#: A page of more sections begins with a list of them.
+_LISTED = 3
 
 #: What latencies are simulated with, for captions.
 _SETTINGS = (
     f"{Settings.rate / 1e9:g} Gb/s, {Settings.packet} B, buffers of {Settings.buffer}, on/off;"
-    f" {Settings.processing // 1000} + {Settings.propagation // 1000} us a hop"
+    f" {Settings.processing // 1000} + {Settings.propagation // 1000} µs a hop"
 )
 #: More curves than this go into a chart per topology.
 _MOST_CURVES = 8
@@ -51,8 +73,8 @@ _COLUMNS = {
     "throughput.abt": "ABT",
     "loads.max": "most loaded link",
     "latency.load": "load",
-    "latency.mean_us": "latency, us",
-    "latency.p99_us": "99 %, us",
+    "latency.mean_us": "latency, µs",
+    "latency.p99_us": "99 %, µs",
     "latency.throughput": "throughput per server",
     "latency.loss": "loss",
     "bisection.found": "bisection found",
@@ -74,29 +96,49 @@ class Section:
 
 def page(title: str, sections: Sequence[Section]) -> str:
     """The whole page as text."""
-    parts = [f"<h1>{html.escape(title)}</h1>", *map(_section, sections)]
+    parts = [f"<h1>{html.escape(title)}</h1>"]
+    if len(sections) > _LISTED:
+        items = "".join(
+            f'<li><a href="#section-{number}">{html.escape(section.title)}</a></li>\n'
+            for number, section in enumerate(sections)
+        )
+        parts.append(f"<nav><ul>{items}</ul></nav>")
+    parts += (_section(section, number) for number, section in enumerate(sections))
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f"<style>{_STYLE}</style></head>\n<body>{''.join(parts)}</body></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n<body>{''.join(parts)}</body></html>\n"
     )
 
 
-def _section(section: Section) -> str:
-    parts = [f"<h2>{html.escape(section.title)}</h2>"]
+def _section(section: Section, number: int) -> str:
+    parts = [f'<h2 id="section-{number}">{html.escape(section.title)}</h2>']
     if section.text:
         parts.append(f"<p>{html.escape(section.text)}</p>")
     if section.rows:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in section.header)
+        head = "".join(map(_heading, section.header, section.rows[0]))
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         parts.append(f'<div class="table">{table}</div>')
     if section.charts:
-        figures = "".join(f"<figure>{svg(chart)}</figure>" for chart in section.charts)
+        figures = "".join(_figure(chart, f"f{number}-{i}-") for i, chart in enumerate(section.charts))
         parts.append(f'<div class="figures">{figures}</div>')
     return "\n".join(parts)
 
 
+def _figure(chart: Chart, prefix: str) -> str:
+    """The chart, described for those who do not see it; its identifiers are the page's only ones."""
+    own = re.sub(r'((?<= id=")|(?<=url\(#)|(?<=href="#))', prefix, svg(chart))
+    return f'<figure role="img" aria-label="{html.escape(described(chart))}">{own}</figure>'
+
+
 _VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none", "not printed": "none"}
+
+
+def _heading(name: str, first: object) -> str:
+    """A column's name, aligned as what stands below it."""
+    kind = ' class="text"' if isinstance(first, str) else ""
+    return f"<th{kind}>{html.escape(name)}</th>"
 
 
 def _cell(value: object) -> str:
@@ -156,8 +198,8 @@ def _over_failures(rows: Sequence[Row]) -> Iterator[Chart]:
 
 def _over_loads(rows: Sequence[Row]) -> Iterator[Chart]:
     over = {
-        "mean_us": "mean latency (us)",
-        "p99_us": "99th percentile of latency (us)",
+        "mean_us": "mean latency (µs)",
+        "p99_us": "99th percentile of latency (µs)",
         "throughput": "throughput per server (link rates)",
         "loss": "share of packets lost",
     }

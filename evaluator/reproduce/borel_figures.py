@@ -105,18 +105,20 @@ def _curves(p: int, a: int, columns: tuple[Printed, ...], which: int) -> tuple[S
         topology = spec(p, a, column.t1, column.t2)
         y = tuple(float(_routed(topology, f"cr:d={d}")[which]) for d in _DEPTHS)
         curves.append(Series(f"CR, ({column.t1}, {column.t2})", depths, y))
-    topology = spec(p, a, columns[0].t1, columns[0].t2)
+    first = columns[0]
+    topology, where = spec(p, a, first.t1, first.t2), f"({first.t1}, {first.t2})"
     diameter, mean = from_one(fabric(topology))
     two = float(_routed(topology, "twophase")[which])
-    curves.append(Series("Two-Phase, first set", depths, (two,) * len(depths)))
-    curves.append(Series("shortest, first set", depths, (float((mean, diameter)[which]),) * len(depths)))
+    curves.append(Series(f"Two-Phase, {where}", depths, (two,) * len(depths)))
+    curves.append(Series(f"shortest, {where}", depths, (float((mean, diameter)[which]),) * len(depths)))
     return tuple(curves)
 
 
 def _charts(p: int, a: int, columns: tuple[Printed, ...]) -> tuple[Chart, ...]:
-    caption = f"p = {p}, a = {a}; exact from vertex 0"
+    nodes = fabric(spec(p, a, columns[0].t1, columns[0].t2)).size
+    caption = f"Borel Cayley graphs of p = {p}, a = {a}, generators (t1, t2); exact from vertex 0"
     return tuple(
-        Chart(title, "look-ahead d", "hops", _curves(p, a, columns, which), caption)
+        Chart(f"{title}, {nodes:,} nodes", "look-ahead d", "hops", _curves(p, a, columns, which), caption)
         for which, title in enumerate(("Average path", "Longest path"))
     )
 

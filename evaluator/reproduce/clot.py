@@ -73,7 +73,7 @@ def _average_chart() -> tuple[Chart, ...]:
     names = {"torus": "CamCube", "clot": "CLOT", "novacube": "NovaCube"}
     series = []
     for family, hops in _AVERAGES:
-        per = f" ({2 if hops == 'links' else 1} hops per switch)" if family == "clot" else ""
+        per = f" ({'2 hops' if hops == 'links' else '1 hop'} per switch)" if family == "clot" else ""
         means = tuple(between_servers(family, k, 3, hops).mean for k in _RADICES)
         series.append(Series(names[family] + per, _RADICES, means))
     caption = "3 dimensions of radix k; exact over all pairs of servers"

@@ -81,10 +81,13 @@ def _charts_of(radix: int) -> Iterator[Chart]:
         means, errors = tuple(found.mean for found in runs), tuple(found.confidence for found in runs)
         latency.append(Series(label, at, means, errors))
         throughput.append(Series(label, at, tuple(found.throughput for found in runs)))
-    caption = f"{radix}x{radix}x{radix}; all-to-all, on/off; 1 Gb/s, 1500 B, buffers of 10; seed {_SEEDS[0]}"
+    caption = (
+        f"tori of {radix} x {radix} x {radix} servers; all-to-all, on/off sources; 1 Gb/s, 1500 B,"
+        f" buffers of 10; 4 ms; seed {_SEEDS[0]}, bars: 95 % interval from batches of the run"
+    )
     offered = "offered load per server (link rates)"
     for words, unit, series in (
-        ("Mean latency", "us", latency),
+        ("Mean latency", "µs", latency),
         ("Throughput per server", "link rates", throughput),
     ):
         yield Chart(
@@ -93,5 +96,8 @@ def _charts_of(radix: int) -> Iterator[Chart]:
 
 
 EXPERIMENTS = (
-    Experiment("clot-latency", _PAPER, "latency and throughput of packets", _rows, _charts),
+    Experiment(
+        "clot-latency", _PAPER, "latency and throughput of packets (the paper's values are not available)",
+        _rows, _charts,
+    ),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -81,8 +82,17 @@ def _ratios(what: str, others: tuple[str, ...], figure: Callable[[Bill], float])
 def _size_chart(title: str, label: str, figure: Callable[[Bill], float], cards: bool = True) -> Chart:
     """One figure over the sizes; ``cards`` shows HCN with the 4-port cards of the paper as well."""
     names = [name for name in bills(SIZES[0]) if cards or "cards" not in name]
-    series = tuple(Series(name, SIZES, tuple(figure(bills(size)[name]) for size in SIZES)) for name in names)
-    return Chart(title, "servers", label, series, "unit prices of the paper's text (evaluator/prices.yaml)")
+    series = tuple(
+        Series(
+            name,
+            tuple(float(bills(size)[name].design.servers) for size in SIZES),
+            tuple(figure(bills(size)[name]) for size in SIZES),
+        )
+        for name in names
+    )
+    structures = ", ".join(bill.design.name for name, bill in bills(SIZES[-1]).items() if "cards" not in name)
+    priced = "unit prices of the paper's text; " if cards else ""
+    return Chart(title, "servers", label, series, f"{priced}at {SIZES[-1]:,} servers: {structures}")
 
 
 # --- Figure 6: one to one -----------------------------------------------------------
@@ -134,7 +144,7 @@ def _parallel_chart() -> tuple[Chart, ...]:
         for what, column in (("parallel paths", 0), ("mean rate", 2))
     ]
     caption = f"DCube(m, 1); from h0 to {_PAIRS} servers on other switches; links of 1"
-    return (Chart("One to one", "m = n/k", "paths; rate", tuple(series), caption),)
+    return (Chart("One to one", "m = n/k", "paths; rate (link rates)", tuple(series), caption),)
 
 
 # --- Figure 7: one to several -------------------------------------------------------
@@ -216,9 +226,10 @@ def _several_chart() -> tuple[Chart, ...]:
     replicas = (2, 3, 4)
     rate = tuple(one_to_several(f"bcube:4,{r - 1}")[1] for r in replicas)
     series.append(Series("BCube(4, k), r = k + 1", replicas, rate))
-    series.append(Series("r", sizes, sizes))
+    series.append(Series("r (as the paper claims)", sizes, sizes))
     caption = f"mean over {_SOURCES} sources; links of 1; a chain has rate 1"
-    return (Chart("One to several", "replicas r", "rate at which all get the data", tuple(series), caption),)
+    label = "rate at which all get the data (link rates)"
+    return (Chart("One to several", "replicas r", label, tuple(series), caption),)
 
 
 # --- Figure 8: failures -------------------------------------------------------------
@@ -248,25 +259,25 @@ def _failures() -> Iterator[Row]:
 def _failure_charts() -> tuple[Chart, ...]:
     shares = (0.0, *_SHARES)
     percent = tuple(100 * share for share in shares)
-    caption = f"split evenly over all shortest ways; links of 1; {len(_SEEDS)} seeds"
+    caption = f"split evenly over all shortest ways; mean of {len(_SEEDS)} seeds"
     charts = []
     for kind in ("servers", "switches"):
         curves = tuple(Series(t, percent, tuple(abt(t, kind, share) for share in shares)) for t in _FAILING)
-        title = f"ABT under failures of {kind}"
-        charts.append(Chart(title, f"{kind} failed, %", "all-to-all ABT", curves, caption))
+        title = f"Throughput under failures of {kind}"
+        charts.append(Chart(title, f"{kind} failed, %", "all-to-all ABT (link rates)", curves, caption))
     return tuple(charts)
 
 
 def _building_charts() -> tuple[Chart, ...]:
     return (
-        _size_chart("Switches", "switches", lambda b: b.design.switches, cards=False),
-        _size_chart("Price", "dollars", lambda b: b.price),
+        replace(_size_chart("Switches", "switches", lambda b: b.design.switches, cards=False), log_y=True),
+        _size_chart("Price of switches and cards", "price, $", lambda b: b.price),
     )
 
 
 def _running_charts() -> tuple[Chart, ...]:
     return (
-        _size_chart("Power", "watts", lambda b: b.watts),
+        _size_chart("Power of switches and cards", "power, W", lambda b: b.watts),
         _size_chart("Cables", "cables", lambda b: b.design.cables, cards=False),
     )
 

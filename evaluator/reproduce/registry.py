@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
 from evaluator import reproduce
 from evaluator.report import Section, page
-from evaluator.reproduce.claim import Experiment, Result, Row
+from evaluator.reproduce.claim import Experiment, Result, Row, Verdict
 from topos.registry import lookup
 
 _READING = (
@@ -23,6 +23,7 @@ _READING = (
     " since there the root matters (all other WMGR rows use server h0), agreeing when the range over them"
     " covers what was computed before; HR-SW's drawn networks by their range or 95 % interval over seeds."
 )
+_VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not printed", "not measured")
 HEADER = ("claim", "printed", "computed before", "measured", "verdict")
 
 
@@ -73,13 +74,21 @@ def markdown(results: Mapping[str, Result]) -> str:
 
 def html(results: Mapping[str, Result]) -> str:
     """The same as one self-contained page, with the figures."""
-    sections = [Section("All claims", totals(_all_rows(results)))]
+    text = f"{totals(_all_rows(results))} {_READING.replace('*', '')}"
+    sections = [Section("All claims", text, ("experiment", "about", *_VERDICTS), tuple(_counts(results)))]
     for name, result in results.items():
         item = experiments()[name]
         text = f"{item.paper}. Measured: {'; '.join(_hows(result.rows))}."
         rows = tuple(cells(row) for row in result.rows)
         sections.append(Section(f"{name}: {item.title}", text, HEADER, rows, result.charts))
     return page("dcnlab reproduce", sections)
+
+
+def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:
+    """Per experiment how many claims have which verdict."""
+    for name, result in results.items():
+        found = Counter(row.verdict for row in result.rows)
+        yield (name, experiments()[name].title, *(found[verdict] for verdict in _VERDICTS))
 
 
 def totals(rows: Sequence[Row]) -> str:

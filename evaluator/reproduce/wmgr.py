@@ -171,8 +171,8 @@ def _table() -> Iterator[Row]:
 def _table_charts() -> tuple[Chart, ...]:
     found = []
     for name, title, sizes in (
-        ("bcube", "Diameter of BCube: p + 3", _BCUBES),
-        ("dcell", "Diameter of DCell: at most 2^(q+1) + 3", _DCELLS),
+        ("bcube", "BCube(p, q); printed: p + 3", _BCUBES),
+        ("dcell", "DCell(p, q); printed: at most 2^(q+1) + 3", _DCELLS),
     ):
         printed = [p + 3 if name == "bcube" else 2 ** (q + 1) + 3 for p, q in sizes]
         specs = [f"{name}:{p},{q}" for p, q in sizes]

@@ -39,12 +39,13 @@ def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
         Series(label, tuple(float(n) for _, n in found), tuple(100 * states / n for states, n in found))
         for label, found in ((label, list(pairs)) for label, pairs in curves.items())
     )
-    caption = "by breadth-first search over each whole group"
-    return Chart("Word differences", "elements", "% of the elements", series, caption, log_x=True, log_y=True)
+    caption = "with the order of the letters; by breadth-first search over each whole group"
+    title, share = "Word differences of Cayley graphs", "word differences, % of the elements"
+    return Chart(title, "elements of the group", share, series, caption, log_x=True, log_y=True)
 
 
 def beside(title: str, names: Sequence[str], printed: Sequence[float], measured: Sequence[float]) -> Chart:
     """Printed beside measured diameters."""
     places = tuple(map(float, range(len(names))))
     series = (Series("printed", places, tuple(printed)), Series("measured", places, tuple(measured)))
-    return Chart(title, "", "links", series, "exact over all pairs of nodes", names=tuple(names))
+    return Chart(title, "", "diameter, links", series, "exact over all pairs of nodes", names=tuple(names))

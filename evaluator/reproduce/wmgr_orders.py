@@ -85,8 +85,8 @@ def _draw() -> tuple[Chart, ...]:
     centre = tuple(_spread(t, "built", "centre").stretch_mean for t in _FAMILIES)
     roots = (Series(f"range of {ROOTS} roots", places, middle, half), Series("root=centre", places, centre))
     return (
-        Chart("Order of the scan", "", "mean stretch", scans, f"wmgr, root h0, {_HOW}", names=_FAMILIES),
-        Chart("Root", "", "mean stretch", roots, f"wmgr, scan built, {_HOW}", names=_FAMILIES),
+        Chart("Stretch by scan order", "", "mean stretch", scans, f"wmgr, root h0, {_HOW}", names=_FAMILIES),
+        Chart("Stretch by root", "", "mean stretch", roots, f"wmgr, scan built, {_HOW}", names=_FAMILIES),
     )
 
 
