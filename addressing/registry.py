@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import Mapping
 from functools import cache
@@ -11,13 +10,13 @@ from addressing import schemes
 from addressing.scheme import Scheme
 from topos.family import Family
 from topos.graph import Fabric
-from topos.registry import SpecError, discover, instantiate, lookup, split_spec
+from topos.registry import Shelf, SpecError, instantiate, lookup, split_spec
 
 
 @cache
 def known() -> Mapping[str, type[Scheme]]:
     """All schemes by name."""
-    return types.MappingProxyType(discover(schemes, Scheme))
+    return Shelf[Scheme](schemes, Scheme)
 
 
 def fitting(family: Family) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import inspect
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,22 +24,44 @@ class SpecError(ValueError):
     """A specification that names nothing or cannot be read; its text is one line for the user."""
 
 
-def discover(package: types.ModuleType, base: type[Any]) -> dict[str, Any]:
-    """Every concrete subclass of ``base`` defined in a module of ``package``, by its ``name``."""
-    found: dict[str, Any] = {}
-    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda item: item.name):
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
-        members: list[tuple[str, type[Any]]] = inspect.getmembers(module, inspect.isclass)
-        for _, item in members:
-            if issubclass(item, base) and item.__module__ == module.__name__ and "name" in vars(item):
-                found[item.name] = item
-    return found
+class Shelf(Mapping[str, type[T]]):
+    """Classes found by name: ``package`` has a file for each (``-`` written ``_``), which is imported
+    when its class is asked for.
+
+    A file without a subclass of ``base`` of its name raises ImportError then.
+    """
+
+    def __init__(self, package: types.ModuleType, base: type[Any]) -> None:
+        self._package, self._base = package.__name__, base
+        files = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+        self._names = {file.replace("_", "-"): file for file in files}
+        self._found: dict[str, type[T]] = {}
+
+    def __getitem__(self, name: str) -> type[T]:
+        if name not in self._found:
+            self._found[name] = self._load(name, f"{self._package}.{self._names[name]}")
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def _load(self, name: str, path: str) -> type[T]:
+        for item in vars(importlib.import_module(path)).values():
+            if inspect.isclass(item) and issubclass(item, self._base) and vars(item).get("name") == name:
+                return typing.cast(type[T], item)
+        raise ImportError(f"{path} has no {self._base.__name__} whose name is {name!r}")
 
 
 @cache
 def known() -> Mapping[str, type[Family]]:
     """All families by name."""
-    return types.MappingProxyType(discover(families, Family))
+    return Shelf[Family](families, Family)
 
 
 def parse(text: str) -> Family:
