@@ -11,6 +11,7 @@
 
     traffic.py    who sends to whom; flows.py: the links that each flow crosses
     throughput.py max-min fair rates; loads.py: link loads without listing paths
+    betweenness.py  the same over all shortest paths, as ECMP spreads
     structure.py  bisection and edge-disjoint paths, whatever the routing
     compare.py    grids of evaluations over processes: `dcnlab compare`
     plots.py      figures; report.py: one self-contained page

@@ -25,9 +25,9 @@ from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, lobpcg, splu
 
+from evaluator.betweenness import split_loads
 from evaluator.failures import Failures
 from evaluator.jit import compiled
-from evaluator.loads import split_loads
 from evaluator.pairs import choose
 from evaluator.structure import capacity_matrix
 from topos.graph import Fabric, IntArray

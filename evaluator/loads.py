@@ -8,7 +8,6 @@ links, not of paths.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numba
 import numpy as np
@@ -16,15 +15,14 @@ from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from evaluator import chase
-from evaluator.adjacency import Adjacency, Hops, adjacency, hub_of, live_slots
-from evaluator.distances import FAR, rows
+from evaluator.adjacency import live_slots
 from evaluator.flows import crossings
-from evaluator.jit import inlined, threaded
+from evaluator.jit import threaded
 from evaluator.pairs import Pairs
 from evaluator.routed import Aware, arrival_cost, informed
 from evaluator.splits import Splits
 from evaluator.states import explore
-from evaluator.vector import Rule, Shares, Ways, rule_of, shares_of, ways_of
+from evaluator.vector import Rule, Shares, Ways, loads_of, rule_of, shares_of, ways_of
 from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Floats = NDArray[np.float64]
@@ -38,6 +36,9 @@ def link_loads(
     """Per slot of the fabric, the expected number of packets that it carries when every pair
     sends one; packets that may be lost are left out."""
     bound, seen = informed(scheme, down, aware)
+    whole = None if generic else loads_of(bound, down)
+    if whole is not None:
+        return whole(pairs)
     rule = None if generic else rule_of(bound, seen)
     ways = None if generic else ways_of(bound, seen)
     shares = None if generic else shares_of(bound, seen)
@@ -117,39 +118,6 @@ def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> Loader:
     return load
 
 
-def split_loads(
-    fabric: Fabric,
-    pairs: Pairs,
-    down: LinkState = ALL_UP,
-    *,
-    hops: Hops = "links",
-    evenly: Literal["hops", "paths"] = "hops",
-) -> Floats:
-    """Loads by slot when every pair spreads one packet over all its shortest paths: evenly at
-    each node over the next hops (as ECMP does), or evenly over the paths themselves.
-
-    With ``hops="servers"`` the shortest paths are those of fewest server hops; raises
-    ValueError where switches are joined to each other, since no path is longest then.
-    """
-    slots, live = fabric.slots, live_slots(fabric, down)
-    graph = adjacency(fabric, down, hops)
-    node = np.arange(fabric.size)
-    step = np.ones(len(slots.peer), dtype=np.int32)
-    if graph.scale > 1:
-        owner = np.repeat(node, np.diff(slots.start))
-        if (live & (owner >= fabric.servers) & (slots.peer >= fabric.servers)).any():
-            raise ValueError(f"{fabric.spec} joins switches to switches: use hops=links")
-        step[(owner < fabric.servers) & (slots.peer < fabric.servers)] = 2
-        node = hub_of(fabric, down)
-    total = np.zeros(len(slots.peer))
-    for part in pairs.chunks(_block(graph.size)):
-        level = rows(Adjacency(graph.start, graph.peer), part.destinations)[:, node]
-        demand, threads = _demand(part, fabric.size), numba.get_num_threads()
-        by_paths = evenly == "paths"
-        total += _down_splits(level, demand, slots.start, slots.peer, live, step, by_paths, threads).sum(axis=0)
-    return total
-
-
 def _block(size: int) -> int:
     """How many destinations at a time."""
     return max(1, min(512, (1 << 24) // max(1, size)))
@@ -169,58 +137,3 @@ def _down_trees(
                     loads[thread, slot] += mass[node]
                     mass[peer[slot]] += mass[node]
     return loads
-
-
-@threaded
-def _down_splits(
-    level: NDArray[np.uint16],
-    demand: NDArray[np.int32],
-    start: NDArray[np.int64],
-    peer: IntArray,
-    live: NDArray[np.bool_],
-    step: IntArray,
-    by_paths: bool,
-    threads: int,
-) -> Floats:
-    """A slot lies on a shortest path where the level falls by its ``step``."""
-    loads = np.zeros((threads, len(peer)))
-    for thread in numba.prange(threads):
-        for i in range(thread, len(demand), threads):
-            mass = demand[i].astype(np.float64)
-            order = np.argsort(level[i])
-            weight = np.ones(len(mass))
-            if by_paths:
-                _count_paths(weight, order, level[i], start, peer, live, step)
-            for node in order[::-1]:
-                if mass[node] == 0 or level[i, node] == FAR or level[i, node] == 0:
-                    continue
-                ways = 0.0
-                for slot in range(start[node], start[node + 1]):
-                    if live[slot] and level[i, peer[slot]] + step[slot] == level[i, node]:
-                        ways += weight[peer[slot]]
-                for slot in range(start[node], start[node + 1]):
-                    if live[slot] and level[i, peer[slot]] + step[slot] == level[i, node]:
-                        share = mass[node] * weight[peer[slot]] / ways
-                        loads[thread, slot] += share
-                        mass[peer[slot]] += share
-    return loads
-
-
-@inlined
-def _count_paths(
-    weight: Floats,
-    order: NDArray[np.int64],
-    level: NDArray[np.uint16],
-    start: NDArray[np.int64],
-    peer: IntArray,
-    live: NDArray[np.bool_],
-    step: IntArray,
-) -> None:
-    """How many shortest paths each node has."""
-    for node in order:
-        if level[node] == 0 or level[node] == FAR:
-            continue
-        weight[node] = 0.0
-        for slot in range(start[node], start[node + 1]):
-            if live[slot] and level[peer[slot]] + step[slot] == level[node]:
-                weight[node] += weight[peer[slot]]

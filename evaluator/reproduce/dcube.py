@@ -10,8 +10,9 @@ import numpy as np
 
 from addressing import mobius
 from evaluator.adjacency import adjacency
+from evaluator.betweenness import split_loads
 from evaluator.distances import Distances, distances, rows
-from evaluator.loads import link_loads, split_loads
+from evaluator.loads import link_loads
 from evaluator.pairs import choose
 from evaluator.plots import Chart, Series
 from evaluator.reproduce.claim import Claim, Experiment, Row

@@ -28,6 +28,12 @@ Beside ``ways``, where every link is up and nothing but the number of hops is wa
     lengths(scheme) -> Lengths         Lengths: sources, destinations, cost -> hops[destinations, sources]
 
 counts them without listing the slots; ``cost[v]`` is how many hops an arrival at v counts.
+
+Beside ``shares``, where every link that is down is known to be, and nothing but loads is wanted,
+
+    loads(scheme) -> Loads             Loads: pairs -> packets[slots]
+
+sums what each slot carries when every pair sends a packet, without the shares of each.
 Tests hold every module against the generic evaluation of the scheme itself.
 """
 
@@ -44,12 +50,14 @@ from numpy.typing import NDArray
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from evaluator.mend import mended
+from evaluator.pairs import Pairs
 from topos.graph import IntArray, LinkState
 
 Rule = Callable[[IntArray], IntArray]
 Ways = Callable[[IntArray, IntArray], IntArray]
 Shares = Callable[[IntArray], NDArray[np.float64]]
 Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
+Loads = Callable[[Pairs], NDArray[np.float64]]
 
 
 def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
@@ -72,6 +80,12 @@ def lengths_of(scheme: Scheme) -> Lengths | None:
     """The hops of ``scheme`` while everything is up; None if it has no such form."""
     bind = _function(scheme, "lengths")
     return None if bind is None or scheme.known else cast(Lengths | None, bind(scheme))
+
+
+def loads_of(scheme: Scheme, down: LinkState) -> Loads | None:
+    """The loads by ``scheme`` while links are ``down``; None if it has no such form, or does not know."""
+    bind = _function(scheme, "loads")
+    return None if bind is None or down.down - scheme.known.down else cast(Loads | None, bind(scheme))
 
 
 def shares_of(scheme: Scheme, links: LinkState) -> Shares | None:

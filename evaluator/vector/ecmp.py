@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from evaluator.adjacency import live_slots
+from evaluator.betweenness import split_loads
 from evaluator.jit import threaded
 from evaluator.nearest import UNSEEN, descend
-from evaluator.vector import Shares
+from evaluator.vector import Loads, Shares
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -23,6 +26,11 @@ def shares(scheme: Scheme, links: LinkState) -> Shares:
         return _spread(destinations, slots.start, slots.peer, known, known & live)
 
     return towards
+
+
+def loads(scheme: Scheme) -> Loads:
+    """One search per destination."""
+    return partial(split_loads, scheme.fabric, down=scheme.known)
 
 
 @threaded

@@ -11,8 +11,9 @@ import pytest
 
 from addressing.registry import bind
 from evaluator import failures
+from evaluator.betweenness import split_loads
 from evaluator.flows import flows
-from evaluator.loads import link_loads, split_loads
+from evaluator.loads import link_loads
 from evaluator.pairs import choose
 from evaluator.structure import edge_disjoint_paths, path_diversity
 from evaluator.traffic import traffic
@@ -43,6 +44,35 @@ def test_loads_are_the_sums_over_all_flows(spec: str, name: str, failing: str) -
     expected = flows(scheme, traffic(network, "all-to-all"), failed.links).loads(len(network.slots.peer))
     assert link_loads(scheme, everybody, failed.links) == pytest.approx(expected)
     assert link_loads(scheme, everybody, failed.links, generic=True) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["hdcube:3,1", "bcube:3,1", "dcell:3,1", "hcn:3,1", "fattree:4", "jellyfish:4,6,3,seed=1", "clot:4x4"],
+)
+@pytest.mark.parametrize("failing", ["", "links=10%", "servers=10%", "switches=20%"])
+@pytest.mark.parametrize("which", ["servers", "sample:30", "from:h0"])
+def test_one_search_per_destination_sums_what_the_rule_does(spec: str, failing: str, which: str) -> None:
+    network = fabric(spec)
+    scheme, failed = bind("ecmp", network), failures.draw(network, failing, 2)
+    pairs = choose(network, which, 1, failed.nodes)
+    for aware in ("yes", "no"):
+        fast = link_loads(scheme, pairs, failed.links, aware=aware)
+        assert fast == pytest.approx(link_loads(scheme, pairs, failed.links, aware=aware, generic=True))
+
+
+@pytest.mark.parametrize("spec", ["hdcube:3,1", "fattree:4", "dcell:3,1"])
+def test_loads_over_paths_equal_the_betweenness_of_networkx(spec: str) -> None:
+    network = fabric(spec)
+    failed = failures.draw(network, "links=10%", 2)
+    graph = nx.Graph((x.a.node, x.b.node) for x in network.links() if x.index not in failed.links.down)
+    graph.add_nodes_from(range(network.size))
+    expected = nx.edge_betweenness_centrality(graph.to_directed(), normalized=False)
+    loads = split_loads(network, choose(network, "all", 1), failed.links, evenly="paths")
+    owner = np.repeat(np.arange(network.size), np.diff(network.slots.start))
+    for slot in np.flatnonzero(loads):
+        assert loads[slot] == pytest.approx(expected.pop((int(owner[slot]), int(network.slots.peer[slot]))))
+    assert not any(expected.values())
 
 
 @pytest.mark.parametrize("spec", ["torus:4x5", "bcube:3,1", "smallworld:4x4,clusters=2x2"])
