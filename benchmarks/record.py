@@ -1,4 +1,4 @@
-"""Run the benchmarks of launch and data plane and write what they print into a document.
+"""Run the benchmarks and write what they print into a document.
 
     python -m benchmarks.record docs/performance.md
 
@@ -42,11 +42,16 @@ SECTIONS = (
         ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "--patience", "600"),
         "64, 256 and 1024 servers. Networks alone are compared with stock Mininet's batch mode.",
     ),
+    Section("Agents", ("agents",), "All agents of a lab of 256 servers, beside an interpreter for each."),
     Section(
         "Relaying", ("relay",), "One server between two others; ratios are to the kernel's and the loop's."
     ),
     Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and at rest."),
     Section("Installing tables", ("install",), "The controller beside ovs-ofctl."),
+    Section("Distances", ("distances",), "All pairs of a graph of 8192 nodes, beside other libraries."),
+    Section(
+        "Evaluating", ("evaluate",), "Routed paths over all pairs of 8192 nodes and more, loads, fair rates."
+    ),
     Section("Where the time goes", ("profile",), "Profiles of a launch and of an agent that relays."),
 )
 
