@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Install the Debian or Ubuntu packages that dcnlab needs, only those that are missing.
-#   packages.sh [PACKAGE...]      these instead of the usual ones
+#   packages.sh [PACKAGE...]      these instead of the usual ones; `usual` stands for those
 set -euo pipefail
 
-packages=(
+usual=(
     python3-venv openvswitch-switch mininet iproute2 iputils-ping iperf3 traceroute tcpdump
     ethtool curl openssh-server openssh-client util-linux kmod
 )
-[ $# -gt 0 ] && packages=("$@")
+packages=()
+for asked in "${@:-usual}"; do
+    if [ "$asked" = usual ]; then packages+=("${usual[@]}"); else packages+=("$asked"); fi
+done
 
 missing=()
 for package in "${packages[@]}"; do
