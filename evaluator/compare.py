@@ -25,6 +25,7 @@ import numba
 from addressing.registry import fitting
 from evaluator.adjacency import Hops
 from evaluator.evaluate import evaluate
+from evaluator.failures import parse as sizes_of
 from evaluator.metrics import Conditions, check
 from evaluator.routed import Aware
 from topos.registry import SpecError, parse, split_spec
@@ -104,6 +105,8 @@ def requests(
     at = loads if "latency" in wanted else (0.0,)
     for load in loads:
         check(wanted, Conditions(load=load))
+    for text in failures:
+        sizes_of(text)  # refused here, once, and not by every evaluation
     found: dict[Request, None] = {}
     for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
         family = parse(text)

@@ -19,7 +19,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -39,8 +39,8 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dcnlab",
 }
-#: More curves than this get their legend beside the axes.
-_CROWDED = 6
+#: More curves than these get their legend beside the axes; below a distribution's steps there is more room.
+_CROWDED, _CROWDED_STEPS = 4, 6
 #: As few places along an axis are written out, unless two are closer than this share of it.
 _MOST_TICKS, _CLOSEST = 6, 0.07
 MARKERS = "osD^vPX*<>"
@@ -100,7 +100,7 @@ def draw(chart: Chart) -> Figure:
                 markersize=3 + width, linewidth=width, capsize=2,
             )  # fmt: skip
         label_axes(axes, chart)
-        if len(chart.series) > _CROWDED:
+        if len(chart.series) > (_CROWDED_STEPS if chart.steps else _CROWDED):
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
             figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
         elif chart.series:
@@ -133,6 +133,7 @@ def label_axes(axes: Axes, chart: Chart) -> None:
             axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     if chart.log_y:
         axes.set_yscale("log", nonpositive="clip")
+        _few_decades(axes, chart)
     elif chart.steps or chart.y_label.startswith("share"):
         axes.set_ylim(0, 1.02)
     else:
@@ -148,6 +149,15 @@ def thickness(number: int) -> float:
 def _are_apart(places: FloatArray) -> bool:
     """True for a few places with room for a number at each."""
     return 1 < len(places) <= _MOST_TICKS and bool(np.diff(places).min() >= _CLOSEST * np.ptp(places))
+
+
+def _few_decades(axes: Axes, chart: Chart) -> None:
+    """Numbers at 1, 2 and 5 of each decade where there are less than two of them."""
+    values = [y for series in chart.series for y in series.y if y > 0]
+    if values and max(values) < 100 * min(values):
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(_PLAIN)
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _from_zero(axes: Axes, chart: Chart) -> None:

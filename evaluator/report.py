@@ -115,14 +115,14 @@ def _section(section: Section, number: int) -> str:
     parts = [f'<h2 id="section-{number}">{html.escape(section.title)}</h2>']
     if section.text:
         parts.append(f"<p>{html.escape(section.text)}</p>")
+    if section.charts:
+        figures = "".join(_figure(chart, f"f{number}-{i}-") for i, chart in enumerate(section.charts))
+        parts.append(f'<div class="figures">{figures}</div>')
     if section.rows:
         head = "".join(map(_heading, section.header, section.rows[0]))
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         parts.append(f'<div class="table">{table}</div>')
-    if section.charts:
-        figures = "".join(_figure(chart, f"f{number}-{i}-") for i, chart in enumerate(section.charts))
-        parts.append(f'<div class="figures">{figures}</div>')
     return "\n".join(parts)
 
 
@@ -173,10 +173,8 @@ def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
         return ()
     # What does not depend on the load stands in the rows of every load.
     once = list({(r["topology"], r["scheme"], r["failures"], r["seed"]): r for r in rows}.values())
-    found = [*_panels(once, _stretch)]
-    if len({row["servers"] for row in rows}) > 1:
-        size = lines(once, "servers", "table.entries_max", ("scheme",), "Largest table", _caption(once))
-        found.append(replace(size, x_label="servers", y_label="entries", log_x=True, log_y=True))
+    found = [*_panels(once, _stretch, ("topology", "failures"))]
+    found += _over_sizes(once)
     if len({row["failures"] for row in rows}) > 1:
         found += _over_failures(once)
     if len({row.get("latency.load") for row in rows}) > 1:
@@ -184,10 +182,24 @@ def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
     return tuple(chart for chart in found if chart.series)
 
 
+def _over_sizes(rows: Sequence[Row]) -> Iterator[Chart]:
+    """The largest table of each family in several sizes, nothing failed."""
+    intact = [{**r, "family": r["topology"].partition(":")[0]} for r in rows if not r["failures"]]
+    size = lines(intact, "servers", "table.entries_max", ("family", "scheme"), "Largest table", _caption(rows))
+    curves = tuple(series for series in size.series if len(series.x) > 1)
+    yield replace(size, series=curves, x_label="servers", y_label="entries", log_x=True, log_y=True)
+
+
 def _over_failures(rows: Sequence[Row]) -> Iterator[Chart]:
-    over = {"path.mean": "mean path", "delivered": "share delivered", "throughput.abt": "ABT"}
+    over = {
+        "path.mean": "mean path (links)",
+        "delivered": "share delivered",
+        "throughput.abt": "ABT (link rates)",
+    }
     for key, label in over.items():
-        title = f"{label[0].upper()}{label[1:]} under failures"
+        if key == "delivered" and all(row[key] == 1 for row in rows):
+            continue  # nothing to see: the table says so
+        title = f"{label[0].upper()}{label.partition(' (')[0][1:]} under failures"
 
         def draw(some: Sequence[Row], key: str = key, label: str = label, title: str = title) -> Chart:
             chart = lines(some, "failed_share", key, ("topology", "scheme"), title, _caption(some))
@@ -216,16 +228,26 @@ def _over_loads(rows: Sequence[Row]) -> Iterator[Chart]:
         yield from _panels(rows, draw)
 
 
-def _panels(rows: Sequence[Row], draw: Callable[[Sequence[Row]], Chart]) -> Iterator[Chart]:
-    """One chart, or one per topology where it would be crowded."""
-    whole, names = draw(rows), list(dict.fromkeys(row["topology"] for row in rows))
-    if len(whole.series) <= _MOST_CURVES or len(names) == 1:
+def _panels(
+    rows: Sequence[Row], draw: Callable[[Sequence[Row]], Chart], by: tuple[str, ...] = ("topology",)
+) -> Iterator[Chart]:
+    """One chart, or where it would be crowded one for each value of the first of ``by``, and so on."""
+    whole = draw(rows)
+    if len(whole.series) <= _MOST_CURVES or not by:
         yield whole
         return
-    for name in names:
-        chart = draw([row for row in rows if row["topology"] == name])
-        series = tuple(replace(s, label=s.label.removeprefix(name).lstrip(", ")) for s in chart.series)
-        yield replace(chart, title=f"{chart.title}: {name}", series=series)
+    key, *rest = by
+    for name in dict.fromkeys(row[key] for row in rows):
+        for chart in _panels([row for row in rows if row[key] == name], draw, tuple(rest)):
+            series = tuple(replace(s, label=_without(s.label, name)) for s in chart.series)
+            first, colon, others = chart.title.partition(": ")
+            shown = f"{first}: {name or f'no {key}'}{', ' * bool(colon)}{others}"
+            yield replace(chart, title=shown, series=series)
+
+
+def _without(label: str, name: str) -> str:
+    """A curve's label without what its chart's title says."""
+    return label.removeprefix(name).lstrip(", ") if label.startswith(name) else label.removesuffix(f" {name}")
 
 
 def _stretch(rows: Sequence[Row]) -> Chart:

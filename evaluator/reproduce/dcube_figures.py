@@ -82,17 +82,10 @@ def _ratios(what: str, others: tuple[str, ...], figure: Callable[[Bill], float])
 def _size_chart(title: str, label: str, figure: Callable[[Bill], float], cards: bool = True) -> Chart:
     """One figure over the sizes; ``cards`` shows HCN with the 4-port cards of the paper as well."""
     names = [name for name in bills(SIZES[0]) if cards or "cards" not in name]
-    series = tuple(
-        Series(
-            name,
-            tuple(float(bills(size)[name].design.servers) for size in SIZES),
-            tuple(figure(bills(size)[name]) for size in SIZES),
-        )
-        for name in names
-    )
+    series = tuple(Series(name, SIZES, tuple(figure(bills(size)[name]) for size in SIZES)) for name in names)
     structures = ", ".join(bill.design.name for name, bill in bills(SIZES[-1]).items() if "cards" not in name)
     priced = "unit prices of the paper's text; " if cards else ""
-    return Chart(title, "servers", label, series, f"{priced}at {SIZES[-1]:,} servers: {structures}")
+    return Chart(title, "servers, about", label, series, f"{priced}at {SIZES[-1]:,} servers: {structures}")
 
 
 # --- Figure 6: one to one -----------------------------------------------------------

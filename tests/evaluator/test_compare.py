@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import importlib.util
 import json
+import re
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +25,7 @@ from evaluator.compare import (
     write_parquet,
 )
 from evaluator.evaluate import evaluate
-from evaluator.plots import Chart, Series, save, svg
+from evaluator.plots import Chart, Series, described, save, svg
 from evaluator.report import charts, comparison
 from topos.registry import SpecError
 
@@ -114,6 +116,33 @@ def test_the_page_is_whole_and_loads_nothing(rows: list[Row]) -> None:
     for outside in ("<script", "<link", "<img", "src=", "@import"):
         assert outside not in text
     assert "bcube:3,1" in text
+
+
+def test_every_figure_is_told_in_words_and_the_marks_in_it_are_its_own(rows: list[Row]) -> None:
+    text = comparison(rows)
+    identifiers = re.findall(r' id="([^"]+)"', text)
+    assert len(identifiers) == len(set(identifiers))
+    referred = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
+    assert referred
+    assert referred <= set(identifiers)
+    assert text.count('<figure role="img" aria-label="Stretch') >= 1
+    for chart in charts(rows):
+        assert html.escape(described(chart)) in text
+
+
+def test_tables_over_sizes_are_curves_of_one_family_without_failures(rows: list[Row]) -> None:
+    small = {**rows[0], "topology": "torus:4x4", "scheme": "dor", "failures": "", "table.entries_max": 5}
+    large = {**small, "topology": "torus:8x8", "servers": 64, "table.entries_max": 9}
+    cut = {**small, "failures": "links=5%", "table.entries_max": 50}
+    alone = {**small, "topology": "clot:2x2", "servers": 4}
+    small["servers"] = cut["servers"] = 16
+    [chart] = [c for c in charts([small, large, cut, alone]) if c.title == "Largest table"]
+    assert [(s.label, s.x, s.y) for s in chart.series] == [("torus, dor", (16.0, 64.0), (5.0, 9.0))]
+
+
+def test_failures_that_nobody_understands_are_refused_before_anything_runs() -> None:
+    with pytest.raises(SpecError, match="'none' is neither"):
+        requests(["bcube:3,1"], ["wmgr"], ["", "none"])
 
 
 def test_charts_are_drawn_the_same_each_time(tmp_path: Path) -> None:
