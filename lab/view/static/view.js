@@ -161,11 +161,15 @@ function linkDetails(box, number) {
 }
 
 function linkRow(table, number, from, text) {
-  const row = element(table, "tr"), link = fabric.links[number];
+  const row = element(table, "tr"), way = from === fabric.links[number].a ? 0 : 1;
   element(row, "td", {}, text);
-  const rate = (rates[number] ?? [0, 0])[from === link.a ? 0 : 1];
-  element(row, "td", {}, down.has(number) ? "cut" : bits(rate));
+  showRate(element(row, "td", { "data-link": number, "data-way": way }));
   return row;
+}
+
+function showRate(cell) {
+  const { link, way } = cell.dataset;
+  cell.textContent = down.has(Number(link)) ? "cut" : bits((rates[link] ?? [0, 0])[way]);
 }
 
 function cutButton(parent, number) {
@@ -197,7 +201,7 @@ async function nodeDetails(box, number) {
   const lines = found.installed ?? found.predicted;
   const verdict = found.equal === null ? "" : found.equal ? ", installed as predicted" : ", NOT as predicted";
   element(box, "p", { class: "quiet" }, lines.length ? `${lines.length} entries${verdict}` : "no entries");
-  if (lines.length) element(box, "pre", {}, lines.join("\n"));
+  if (lines.length) element(box, "pre", {}, lines.map(brief).join("\n"));
 }
 
 async function wayDetails(box, a, b) {
@@ -242,7 +246,8 @@ async function refresh() {
   before = now;
   down = new Set(now.down);
   showLoad();
-  if (chosen.link !== null || (changed && chosen.nodes.length)) showDetails();
+  byId("details").querySelectorAll("td[data-link]").forEach(showRate);
+  if (changed && (chosen.link !== null || chosen.nodes.length)) showDetails();
 }
 
 async function follow() {
