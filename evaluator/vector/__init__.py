@@ -65,9 +65,10 @@ def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
     rule = cast(Rule | None, _bound(scheme, links, "rule"))
     if rule is None or not isinstance(scheme, RuleScheme):
         return rule
-    if links.down - scheme.known.down or type(scheme).steps is not RuleScheme.steps:
-        # Nodes protect against what the control plane does not know, or step over several links.
-        return None if links or scheme.known else rule
+    if type(scheme).steps is not RuleScheme.steps:  # over several links: the module sees to detours
+        return rule
+    if links.down - scheme.known.down:  # nodes protect against what the control plane does not know
+        return None
     return mended(scheme, rule) if scheme.known and not scheme.heals else rule
 
 

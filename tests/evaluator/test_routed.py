@@ -51,6 +51,16 @@ def test_array_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
     assert same(counted, spread(scheme, pairs, failed.links, hops="servers", generic=True))
 
 
+@pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=4", "ficonn:4,2", "hcn:2,4", "hcn:4,2,parts=3"])
+@pytest.mark.parametrize("failing", ["", "links=20%", "servers=15%", "switches=15%"])
+def test_cells_within_cells_are_left_as_the_rule_says(spec: str, failing: str) -> None:
+    network = fabric(spec)
+    scheme, failed = bind("dfr", network), failures.draw(network, failing, seed=1)
+    pairs = choose(network, "servers", 1, failed.nodes)
+    assert rule_of(scheme.given(failed.links), failed.links) is not None
+    assert same(spread(scheme, pairs, failed.links), spread(scheme, pairs, failed.links, generic=True))
+
+
 def walked(scheme: Scheme, source: int, to: int, seed: int) -> int | None:
     hops = list(walk(scheme, source, to, scheme.known, random.Random(seed)))
     delivered = isinstance(hops[-1].action, Deliver) and hops[-1].node == to
