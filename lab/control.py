@@ -87,7 +87,7 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
                 call.close_descriptors()
         except LabError as error:
             answer = {"error": str(error), "code": error.exit_code}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except Exception as error:  # the lab goes on, and whoever asked is told
             answer = {"error": f"{type(error).__name__}: {error}", "code": 1}
         try:
             _send(connection, answer)

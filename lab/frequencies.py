@@ -44,9 +44,7 @@ def measure(session: Session, a: str, b: str, packets: int) -> dict[str, Any]:
     """
     if packets > _MOST:
         raise UsageError(f"at most {_MOST} packets: each has a port of its own")
-    source, target = session.server(a), session.server(b)
-    if source == target:
-        raise UsageError("name two different servers")
+    source, target = session.two_servers(a, b)
     before = _leaving(session)
     _send(session, source, target, packets)
     moved = _leaving(session) - before

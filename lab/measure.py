@@ -18,7 +18,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,53 +203,39 @@ def iperf(
 
     Raises LabError with iperf3's own message when it fails.
     """
-    listening = subprocess.Popen(
-        [*server, "iperf3", "-s", "-1", "-p", str(port), "--forceflush"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        assert listening.stdout is not None
-        for line in listening.stdout:
-            if "listening" in line:
-                break
+    asked = ["-c", target, "-p", str(port), "-t", f"{seconds:g}", "--json", "--connect-timeout", "3000"]
+    with _iperf_server(server, port):
         done = subprocess.run(
-            [
-                *client,
-                "iperf3",
-                "-c",
-                target,
-                "-p",
-                str(port),
-                "-t",
-                f"{seconds:g}",
-                "--json",
-                "--connect-timeout",
-                "3000",
-                *options,
-            ],
+            [*client, "iperf3", *asked, *options],
             capture_output=True,
             text=True,
             check=False,
             timeout=seconds + 30,
         )
-    finally:
-        listening.kill()
-        listening.wait()
     result = json.loads(done.stdout or "{}")
     if done.returncode or "error" in result:
         raise LabError(f"iperf3: {result.get('error') or done.stderr.strip()}")
-    end = result["end"]
-    if "lost_percent" not in end["sum_received"]:
-        return {
-            "mbps": round(end["sum_received"]["bits_per_second"] / 1e6, 1),
-            "retransmits": end["sum_sent"].get("retransmits"),
-        }
-    return {
-        "mbps": round(end["sum_received"]["bits_per_second"] / 1e6, 1),
-        "lost_percent": round(end["sum_received"]["lost_percent"], 3),
-    }
+    received = result["end"]["sum_received"]
+    mbps = round(received["bits_per_second"] / 1e6, 1)
+    if "lost_percent" in received:
+        return {"mbps": mbps, "lost_percent": round(received["lost_percent"], 3)}
+    return {"mbps": mbps, "retransmits": result["end"]["sum_sent"].get("retransmits")}
+
+
+@contextlib.contextmanager
+def _iperf_server(prefix: list[str], port: int) -> Iterator[None]:
+    """iperf3's server for one test, from when it listens."""
+    words = [*prefix, "iperf3", "-s", "-1", "-p", str(port), "--forceflush"]
+    listening = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert listening.stdout is not None
+        for line in listening.stdout:
+            if "listening" in line:
+                break
+        yield
+    finally:
+        listening.kill()
+        listening.wait()
 
 
 class Probe:

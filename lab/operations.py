@@ -174,10 +174,15 @@ class _Operations:
         else:
             raise UsageError(f"pairs are `all`, `pairs` or a list, not {wanted!r}")
 
+    def _two_ends(self, call: Call) -> tuple[Endpoint, Endpoint]:
+        """The two servers, different ones, that a call names ``a`` and ``b``."""
+        source, target = self._session.two_servers(call.request["a"], call.request["b"])
+        return self._session.endpoint(source), self._session.endpoint(target)
+
     def op_iperf(self, call: Call) -> Any:
         """iperf3 between two servers."""
-        request, session = call.request, self._session
-        client, server = (session.endpoint(session.server(request[key])) for key in ("a", "b"))
+        request = call.request
+        client, server = self._two_ends(call)
         options = ["-P", str(request.get("parallel", 1))]
         if request.get("udp"):
             options += ["-u", "-b", str(request.get("rate", "100M"))]
@@ -188,7 +193,7 @@ class _Operations:
     def op_mptcp(self, call: Call) -> Any:
         """One TCP connection and one of Multipath TCP between two servers, each for some seconds."""
         request, session = call.request, self._session
-        a, b = (session.server(request[key]) for key in ("a", "b"))
+        a, b = session.two_servers(request["a"], request["b"])
         netns.inside(session.endpoint(a).netns, mptcp.check)
         ways = mptcp.ways(session.scheme, a, b, session.health.state())
         ends = [session.endpoint(server) for server in (a, b)]
@@ -204,7 +209,7 @@ class _Operations:
         """The servers that the real traceroute shows between two; its probes are echo requests,
         which are all one flow, and whose answers no kernel limits."""
         session = self._session
-        source, target = (session.endpoint(session.server(call.request[key])) for key in ("a", "b"))
+        source, target = self._two_ends(call)
         words = ["traceroute", "-I", "-n", "-q", "1", "-w", "2", "-m", "64", *call.request.get("options", [])]
         done = subprocess.run(
             self._inside(source.name, [*words, target.address]), capture_output=True, text=True, check=False
@@ -221,7 +226,7 @@ class _Operations:
     def op_probe_start(self, call: Call) -> Any:
         """Begin a stream of numbered packets between two servers."""
         session = self._session
-        source, target = (session.endpoint(session.server(call.request[key])) for key in ("a", "b"))
+        source, target = self._two_ends(call)
         probe = Probe(source, target, float(call.request.get("interval", 0.001)))
         probe.wait_flowing()
         number = len(session.probes)

@@ -72,6 +72,13 @@ class Session:
         """The server of that name; UsageError for switches."""
         return naming.server(self.fabric, name, self.running.scheme)
 
+    def two_servers(self, a: str, b: str) -> tuple[int, int]:
+        """The servers of two names; UsageError when they are one."""
+        source, target = self.server(a), self.server(b)
+        if source == target:
+            raise UsageError("name two different servers")
+        return source, target
+
     def endpoint(self, server: int, version: int = 0) -> Endpoint:
         """A server as measurements need it, in a version of IP."""
         name = self.fabric.name(server)

@@ -12,6 +12,7 @@ from lab.errors import UsageError
 
 _DELAY = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 _LOSS = re.compile(r"\d+(\.\d+)?%")
+_NUMBER = re.compile(r"[\d.]+")
 _RATE = re.compile(r"\d+(\.\d+)?[KMG]?bit", re.IGNORECASE)
 
 #: Bytes of the largest frame, and of one that returns credits.
@@ -45,6 +46,10 @@ class Shape:
         ):
             if value and not pattern.fullmatch(value):
                 raise UsageError(f"{name} must be written as in {example}, not {value!r}")
+        if self.rate and not float(_NUMBER.findall(self.rate)[0]):
+            raise UsageError("a rate of 0 lets nothing through: cut links with `dcnlab fail`")
+        if self.loss and float(self.loss.rstrip("%")) > 100:
+            raise UsageError(f"loss is at most 100%, not {self.loss}")
         if (self.delay or self.loss) and not has_qdisc("netem", "delay", "1ms"):
             asked = " and ".join(name for name, value in (("delay", self.delay), ("loss", self.loss)) if value)
             raise UsageError(

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import math
 import pkgutil
 import types
 import typing
@@ -151,6 +152,13 @@ def _boolean(text: str) -> bool:
     return words[text.lower()]
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
 def _grid(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("x"))
 
@@ -158,7 +166,7 @@ def _grid(text: str) -> tuple[int, ...]:
 _READERS: list[tuple[object, Callable[[str], object], str]] = [
     (bool, _boolean, "yes or no"),
     (int, int, "a whole number"),
-    (float, float, "a number"),
+    (float, _finite, "a number"),
     (tuple[int, ...], _grid, "sizes such as 4x4"),
     (str, str, "text"),
 ]

@@ -11,9 +11,11 @@
     autoconfiguration.py   aacm, reconfigure, dissector
     scenarios.py run
     machine.py   doctor, demo
+    options.py   options that commands share, checked before any work begins
     show.py      how results are shown: JSON for scripts, tables for people
 
-Exit codes: 0 what was asked for held, 1 it did not, 2 it could not be asked.
+Exit codes: 0 what was asked for held, 1 it did not, 2 it could not be asked.  With --json standard
+output is one JSON value, also of an error: {"error": "...", "exit": 2}.
 """
 
 from lab.cli.app import main

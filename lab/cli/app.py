@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
+from lab.cli.show import Printed, as_json
 from lab.errors import LabError
 
 #: The base of the errors that a command line itself can have (typer exports its children only).
@@ -41,16 +43,36 @@ def main() -> None:
     except typer.Abort:
         sys.exit(130)
     except _ParseError as error:
-        print(f"dcnlab: {error.format_message()}", file=sys.stderr)
-        sys.exit(2)
+        _fail(error.format_message(), 2)
     except LabError as error:
-        print(f"dcnlab: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a folder that has gone
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    """End with one line on standard error; who asked for JSON gets a value on standard output as well."""
+    line = " ".join(text.split())
+    print(f"dcnlab: {line}", file=sys.stderr)
+    if _wants_json(sys.argv[1:]) and not Printed.json:
+        as_json({"error": line, "exit": code})
+    sys.exit(code)
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Whether ``--json`` is given to a command that has it: after ``exec LAB NODE`` it is the program's."""
+    own = words[: words.index("--")] if "--" in words else words
+    return "--json" in own and any(
+        own[0] == (command.name or command.callback.__name__)
+        and "json" in inspect.signature(command.callback).parameters
+        for command in app.registered_commands
+        if command.callback is not None
+    )
 
 
 def _gather() -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import Topology
 from lab.cli.running import LabName, show_configured
@@ -19,12 +20,12 @@ _KEY = b"dcnlab"
 @app.command()
 def aacm(
     topology: Topology,
-    loss: Annotated[float, typer.Option(min=0, max=0.9, help="Probability that a frame is lost.")] = 0.0,
-    duplicate: Annotated[float, typer.Option(min=0, max=1, help="Probability of a second copy.")] = 0.0,
-    jitter: Annotated[float, typer.Option(min=0, help="Mean extra delay in microseconds.")] = 0.0,
-    miswire: Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")] = "",
+    loss: options.FrameLoss = 0.0,
+    duplicate: options.Duplicate = 0.0,
+    jitter: options.Jitter = 0.0,
+    miswire: options.Miswire = "",
     swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two cables.")] = False,
-    seed: Annotated[int, typer.Option(help="Of loss, copies and delays.")] = 1,
+    seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
     """Let the servers of a torus configure themselves, offline with a virtual clock; exit 1 on errors."""

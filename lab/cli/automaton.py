@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import Topology
 from lab.cli.show import JsonFlag, as_json, table
@@ -31,8 +32,8 @@ def automaton(
     order: Annotated[
         str, typer.Option(help="natural, lex, colex, search, or ports such as 2.1.3.")
     ] = "natural",
-    seconds: Annotated[float, typer.Option(help="How long to search for an order.")] = 10.0,
-    seed: Annotated[int, typer.Option(help="Of the search.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0, help="How long to search for an order.")] = 10.0,
+    seed: options.Seed = 1,
     road: Annotated[
         Road, typer.Option("--from", help="Breadth first on the graph, or Knuth-Bendix completion.")
     ] = Road.graph,
@@ -83,7 +84,7 @@ def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[t
     end, tried = time.monotonic() + seconds, []
     for trial in orders.search(family, seed):
         tried.append(trial)
-        if time.monotonic() >= end:
+        if not time.monotonic() < end:  # nor ever, where somebody writes nan
             break
     return min(tried, key=lambda trial: trial.states).order, len(tried)
 

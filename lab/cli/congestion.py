@@ -13,7 +13,8 @@ import typer
 from addressing.scheme import Scheme
 from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
-from lab.cli.running import FlowControl, Spread, stages
+from lab.cli.options import FlowControl, Spread
+from lab.cli.running import stages
 from lab.cli.show import Bar, JsonFlag, as_json, progress_bar, table
 from lab.client import Lab
 from lab.config import DEFAULT_BUFFERS, LabConfig, check_buffers, resolve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import Topology
 from lab.cli.show import JsonFlag, as_json, progress_bar, table
 from lab.errors import UsageError
-from topos.registry import SpecError
+from topos.registry import SpecError, lookup, split_spec
 
 _METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bits_max"
 
@@ -38,9 +39,9 @@ class Aware(StrEnum):
 def evaluate(
     topology: Topology,
     scheme: Annotated[str, typer.Option(help="Schemes, separated by commas.")] = "",
-    pairs: Annotated[str, typer.Option(help="servers, all, from:NODE or sample:N.")] = "servers",
+    pairs: options.Pairs = "servers",
     failures: Annotated[str, typer.Option(help="Such as links=5%,nodes=2%.")] = "",
-    seed: Annotated[int, typer.Option(help="Of failures and samples.")] = 1,
+    seed: options.Seed = 1,
     aware: Annotated[Aware, typer.Option(help="Whether schemes know of the failures.")] = Aware.yes,
     hops: Annotated[Hops, typer.Option(help="Count links, or arrivals at servers.")] = Hops.links,
     metrics: Annotated[
@@ -56,7 +57,7 @@ def evaluate(
     try:
         report = run(
             topology,
-            split_specs(scheme),
+            schemes_of(scheme),
             pairs=pairs,
             failures=failures,
             seed=seed,
@@ -68,9 +69,11 @@ def evaluate(
         ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error
-    if json:
-        as_json(report)
-        return
+    as_json(report) if json else _show_report(report, _words(metrics))
+
+
+def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
+    """What was found of the fabric, scheme by scheme, and metric by metric."""
     counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
     print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
     print(f"diameter {report['diameter']}, mean distance {_short(report['mean_distance'])} ({report['hops']})")
@@ -91,7 +94,7 @@ def evaluate(
             for s in report["schemes"]
         ],
     )  # fmt: skip
-    for name in _words(metrics):
+    for name in metrics:
         _show_metric(name, report)
 
 
@@ -117,7 +120,7 @@ def compare(
     schemes: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
     failures: Annotated[list[str], typer.Option(help="Such as links=5%; may be repeated.")] = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
-    pairs: Annotated[str, typer.Option(help="servers, all, from:NODE or sample:N.")] = "servers",
+    pairs: options.Pairs = "servers",
     traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
     metrics: Annotated[
         str,
@@ -129,44 +132,63 @@ def compare(
     loads: Annotated[
         str, typer.Option(help="For latency: offered loads in link rates, commas between.")
     ] = "0.5",
-    results: Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.")] = Path(
-        "results"
-    ),
-    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write all figures as CSV.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Write all figures as Parquet (needs pyarrow).")] = None,
+    results: options.Results = Path("results"),
+    report: options.Html = None,
+    csv: options.Csv = None,
+    parquet: options.Parquet = None,
     dask: Annotated[str, typer.Option(help="Run on a Dask scheduler, such as tcp://host:8786.")] = "",
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
+    workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
     """Compare schemes on topologies over failures and seeds, in parallel; resumes where it stopped."""
     from evaluator import compare as grid
     from evaluator.metrics import asked_for, expanded
-    from evaluator.report import comparison
 
+    columns = _words(metrics)
     try:
         wanted = grid.requests(
-            split_specs(topologies), split_specs(schemes), ["", *failures], range(1, seeds + 1),
-            pairs=pairs, pattern=traffic, metrics=asked_for(_words(metrics)), loads=_numbers(loads),
+            split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
+            pairs=pairs, pattern=traffic, metrics=asked_for(columns), loads=_numbers(loads),
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
     with _executor(dask) as executor, progress_bar(quiet=json) as progress:
         rows = grid.compare(wanted, results, workers=workers or None, progress=progress, executor=executor)
-    for path, write in ((csv, grid.write_csv), (parquet, grid.write_parquet)):
-        if path is not None:
-            write(rows, path)
-    if report is not None:
-        report.write_text(comparison(rows))
-    if json:
-        as_json(rows)
-    else:
-        columns = ["topology", "scheme", "failures", "seed", *expanded(_words(metrics))]
-        table(columns, [[_cell(row.get(column)) for column in columns] for row in rows])
-    for row in rows:
-        if "error" in row:
-            print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
-    raise typer.Exit(1 if any("error" in row for row in rows) else 0)
+    _write(rows, csv, parquet, report)
+    as_json(rows) if json else _show_rows(rows, expanded(columns))
+    raise typer.Exit(1 if _tell_errors(rows) else 0)
+
+
+def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | None, html: Path | None) -> None:
+    """All figures into the files that are wanted."""
+    from evaluator import compare as grid
+    from evaluator.report import comparison
+
+    if csv is not None:
+        grid.write_csv(rows, csv)
+    if parquet is not None:
+        grid.write_parquet(rows, parquet)
+    if html is not None:
+        html.write_text(comparison(rows))
+
+
+def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
+    """What was asked and the figures that are wanted; UsageError for one that no row has."""
+    good = [row for row in rows if "error" not in row]
+    for column in columns if good else ():
+        if not any(column in row for row in good):
+            known = ", ".join(key for key, value in good[0].items() if isinstance(value, int | float))
+            raise UsageError(f"--metrics: no figure {column!r} was found: there are {known}")
+    shown = ["topology", "scheme", "failures", "seed", *columns]
+    table(shown, [[_cell(row.get(column)) for column in shown] for row in rows])
+
+
+def _tell_errors(rows: Sequence[dict[str, Any]]) -> bool:
+    """Say on standard error what could not be evaluated; whether there was any."""
+    wrong = [row for row in rows if "error" in row]
+    for row in wrong:
+        print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
+    return bool(wrong)
 
 
 @contextmanager
@@ -207,6 +229,16 @@ def split_specs(text: str) -> list[str]:
             found[-1] += f",{part}"
         elif part.strip():
             found.append(part.strip())
+    return found
+
+
+def schemes_of(text: str) -> list[str]:
+    """The specifications of schemes in ``text``; SpecError for a name that no scheme has."""
+    from addressing import registry
+
+    found = split_specs(text)
+    for spec in found:
+        lookup(split_spec(spec)[0], registry.known(), "scheme")
     return found
 
 

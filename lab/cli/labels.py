@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.show import JsonFlag, as_json, table
 
@@ -19,10 +20,10 @@ def label(
     cut: Annotated[
         list[str], typer.Option(help="Then cut link:h0-s1 or node:s3; may be repeated, one after the other.")
     ] = [],  # noqa: B006
-    loss: Annotated[float, typer.Option(min=0, max=0.9, help="Probability that a frame is lost.")] = 0.0,
-    duplicate: Annotated[float, typer.Option(min=0, max=1, help="Probability of a second copy.")] = 0.0,
-    jitter: Annotated[float, typer.Option(min=0, help="Mean extra delay in microseconds.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of loss, copies and delays.")] = 1,
+    loss: options.FrameLoss = 0.0,
+    duplicate: options.Duplicate = 0.0,
+    jitter: options.Jitter = 0.0,
+    seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
     """Nodes learn their WMGR labels by messages; exit 1 unless they are the scheme's and all is delivered."""

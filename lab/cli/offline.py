@@ -80,7 +80,7 @@ def path(spec: Topology, scheme: SchemeName, a: str, b: str, json: JsonFlag = Fa
     from lab.explain import steps
 
     fabric, bound = resolve(spec, scheme)
-    found = steps(bound, naming.node(fabric, a, bound), naming.node(fabric, b, bound), ALL_UP)
+    found = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
     if json:
         as_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
     else:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
 from lab.cli.show import JsonFlag, as_json, table
@@ -26,7 +27,7 @@ def throughput(
     on_off: Annotated[str, typer.Option(help="Flows pause: on=1,off=1,sigma=1,length=100,samples=100.")] = "",
     failures: Annotated[str, typer.Option(help="Such as links=5%,servers=2%.")] = "",
     capacity: Annotated[float, typer.Option(min=0, help="Of each link, in each direction.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of traffic, failures and pauses.")] = 1,
+    seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
     """Max-min fair rates of flows, offline: for any topology, scheme and traffic."""
@@ -38,7 +39,9 @@ def throughput(
 
     if traffic == "help":
         rows = [(n, ",".join(f"{k}={v:g}" for k, v in given.items())) for n, (_, given) in PATTERNS.items()]
-        table(("traffic", "parameters"), rows)
+        as_json({name: given for name, (_, given) in PATTERNS.items()}) if json else table(
+            ("traffic", "parameters"), rows
+        )
         return
     fabric, bound = resolve(topology, scheme)
     if traffic == "all-to-all" and fabric.servers**2 > _MOST_FLOWS:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.show import JsonFlag, as_json, progress_bar, table
 from lab.errors import UsageError
-from topos.registry import SpecError
+from topos.registry import SpecError, lookup
 
 if TYPE_CHECKING:
     from evaluator.reproduce.claim import Result, Row
@@ -21,8 +22,8 @@ def reproduce(
     name: Annotated[
         str, typer.Argument(help="An experiment, or all; nothing lists every claim with its recorded verdict.")
     ] = "",
-    report: Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the tables as Markdown.")] = None,
+    report: options.Html = None,
+    markdown: Annotated[Path | None, options.output("Write the tables as Markdown.")] = None,
     record: Annotated[bool, typer.Option("--record", help="Keep the verdicts for the list.")] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -52,15 +53,17 @@ def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
     """The results of one experiment, or of all in turn."""
     from evaluator.reproduce import registry
 
-    found = {}
-    names = list(registry.experiments()) if name == "all" else [name]
+    found, known = {}, registry.experiments()
+    names = list(known) if name == "all" else [name]
+    try:
+        for one in names:
+            lookup(one, known, "experiment")
+    except SpecError as error:
+        raise UsageError(str(error)) from error
     with progress_bar(quiet) as progress:
         for done, one in enumerate(names):
             progress(done, len(names), one)
-            try:
-                found[one] = registry.run(one, figures)
-            except SpecError as error:
-                raise UsageError(str(error)) from error
+            found[one] = registry.run(one, figures)
     return found
 
 

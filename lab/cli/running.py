@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from lab import config
-from lab.cli import complete
+from lab.cli import complete, options
 from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
+from lab.cli.options import Backend, Datapath, FlowControl, LinkStateFrom, Spread
 from lab.cli.show import JsonFlag, as_json, table
 from lab.client import Lab, run_here
 from lab.errors import LabError, UsageError
@@ -32,83 +33,37 @@ class Test(StrEnum):
     iperf = "iperf"
 
 
-class Backend(StrEnum):
-    """The library under the controller."""
-
-    os_ken = "os-ken"
-    ryu = "ryu"
-
-
-class Datapath(StrEnum):
-    """Which datapath Open vSwitch runs."""
-
-    auto = "auto"
-    kernel = "kernel"
-    userspace = "userspace"
-
-
-class LinkStateFrom(StrEnum):
-    """Who tells agents of links that are down."""
-
-    lab = "lab"
-    agents = "agents"
-
-
-class FlowControl(StrEnum):
-    """What relays with finite buffers do when one is full."""
-
-    none = "none"
-    credits = "credits"
-
-
-class Spread(StrEnum):
-    """How agents spread traffic over several next hops."""
-
-    flow = "flow"
-    packet = "packet"
-    probe = "probe"
-
-
 @app.command()
 def up(
     topology: Topology,
     scheme: SchemeName = "shortest",
     name: Annotated[str, typer.Option(help="The lab's name.")] = "",
     test: Annotated[Test | None, typer.Option(help="Launch, test, end; exit 0 if the test held.")] = None,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")] = False,
-    backend: Annotated[Backend, typer.Option(help="The controller's library.")] = Backend.os_ken,
-    datapath: Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")] = Datapath.auto,
-    spread: Annotated[Spread, typer.Option(help="Choose ways per flow, packet or probe.")] = Spread.flow,
-    multipath: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="K", help="Spread flows over K parallel ways; agents mend them themselves."
-        ),
-    ] = None,
-    link_state: Annotated[
-        LinkStateFrom | None,
-        typer.Option(help="Who tells agents of failures: the lab, or (default with --multipath) each other."),
-    ] = None,
-    delay: Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")] = "",
-    loss: Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")] = "",
-    rate: Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")] = "",
-    flow_control: Annotated[
-        FlowControl, typer.Option(help="Relays with finite buffers: drop what finds one full, or use credits.")
-    ] = FlowControl.none,
-    buffers: Annotated[int, typer.Option(min=0, help="Frames per buffer of a relay; 10 with credits.")] = 0,
-    unconfigured: Annotated[
-        bool, typer.Option("--unconfigured", help="Start without addresses: servers configure themselves.")
-    ] = False,
-    miswire: Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")] = "",
+    detach: options.Detach = False,
+    backend: options.BackendOption = Backend.os_ken,
+    datapath: options.DatapathOption = Datapath.auto,
+    spread: options.SpreadOption = Spread.flow,
+    multipath: options.Multipath = None,
+    link_state: options.LinkStateOption = None,
+    delay: options.Delay = "",
+    loss: options.Loss = "",
+    rate: options.Rate = "",
+    flow_control: options.FlowControlOption = FlowControl.none,
+    buffers: options.Buffers = 0,
+    unconfigured: options.Unconfigured = False,
+    miswire: options.Miswire = "",
     json: JsonFlag = False,
 ) -> None:
     """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
-    options = {"backend": backend.value, "datapath": datapath.value, "spread": spread.value}
-    options["link_state"] = (link_state or _teller(multipath)).value
-    scheme = config.multipath(scheme, multipath) if multipath else scheme
-    aacm = {"unconfigured": unconfigured, "miswire": miswire}
-    relays = {"buffers": buffers, "flow_control": flow_control.value}
-    lab = Lab(topology, scheme, name, delay=delay, loss=loss, rate=rate, **options, **aacm, **relays)
+    if detach and test is not None:
+        raise UsageError("--test ends the lab and --detach leaves it running: say one of them")
+    teller = link_state or (LinkStateFrom.agents if multipath else LinkStateFrom.lab)
+    lab = Lab(
+        topology, config.multipath(scheme, multipath) if multipath else scheme, name,
+        backend=backend.value, datapath=datapath.value, spread=spread.value, link_state=teller.value,
+        delay=delay, loss=loss, rate=rate, buffers=buffers, flow_control=flow_control.value,
+        unconfigured=unconfigured, miswire=miswire,
+    )  # fmt: skip
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)
@@ -116,10 +71,14 @@ def up(
         show_configured(lab.aacm)
     if prompt:
         raise typer.Exit(lab.wait())
-    if detach:
+    if test is None:
         _show_started(lab, json)
-        return
-    assert test is not None
+    else:
+        raise typer.Exit(0 if _tested(lab, test, json) else 1)
+
+
+def _tested(lab: Lab, test: Test, json: bool) -> bool:
+    """Run one test in a lab, end the lab and show the figures; whether the test held."""
     try:
         chosen = lab.info()["datapath"]
         result, held = _try(lab, test)
@@ -128,12 +87,7 @@ def up(
     times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
     result = {**times, "datapath": chosen, **_configured(lab), **result}
     as_json(result) if json else _show_figures(result)
-    raise typer.Exit(0 if held else 1)
-
-
-def _teller(multipath: int | None) -> LinkStateFrom:
-    """Who tells agents of failures when nobody says: each other where they have parallel ways."""
-    return LinkStateFrom.agents if multipath else LinkStateFrom.lab
+    return held
 
 
 @contextmanager
@@ -301,20 +255,21 @@ def stats(lab: LabName, json: JsonFlag = False) -> None:
 def down(
     lab: Annotated[str, typer.Argument(metavar="LAB", help="A lab's name.")] = "",
     all: Annotated[bool, typer.Option("--all", help="End all labs of yours.")] = False,
+    json: JsonFlag = False,
 ) -> None:
     """End a lab."""
     from lab import runtime
 
     if bool(lab) == all:
         raise UsageError("name a lab, or say --all")
-    for found in runtime.labs():
-        if all or found.name == lab:
-            if found.alive:
-                Lab.attach(found.name).stop()
-            else:
-                found.path.unlink(missing_ok=True)
-            print(f"{found.name} ended", file=sys.stderr)
-            if not all:
-                return
-    if not all:
+    chosen = [found for found in runtime.labs() if all or found.name == lab]
+    if not all and not chosen:
         raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
+    for found in chosen:
+        if found.alive:
+            Lab.attach(found.name).stop()
+        else:
+            found.path.unlink(missing_ok=True)
+        print(f"{found.name} ended", file=sys.stderr)
+    if json:
+        as_json({"ended": [found.name for found in chosen]})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.running import stages
 from lab.cli.show import JsonFlag, as_json, table
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 def run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as examples/clot-cut.yaml.")],
     keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write results, tables and events into this folder.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write results, tables and events into this folder.", callback=options.folder
+        ),
     ] = None,
     json: JsonFlag = False,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +15,24 @@ _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
 
+class Printed:
+    """Whether standard output has its one JSON value."""
+
+    json = False
+
+
 def as_json(value: Any) -> None:
-    """One JSON value."""
-    print(json.dumps(value, indent=2))
+    """One JSON value; numbers that JSON does not know are null."""
+    Printed.json = True
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def brief(text: str) -> str:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
-from lab.cli.evaluation import split_specs
+from lab.cli.evaluation import schemes_of
 from lab.cli.show import JsonFlag, as_json, progress_bar, table
 from lab.errors import UsageError
 from topos.registry import SpecError
@@ -25,12 +26,10 @@ def sweep(
     to: Annotated[str, typer.Option(help="The largest share that fails.")] = "20%",
     steps: Annotated[int, typer.Option(min=1, help="How many shares above 0.")] = 4,
     seeds: Annotated[int, typer.Option(min=1, help="Draws per share.")] = 8,
-    figure: Annotated[Path | None, typer.Option(help="Write one figure (.png, .pdf, .svg).")] = None,
-    results: Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.")] = Path(
-        "results"
-    ),
-    csv: Annotated[Path | None, typer.Option(help="Write all points as CSV.")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")] = 0,
+    figure: options.Figure = None,
+    results: options.Results = Path("results"),
+    csv: options.Csv = None,
+    workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
     """Throughput, delivery and path length while servers, switches or links fail; resumes."""
@@ -40,7 +39,7 @@ def sweep(
     kinds = [kind.strip() for kind in failures.split(",")]
     shares = [_share(to) * step / steps for step in range(steps + 1)]
     try:
-        wanted = sweeps.points(topologies, split_specs(scheme), kinds, shares, range(1, seeds + 1))
+        wanted = sweeps.points(topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1))
     except SpecError as error:
         raise UsageError(str(error)) from error
     with progress_bar(quiet=json) as progress:

@@ -1,0 +1,129 @@
+"""Options that commands share, and what is checked of them before any work begins."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lab.errors import UsageError
+
+# --- labs -------------------------------------------------------------------------
+
+
+class Backend(StrEnum):
+    """The library under the controller."""
+
+    os_ken = "os-ken"
+    ryu = "ryu"
+
+
+class Datapath(StrEnum):
+    """Which datapath Open vSwitch runs."""
+
+    auto = "auto"
+    kernel = "kernel"
+    userspace = "userspace"
+
+
+class LinkStateFrom(StrEnum):
+    """Who tells agents of links that are down."""
+
+    lab = "lab"
+    agents = "agents"
+
+
+class FlowControl(StrEnum):
+    """What relays with finite buffers do when one is full."""
+
+    none = "none"
+    credits = "credits"
+
+
+class Spread(StrEnum):
+    """How agents spread traffic over several next hops."""
+
+    flow = "flow"
+    packet = "packet"
+    probe = "probe"
+
+
+Detach = Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")]
+BackendOption = Annotated[Backend, typer.Option(help="The controller's library.")]
+DatapathOption = Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")]
+SpreadOption = Annotated[Spread, typer.Option(help="Choose ways per flow, packet or probe.")]
+Multipath = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="K", help="Spread flows over K parallel ways; agents mend them themselves."),
+]
+LinkStateOption = Annotated[
+    LinkStateFrom | None,
+    typer.Option(help="Who tells agents of failures: the lab, or (default with --multipath) each other."),
+]
+Delay = Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")]
+Loss = Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")]
+Rate = Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")]
+FlowControlOption = Annotated[
+    FlowControl, typer.Option(help="Relays with finite buffers: drop what finds one full, or use credits.")
+]
+Buffers = Annotated[int, typer.Option(min=0, help="Frames per buffer of a relay; 10 with credits.")]
+Unconfigured = Annotated[
+    bool, typer.Option("--unconfigured", help="Start without addresses: servers configure themselves.")
+]
+Miswire = Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")]
+
+# --- simulations ------------------------------------------------------------------
+
+Seed = Annotated[int, typer.Option(min=0, help="Of all that is drawn by chance.")]
+FrameLoss = Annotated[float, typer.Option(min=0, max=0.9, help="Probability that a frame is lost.")]
+Duplicate = Annotated[float, typer.Option(min=0, max=1, help="Probability of a second copy.")]
+Jitter = Annotated[float, typer.Option(min=0, help="Mean extra delay in microseconds.")]
+Pairs = Annotated[str, typer.Option(help="servers, all, from:NODE or sample:N.")]
+Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
+
+# --- files ------------------------------------------------------------------------
+
+
+def writable(path: Path | None) -> Path | None:
+    """A file that can be written; UsageError otherwise."""
+    if path is not None:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder: name a file")
+        if not path.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {path.parent}")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise UsageError(f"{path} may not be written")
+    return path
+
+
+def folder(path: Path | None) -> Path | None:
+    """A folder that is there or can be made; UsageError otherwise."""
+    if path is not None:
+        there = next(one for one in (path, *path.absolute().parents) if one.exists())
+        if not there.is_dir():
+            raise UsageError(f"{there} is a file: name a folder")
+        if not os.access(there, os.W_OK):
+            raise UsageError(f"{there} may not be written")
+    return path
+
+
+def figure(path: Path | None) -> Path | None:
+    """A picture's file that can be written; UsageError otherwise."""
+    if path is not None and path.suffix not in (".png", ".pdf", ".svg"):
+        raise UsageError(f"{path}: a figure is a .png, .pdf or .svg")
+    return writable(path)
+
+
+def output(text: str) -> Any:
+    """The option of a file that is written, with its help."""
+    return typer.Option(help=text, callback=writable)
+
+
+Results = Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.", callback=folder)]
+Csv = Annotated[Path | None, output("Write all figures as CSV.")]
+Parquet = Annotated[Path | None, output("Write all figures as Parquet (needs pyarrow).")]
+Html = Annotated[Path | None, output("Write one self-contained HTML page.")]
+Figure = Annotated[Path | None, typer.Option(help="Write one figure (.png, .pdf, .svg).", callback=figure)]

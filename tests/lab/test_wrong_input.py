@@ -1,0 +1,162 @@
+"""What people mistype: one line that says what is wrong, exit code 2 (1 where it might have been right)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab.cli import show
+from lab.cli.app import main
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command ended with."""
+
+    code: int | str | None
+    out: str
+    err: str
+
+
+Run = Callable[[str], Said]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs ``dcnlab`` with a line of words in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def said(line: str) -> Said:
+        show.Printed.json = False
+        monkeypatch.setattr("sys.argv", ["dcnlab", *shlex.split(line)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return Said(end.value.code, *capsys.readouterr())
+
+    return said
+
+
+WRONG = {
+    "up file:/nonexistent.json": "No such file",
+    "up file:/etc": "unknown kind of file",
+    "up ''": "unknown topology ''",
+    "up bcube:4,-1": "k must be at least 0",
+    "up bcube:four,1": "must be a whole number, not 'four'",
+    "up bcube:1000000000000,1": "more than can be numbered",
+    "up bcube:4,1 --scheme ''": "unknown scheme ''",
+    "up bcube:4,1 --scheme brp:zz=1": "no parameter 'zz'",
+    "up bcube:4,1 --scheme brp --spread probe": "no parallel ways to probe",
+    "up bcube:4,1 --scheme brp --multipath 0": "--multipath",
+    "up bcube:4,1 --scheme brp --buffers 4": "say --rate",
+    "up bcube:4,1 --scheme brp --rate 0Mbit": "a rate of 0",
+    "up bcube:4,1 --scheme brp --rate fast": "as in 100Mbit",
+    "up bcube:4,1 --scheme brp -d --test pingall": "say one of them",
+    "up bcube:4,1 --scheme brp --test nothing": "'pingall', 'pingpairs', 'iperf'",
+    "up clot:4x4 --scheme pow --unconfigured --miswire h3:99,h7:1": "no torus cable at port 99",
+    "up smallworld:4x4,q=1e999": "q must be",
+    "topology hypercube:60": "at most 22",
+    "path bcube:4,1 --scheme brp h0 s1": "s1 is a switch",
+    "path bcube:4,1 --scheme brp 10.0.0.999 h1": "no IPv4 address",
+    "tables bcube:4,1 s99 --scheme brp": "no node 's99'",
+    "explain bcube:4,1 h0 h99 --scheme brp": "no node 'h99'",
+    "down": "name a lab",
+    "ping nolab h0": "name two servers",
+    "view nolab --port 99999": "--port",
+    "capture nolab h0 --json": "say -w FILE.pcap",
+    "evaluate bcube:4,1 --scheme nosuch": "unknown scheme 'nosuch'",
+    "evaluate bcube:4,1 --scheme brp --seed -1": "--seed",
+    "evaluate bcube:4,1 --scheme brp --pairs sample:-4": "sample:N",
+    "evaluate bcube:4,1 --scheme brp --pairs from:h99": "no node 'h99'",
+    "evaluate bcube:4,1 --scheme brp --failures links=500%": "out of range",
+    "evaluate bcube:4,1 --scheme brp --metrics banana": "no metric 'banana'",
+    "compare --topologies bcube:2,1 --schemes nosuch": "unknown scheme 'nosuch'",
+    "compare --topologies '' --schemes brp": "none of these",
+    "compare --topologies bcube:2,1 --schemes brp --results /etc/passwd": "is a file",
+    "compare --topologies bcube:2,1 --schemes brp --csv /nonexistent/x.csv": "no folder /nonexistent",
+    "compare --topologies bcube:2,1 --schemes brp --report /tmp": "is a folder",
+    "sweep bcube:2,1 --to 200%": "below 100",
+    "sweep bcube:2,1 --scheme nosuch": "unknown scheme 'nosuch'",
+    "sweep bcube:2,1 --scheme brp --figure x.banana": ".png, .pdf or .svg",
+    "throughput bcube:2,1 --scheme brp --traffic banana": "unknown traffic",
+    "reproduce nosuch": "unknown experiment",
+    "run /nonexistent.yaml": "No such file",
+    "run /dev/null": "topology: and scheme:",
+    "automaton bcube:4,1": "no Cayley graph",
+    "automaton star:4 --order search --seconds -1": "--seconds",
+    "aacm torus:4x4 --miswire h0:1": "two different ports",
+    "label bcube:4,1 --cut banana": "link:h0-s1 or node:s3",
+    "densest --budget banana": "must be a time",
+    "overload clot:4x4 --target h99 --offline": "no node 'h99'",
+    "kv nolab put": "say put KEY VALUE",
+    "list --banana": "--banana",
+}
+
+
+@pytest.mark.parametrize("line", list(WRONG))
+def test_what_cannot_be_asked_is_one_line_and_exit_code_2(line: str, run: Run) -> None:
+    said = run(line)
+    assert said.code == 2, said.err
+    assert said.err.startswith("dcnlab: ")
+    assert WRONG[line] in said.err
+    assert len(said.err.splitlines()) == 1
+    if "--json" not in line:
+        assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("path bcube:4,1 --scheme brp h0 h99 --json", 2, "no node 'h99'"),
+        ("up bcube:1,1 --json", 2, "n must be at least 2"),
+        ("evaluate bcube:4,1 --scheme brp --seed x --json", 2, "--seed"),
+        ("ping nolab --json", 1, "no lab answers"),
+        ("stats nolab --json", 1, "no lab answers"),
+        ("fail nolab link h0 s0 --json", 1, "no lab answers"),
+        ("down nolab --json", 1, "no lab named nolab"),
+        ("run /nonexistent.yaml --json", 2, "No such file"),
+        ("reproduce nosuch --json", 2, "unknown experiment"),
+    ],
+)
+def test_who_asks_for_json_gets_errors_as_json_too(line: str, code: int, says: str, run: Run) -> None:
+    said = run(line)
+    found = json.loads(said.out)
+    assert said.code == found["exit"] == code
+    assert says in found["error"]
+    assert said.err == f"dcnlab: {found['error']}\n"
+
+
+def test_json_of_a_program_is_none_of_ours(run: Run) -> None:
+    said = run("exec nolab h0 ip --json")
+    assert (said.code, said.out) == (1, "")
+
+
+def test_numbers_that_json_does_not_know_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    show.as_json({"rates": [1.5, float("nan")], "most": (float("inf"),)})
+    assert json.loads(capsys.readouterr().out) == {"rates": [1.5, None], "most": [None]}
+
+
+def test_a_figure_that_nobody_has_is_named(run: Run) -> None:
+    said = run("compare --topologies bcube:2,1 --schemes brp --metrics delivered,banana --workers 1")
+    assert said.code == 2
+    assert "'banana'" in said.err
+    assert "delivered" in said.err
+
+
+@pytest.mark.lab
+def test_a_port_that_is_in_use_and_one_server_twice(run: Run) -> None:
+    from lab.client import Lab
+
+    with Lab("bcube:2,1", "brp") as lab, socket.create_server(("127.0.0.1", 0)) as taken:
+        name = lab.config.name
+        said = run(f"view {name} --port {taken.getsockname()[1]}")
+        assert (said.code, len(said.err.splitlines())) == (2, 1)
+        assert "choose another --port" in said.err
+        said = run(f"iperf {name} h0 h0 --json")
+        assert said.code == 2
+        assert json.loads(said.out)["error"] == "name two different servers"
