@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from evaluator.adjacency import Adjacency, Hops, adjacency, hub_of, live_slots
-from evaluator.chase import uplinks
+from evaluator.chase import by_level, uplinks
 from evaluator.distances import FAR, Levels, rows
 from evaluator.jit import inlined, threaded
 from evaluator.pairs import Pairs
@@ -163,23 +163,6 @@ def _joined(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Offsets, Offsets]
 
 
 @inlined
-def _by_level(order: Indices, level: Levels, farthest: int) -> np.uint32:
-    """Put the nodes that are reached in the order of their level; returns how many they are."""
-    first = np.zeros(farthest + 2, np.uint32)
-    for node in range(len(level)):
-        if level[node] != FAR:
-            first[level[node] + 1] += 1
-    for at in range(farthest + 1):
-        first[at + 1] += first[at]
-    for node in range(len(level)):
-        if level[node] != FAR:
-            order[first[level[node]]] = node
-            first[level[node]] += 1
-    reached: np.uint32 = first[farthest]
-    return reached
-
-
-@inlined
 def _outwards(
     edges: Indices, first: Indices, ways: Floats, order: Indices, level: Levels,
     start: Indices, peer: Indices, step: IntArray,
@@ -231,7 +214,7 @@ def _down(
         order, edges = np.empty(size, np.uint32), np.empty(len(peer) + 1, np.uint32)
         first, ways, flow = np.zeros(size + 1, np.uint32), np.empty(size), np.empty(size)
         for i in range(thread, len(to), threads):
-            reached = order[: _by_level(order, levels[i], farthest)]
+            reached = order[: by_level(order, levels[i], farthest)]
             _outwards(edges, first, ways, reached, levels[i], start, peer, step)
             if by_paths:
                 _count_paths(ways, edges, first, reached, peer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +72,23 @@ def _descend(hops: IntArray, to: int, child: IntArray, sibling: IntArray, cost: 
             queue[tail] = node
             tail += 1
             node = sibling[node]
+
+
+@inlined
+def by_level(order: NDArray[np.uint32], level: NDArray[Any], farthest: int) -> np.uint32:
+    """Put the nodes at levels 0 to ``farthest`` in the order of their level; returns how many they are."""
+    first = np.zeros(farthest + 2, np.uint32)
+    for node in range(len(level)):
+        if 0 <= level[node] <= farthest:
+            first[level[node] + 1] += 1
+    for at in range(farthest + 1):
+        first[at + 1] += first[at]
+    for node in range(len(level)):
+        if 0 <= level[node] <= farthest:
+            order[first[level[node]]] = node
+            first[level[node]] += 1
+    reached: np.uint32 = first[farthest]
+    return reached
 
 
 @compiled

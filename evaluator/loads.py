@@ -56,11 +56,10 @@ def link_loads(
 
 
 def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
-    """``[i, v]``: packets from v to the i-th destination."""
-    demand = np.zeros((len(part.destinations), size), dtype=np.int32)
-    for i, to in enumerate(part.destinations.tolist()):
-        demand[i, part.of(i)] = 1
-        demand[i, to] = 0
+    """``[i, v]``: packets from v to the i-th destination; a single row where all have the same sources."""
+    demand = np.zeros((len(part.sources), size), dtype=np.int32)
+    for i, sources in enumerate(part.sources):
+        demand[i, sources] = 1
     return demand
 
 
@@ -111,8 +110,8 @@ def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> Loader:
         out = rule(part.destinations)
         out[:, : len(first)] = first
         hops = chase.hops_to(out, part.destinations, fabric.slots.peer, usable, cost, first)
-        demand = _demand(part, fabric.size)
-        loads = _down_trees(out, hops, demand, fabric.slots.peer, numba.get_num_threads())
+        demand, longest = _demand(part, fabric.size), int(hops.max(initial=0))
+        loads = _down_trees(out, hops, longest, demand, fabric.slots.peer, numba.get_num_threads())
         return np.asarray(loads.sum(axis=0))
 
     return load
@@ -125,15 +124,17 @@ def _block(size: int) -> int:
 
 @threaded
 def _down_trees(
-    out: IntArray, hops: IntArray, demand: NDArray[np.int32], peer: IntArray, threads: int
+    out: IntArray, hops: IntArray, longest: int, demand: IntArray, peer: IntArray, threads: int
 ) -> Floats:
     loads = np.zeros((threads, len(peer)))
     for thread in numba.prange(threads):
-        for i in range(thread, len(demand), threads):
-            mass = demand[i].astype(np.float64)
-            for node in np.argsort(hops[i])[::-1]:
-                if hops[i, node] > 0 and mass[node] > 0:
-                    slot = out[i, node]
-                    loads[thread, slot] += mass[node]
-                    mass[peer[slot]] += mass[node]
+        order = np.empty(hops.shape[1], np.uint32)
+        for i in range(thread, len(hops), threads):
+            mass = demand[i if len(demand) > 1 else 0].astype(np.float64)
+            count = chase.by_level(order, hops[i], longest)
+            # All but the destination, the farthest first.
+            for node in order[1:count][::-1]:
+                slot = out[i, node]
+                loads[thread, slot] += mass[node]
+                mass[peer[slot]] += mass[node]
     return loads

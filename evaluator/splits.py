@@ -63,7 +63,8 @@ class Splits:
         return _expect(self.destinations, *rest, _longest(*rest) + 1)
 
     def loads(self, demand: IntArray) -> Floats:
-        """Per slot the expected number of packets, ``demand[i, v]`` from v to ``destinations[i]``."""
+        """Per slot the expected number of packets, ``demand[i, v]`` from v to ``destinations[i]``; where
+        ``demand`` has one row, that goes to each."""
         slots, threads = self.fabric.slots, numba.get_num_threads()
         rest = self.destinations, self.order, self.share, slots.start, slots.peer, self.usable, threads
         sent = _down(demand, *rest)
@@ -181,9 +182,9 @@ def _down(
 ) -> Floats:
     loads = np.zeros((threads, len(peer)))
     for thread in numba.prange(threads):
-        for i in range(thread, len(demand), threads):
+        for i in range(thread, len(to), threads):
             sure = _sure(to[i], order[i], share[i], start, peer, usable)
-            mass = demand[i] * sure.astype(np.float64)
+            mass = demand[i if len(demand) > 1 else 0] * sure.astype(np.float64)
             for node in order[i, ::-1]:
                 for slot in range(start[node], start[node + 1]):
                     sent = mass[node] * share[i, slot]
