@@ -256,13 +256,20 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
         )
 
 
+def check_parquet() -> None:
+    """Raises SpecError with one line where pyarrow is not installed: better before the work than after it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise SpecError("--parquet needs pyarrow: pip install pyarrow, or ask for --csv or --json") from None
+
+
 def write_parquet(rows: Sequence[Row], path: Path) -> None:
     """For pandas and others; raises SpecError with one line where pyarrow is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise SpecError("parquet needs pyarrow: pip install pyarrow, or write .csv or .json") from None
+    check_parquet()
+    import pyarrow
+    import pyarrow.parquet
+
     names = columns(rows)
     table = pyarrow.table({name: [_scalar(row.get(name)) for row in rows] for name in names})
     pyarrow.parquet.write_table(table, path)

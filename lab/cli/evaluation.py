@@ -146,6 +146,8 @@ def compare(
 
     columns = _words(metrics)
     try:
+        if parquet is not None:
+            grid.check_parquet()
         wanted = grid.requests(
             split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
             pairs=pairs, pattern=traffic, metrics=asked_for(columns), loads=_numbers(loads),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import html
-import importlib.util
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +27,7 @@ from evaluator.compare import (
 from evaluator.evaluate import evaluate
 from evaluator.plots import Chart, Series, described, save, svg
 from evaluator.report import charts, comparison
+from lab.cli.app import main
 from topos.registry import SpecError
 
 WANTED = requests(["bcube:3,1", "torus:3x4"], ["wmgr", "brp"], ["", "links=10%"], [1, 2], pattern="permutation")
@@ -98,16 +99,27 @@ def test_rows_are_written_for_others_to_read(tmp_path: Path, rows: list[Row]) ->
     assert [float(line["path.mean"]) for line in read] == [row["path.mean"] for row in rows]
 
 
-def test_parquet_is_written_where_pyarrow_is_installed(tmp_path: Path, rows: list[Row]) -> None:
-    if importlib.util.find_spec("pyarrow") is None:
-        with pytest.raises(SpecError, match="pip install pyarrow"):
-            write_parquet(rows, tmp_path / "r.parquet")
-        return
-    import pyarrow.parquet
-
+def test_parquet_holds_what_was_found(tmp_path: Path, rows: list[Row]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
     write_parquet(rows, tmp_path / "r.parquet")
-    read = pyarrow.parquet.read_table(tmp_path / "r.parquet").to_pylist()
-    assert [row["path.mean"] for row in read] == [row["path.mean"] for row in rows]
+    read = parquet.read_table(tmp_path / "r.parquet")
+    assert [row["path.mean"] for row in read.to_pylist()] == [row["path.mean"] for row in rows]
+    kinds = {name: str(read.schema.field(name).type) for name in ("topology", "seed", "path.max", "path.mean")}
+    assert kinds == {"topology": "string", "seed": "int64", "path.max": "int64", "path.mean": "double"}
+
+
+def test_parquet_without_pyarrow_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    words = ["compare", "--topologies", "bcube:2,1", "--schemes", "brp", "--results", str(tmp_path / "r")]
+    monkeypatch.setattr(sys, "argv", ["dcnlab", *words, "--parquet", str(tmp_path / "r.parquet")])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "pip install pyarrow" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
 
 
 def test_the_page_is_whole_and_loads_nothing(rows: list[Row]) -> None:
