@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check labs catalogue bench vm-test vm-full packages test-packages
+.PHONY: help setup demo test check lint fast labs catalogue bench vm-test vm-full packages test-packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -30,9 +30,13 @@ setup: packages $(BIN)/dcnlab   ## install what is missing: Debian packages, .ve
 demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link while traffic flows, heal it
 	@$(BIN)/dcnlab demo
 
-check: test-packages $(VENV)/.dev ## lint, types, layers, fast tests: no privileges needed
+lint: test-packages $(VENV)/.dev
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+fast: test-packages $(VENV)/.dev
 	@$(BIN)/pytest -q -n 2 -m 'not lab and not vm'
+
+check: lint fast ## lint, types, layers, fast tests: no privileges needed
 
 labs: test-packages $(VENV)/.dev ## real labs, two at a time; every topology and every scheme is in some
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m lab

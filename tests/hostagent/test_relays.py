@@ -51,7 +51,8 @@ def poll(condition: Callable[[], bool], seconds: float = 10) -> None:
 
 
 def ping(lab: World, a: int, b: int, *options: str) -> str:
-    return lab.run(a, "ping", "-c", "3", "-i", "0.01", "-W", "5", *options, lab.addresses[b])
+    """Three at once: ping waits for the last answer as long as its interval, which then is a second."""
+    return lab.run(a, "ping", "-c", "3", "-l", "3", "-W", "5", *options, lab.addresses[b])
 
 
 def transfer(lab: World, a: int, b: int, size: int) -> None:

@@ -63,7 +63,7 @@ def test_the_fabric_is_the_labs(lab: Lab, client: TestClient) -> None:
 def test_counters_count_the_links_of_a_way_and_no_others(lab: Lab, client: TestClient) -> None:
     way = [number(lab, a, b) for a, b in itertools.pairwise(lab.route("h0", "h15"))]
     before = client.get("state").json()
-    assert "10 received" in lab.run("h0", ["ping", "-c10", "-i0.01", "-s1000", "h15"]).stdout
+    assert "10 received" in lab.run("h0", ["ping", "-c10", "-l10", "-s1000", "h15"]).stdout
     after = client.get("state").json()
     assert after["at"] > before["at"]
     grown = [sum(b) - sum(a) for a, b in zip(before["links"], after["links"], strict=True)]
