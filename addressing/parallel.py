@@ -12,6 +12,7 @@ BCube and DCell.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -76,17 +77,23 @@ def _with_switches(fabric: Fabric, way: tuple[int, ...]) -> NodePath:
 
 def _cube(cube: CubeOfSwitches, source: int, destination: int, weak: bool) -> tuple[NodePath, ...]:
     """The same ways over the cube in the source's sub-network, or in all."""
-    here, there = cube.address(source), cube.address(destination)
-    ways = [()] if here == there else list(_rotations(here ^ there, cube.m))
-    if here != there and cube.cube != "hyper":
-        ways = list(_over_switches(cube, here, there))
     found = [
         along(cube, source, destination, way, block)
-        for way in ways
+        for way in over_switches(cube, cube.address(source), cube.address(destination))
         # Neighbouring switches are joined by a cable in each sub-network.
         for block in (range(cube.k) if len(way) == 1 or (weak and way) else (cube.place(source) // cube.m,))
     ]
     return tuple(sorted(found, key=len))
+
+
+@lru_cache(maxsize=1 << 12)
+def over_switches(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
+    """The dimensions of m ways between two switches that have no other in common, the shortest first;
+    of one way of none where they are the same."""
+    if here == there:
+        return ((),)
+    ways = _rotations(here ^ there, cube.m) if cube.cube == "hyper" else _searched(cube, here, there)
+    return tuple(sorted(ways, key=len))
 
 
 def _rotations(difference: int, m: int) -> Iterator[tuple[int, ...]]:
@@ -100,8 +107,8 @@ def _rotations(difference: int, m: int) -> Iterator[tuple[int, ...]]:
             yield (bit, *bits, bit)
 
 
-def _over_switches(cube: CubeOfSwitches, here: int, there: int) -> Iterator[tuple[int, ...]]:
-    """The dimensions of as many disjoint ways over the switches as there are: on the moebius cube
+def _searched(cube: CubeOfSwitches, here: int, there: int) -> Iterator[tuple[int, ...]]:
+    """As many disjoint ways over the switches as there are, of least total length: on the moebius cube
     rotated expansions often meet."""
     size = 2**cube.m
     dimension = {(a, cube.neighbour(a, j)): j for a in range(size) for j in range(cube.m)}

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from addressing.cubeways import along
+from addressing.parallel import over_switches
 from addressing.schemes.dcube import DCubeRouted
 from addressing.source import Way
 from topos.families.dcube import CubeOfSwitches
 from topos.family import Family, param
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 
 @dataclass(frozen=True)
 class DCubeShortest(DCubeRouted):
     """A breadth-first search by the source; ``multipath=yes`` spreads flows over as many ways as
-    have no switch in common (m of them, by max-flow), or over the first ``paths`` of those."""
+    have no switch in common (m of them, :mod:`addressing.parallel`), or over the first ``paths`` of those."""
 
     name: ClassVar[str] = "dcube-shortest"
     summary: ClassVar[str] = "DCube source routing along shortest ways, on any of its cubes"
@@ -45,31 +42,14 @@ class DCubeShortest(DCubeRouted):
     def ways(self, source: int, destination: int) -> Iterator[Way]:
         here, there = self.cube.address(source), self.cube.address(destination)
         if self.multipath and here != there:
-            yield from sorted(self._parallel(source, destination, here, there), key=len)
+            block = self.cube.place(source) // self.cube.m
+            ways = (
+                along(self.cube, source, destination, dimensions, block)
+                for dimensions in over_switches(self.cube, here, there)
+            )
+            servers = (tuple(node for node in way if self.fabric.is_server(node)) for way in ways)
+            yield from sorted(servers, key=len)
             return
         way = self.shortest(source, destination, self.intact)
         if way is not None:
             yield way
-
-    def _parallel(self, source: int, destination: int, here: int, there: int) -> Iterator[Way]:
-        """One way per path of a largest set without a switch in common, but for both ends'."""
-        import networkx as nx  # wanted for parallel paths only
-
-        block = self.cube.place(source) // self.cube.m * self.cube.m
-        for switches in nx.node_disjoint_paths(self._switches, here, there):
-            way = [source]
-            for a, b in pairwise(switches):
-                place = block + self._switches.edges[a, b]["dimension"]
-                way += [self.cube.server(a, place), self.cube.server(b, place)]
-            yield tuple(server for server, _ in groupby([*way, destination]))
-
-    @cached_property
-    def _switches(self) -> nx.Graph:
-        """The cube of switches, each edge with its dimension."""
-        import networkx as nx
-
-        graph, cube = nx.Graph(), self.cube
-        for address in range(1 << cube.m):
-            for dimension in range(cube.m):
-                graph.add_edge(address, cube.neighbour(address, dimension), dimension=dimension)
-        return graph
