@@ -11,13 +11,11 @@ BCube and DCell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-from addressing.cubeways import NodePath, along
+from addressing.cubeways import NodePath, along, over_switches
 from addressing.disjoint import disjoint_paths
 from topos.families.bcube import BCube
 from topos.families.dcube import CubeOfSwitches
@@ -84,34 +82,3 @@ def _cube(cube: CubeOfSwitches, source: int, destination: int, weak: bool) -> tu
         for block in (range(cube.k) if len(way) == 1 or (weak and way) else (cube.place(source) // cube.m,))
     ]
     return tuple(sorted(found, key=len))
-
-
-@lru_cache(maxsize=1 << 12)
-def over_switches(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
-    """The dimensions of m ways between two switches that have no other in common, the shortest first;
-    of one way of none where they are the same."""
-    if here == there:
-        return ((),)
-    ways = _rotations(here ^ there, cube.m) if cube.cube == "hyper" else _searched(cube, here, there)
-    return tuple(sorted(ways, key=len))
-
-
-def _rotations(difference: int, m: int) -> Iterator[tuple[int, ...]]:
-    """The bits that differ, from the highest down, rotated to begin with each of them; and for each other
-    bit a detour that flips it first and last."""
-    bits = tuple(bit for bit in reversed(range(m)) if difference >> bit & 1)
-    for first in range(len(bits)):
-        yield bits[first:] + bits[:first]
-    for bit in range(m):
-        if bit not in bits:
-            yield (bit, *bits, bit)
-
-
-def _searched(cube: CubeOfSwitches, here: int, there: int) -> Iterator[tuple[int, ...]]:
-    """As many disjoint ways over the switches as there are, of least total length: on the moebius cube
-    rotated expansions often meet."""
-    size = 2**cube.m
-    dimension = {(a, cube.neighbour(a, j)): j for a in range(size) for j in range(cube.m)}
-    edges = np.array([edge for edge in dimension if edge[0] < edge[1]], dtype=np.int64)
-    for way in disjoint_paths(size, edges, here, there):
-        yield tuple(dimension[step] for step in pairwise(way))
