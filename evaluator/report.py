@@ -53,6 +53,14 @@ _SETTINGS = (
     f"{Settings.rate / 1e9:g} Gb/s, {Settings.packet} B, buffers of {Settings.buffer}, on/off;"
     f" {Settings.processing // 1000} + {Settings.propagation // 1000} µs a hop"
 )
+#: What all charts are drawn under, and how captions say it.
+_PARAMETERS = {
+    "pairs": "pairs:",
+    "hops": "lengths in",
+    "aware": "schemes know of failures:",
+    "traffic": "traffic:",
+    "seed": "seeds",
+}
 #: More curves than this go into a chart per topology.
 _MOST_CURVES = 8
 #: Columns of the comparison's table and their headings.
@@ -159,12 +167,20 @@ def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
     shown = [key for key in _COLUMNS if key in columns(good)]
     header = (*(_COLUMNS[key] for key in shown), "seed")
     table = tuple((*(row.get(key) for key in shown), row["seed"]) for row in good)
-    text = f"{len(rows)} evaluations: {_caption(rows)}." if rows else "Nothing was asked for."
+    text = f"{_asked(rows)}; {_caption(rows)}." if rows else "Nothing was asked for."
     sections = [Section("Figures", text, charts=charts(good)), Section("Results", header=header, rows=table)]
     if failed:
         problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
         sections.append(Section("Not evaluated", header=("topology", "scheme", "why"), rows=problems))
     return page(title, sections)
+
+
+def _asked(rows: Sequence[Row]) -> str:
+    """The grid in words."""
+    parts = []
+    for key, words in (("topology", "topologies"), ("scheme", "schemes"), ("failures", "failures")):
+        parts.append(f"{words} {', '.join(dict.fromkeys(row[key] or 'none' for row in rows))}")
+    return f"{len(rows)} evaluations: {'; '.join(parts)}"
 
 
 def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
@@ -186,7 +202,7 @@ def _over_sizes(rows: Sequence[Row]) -> Iterator[Chart]:
     """The largest table of each family in several sizes, nothing failed."""
     intact = [{**r, "family": r["topology"].partition(":")[0]} for r in rows if not r["failures"]]
     size = lines(intact, "servers", "table.entries_max", ("family", "scheme"), "Largest table", _caption(rows))
-    curves = tuple(series for series in size.series if len(series.x) > 1)
+    curves = tuple(series for series in size.series if len(series.x) > 1 and min(series.y) > 0)
     yield replace(size, series=curves, x_label="servers", y_label="entries", log_x=True, log_y=True)
 
 
@@ -203,7 +219,8 @@ def _over_failures(rows: Sequence[Row]) -> Iterator[Chart]:
 
         def draw(some: Sequence[Row], key: str = key, label: str = label, title: str = title) -> Chart:
             chart = lines(some, "failed_share", key, ("topology", "scheme"), title, _caption(some))
-            return replace(chart, x_label="share of links that is down", y_label=label)
+            percent = tuple(replace(s, x=tuple(100 * x for x in s.x)) for s in chart.series)
+            return replace(chart, series=percent, x_label="links down, %", y_label=label)
 
         yield from _panels(rows, draw)
 
@@ -267,8 +284,8 @@ def _stretch(rows: Sequence[Row]) -> Chart:
 
 def _caption(rows: Sequence[dict[str, Any]]) -> str:
     parts = []
-    for key in ("pairs", "hops", "aware", "traffic", "seed"):
+    for key, words in _PARAMETERS.items():
         values = sorted({str(row[key]) for row in rows if row.get(key)})
         if values:
-            parts.append(f"{key} {', '.join(values)}")
+            parts.append(f"{words} {', '.join(values)}")
     return "; ".join(parts)
