@@ -151,10 +151,9 @@ def evaluate(
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
-    ``pairs``: see :func:`evaluator.pairs.choose`; ``failures``: see
-    :func:`evaluator.failures.draw`; both draw with ``seed``.  Pairs with a failed end
-    are left out.  ``metrics`` asks for more figures (:mod:`evaluator.metrics`), under ``traffic``
-    and ``load``.  Raises SpecError with one line for the user.
+    ``pairs``: see :func:`evaluator.pairs.choose`; ``failures``: see :func:`evaluator.failures.draw`;
+    both draw with ``seed``.  Pairs with a failed end are left out.  ``metrics`` asks for more figures
+    (:mod:`evaluator.metrics`), under ``traffic`` and ``load``.  SpecError with one line for the user.
     """
     network = fabric(topology) if isinstance(topology, str) else topology
     if pairs == "all" and hops == "servers":
@@ -164,31 +163,23 @@ def evaluate(
     check(metrics, given)
     chosen = choose(network, pairs, seed, failed.nodes)
     bound = [bind(text, network) for text in schemes]
-    reports = []
-    for text, scheme in zip(schemes, bound, strict=True):
-        _check_endpoints(scheme, chosen)
-        result = spread(scheme, chosen, failed.links, aware=aware, hops=hops)
-        sizes = table_sizes(informed(scheme, failed.links, aware)[0], seed, table_budget)
-        more = of_scheme(scheme, metrics, given)
-        reports.append(SchemeReport(text, result, pairs.startswith("sample"), sizes, more))
+    _check_endpoints(bound, chosen)
+    figures = tuple(
+        SchemeReport(
+            text,
+            spread(scheme, chosen, failed.links, aware=aware, hops=hops),
+            pairs.startswith("sample"),
+            table_sizes(informed(scheme, failed.links, aware)[0], seed, table_budget),
+            of_scheme(scheme, metrics, given),
+        )
+        for text, scheme in zip(schemes, bound, strict=True)
+    )
     counts = true_distances(network, chosen, failed, hops)
     return Report(
-        network.spec,
-        network.servers,
-        network.switches,
-        len(network.cables),
-        pairs,
-        failures,
-        len(failed.links.down),
-        len(failed.nodes),
-        aware,
-        hops,
-        seed,
-        len(chosen),
-        tuple(counts.tolist()),
-        tuple(reports),
-        of_fabric(network, metrics, given),
-    )
+        network.spec, network.servers, network.switches, len(network.cables),
+        pairs, failures, len(failed.links.down), len(failed.nodes), aware, hops, seed,
+        len(chosen), tuple(counts.tolist()), figures, of_fabric(network, metrics, given),
+    )  # fmt: skip
 
 
 def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:
@@ -206,11 +197,13 @@ def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops
     return total
 
 
-def _check_endpoints(scheme: Scheme, pairs: Pairs) -> None:
-    ends = scheme.endpoints()
+def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs) -> None:
     highest = max(int(pairs.destinations.max(initial=0)), *(int(s.max(initial=0)) for s in pairs.sources))
-    if highest not in ends:
-        raise SpecError(f"{scheme.name} routes between servers only: use pairs=servers, from:h0 or sample:N")
+    for scheme in schemes:
+        if highest not in scheme.endpoints():
+            raise SpecError(
+                f"{scheme.name} routes between servers only: use pairs=servers, from:h0 or sample:N"
+            )
 
 
 def _half_width(deviation: float, count: float) -> float:

@@ -116,10 +116,7 @@ def _reduce(
                     size = _ends(longer[a], queue[0])
                 if queue[0, 0] == NONE:
                     continue
-                mark += 1
-                if mark == _MOST:
-                    steps[:, :, 0] = 0
-                    mark = 1
+                mark = mark + 1 if mark + 1 < _MOST else _afresh(steps)
                 first = _search(
                     start, right, before, beside, accepted, degree, path, depth, size, steps, queue, mark
                 )  # fmt: skip
@@ -128,11 +125,24 @@ def _reduce(
                     if wanted > length:
                         path[length] = _place(longer[a], end)
                     path[wanted:length] = degree
-                    length = wanted
-                    for place in range(first, length if len(moves) > 1 else first):
-                        accepted[place + 1] = moves[accepted[place], path[place]]
+                    length = _follow(moves, accepted, path, first, wanted)
                     break
     return out[:, :longest]
+
+
+@compiled
+def _afresh(steps: IntArray) -> int:
+    """All numbers of searches are used up: marks begin anew, with this one."""
+    steps[:, :, 0] = 0
+    return 1
+
+
+@compiled
+def _follow(moves: IntArray, accepted: IntArray, path: IntArray, first: int, length: int) -> int:
+    """The acceptor, if there is one, along the path of ``length`` that has changed from ``first`` on."""
+    for place in range(first, length if len(moves) > 1 else first):
+        accepted[place + 1] = moves[accepted[place], path[place]]
+    return length
 
 
 @compiled
