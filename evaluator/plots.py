@@ -172,7 +172,7 @@ def _from_zero(axes: Axes, chart: Chart) -> None:
 def caption(figure: Figure, text: str) -> None:
     """The caption below all axes, in as many lines as the figure's width asks for."""
     if text:
-        letters = int(21 * figure.get_figwidth())
+        letters = int(20 * figure.get_figwidth())
         figure.supxlabel(textwrap.fill(text, letters), fontsize=7)
 
 
