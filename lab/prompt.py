@@ -14,9 +14,13 @@ from mininet.log import lg, output, setLogLevel
 
 from lab import operations
 from lab.control import Call
+from lab.display import hindrance
 from lab.errors import LabError
 from lab.kv import bulk
 from lab.session import Session
+
+#: What Mininet's names for terminals stand for.
+_PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
 
 
 class Prompt(CLI):  # type: ignore[misc]
@@ -131,6 +135,15 @@ class Prompt(CLI):  # type: ignore[misc]
             os.close(descriptor)
         if found is not None:
             output(f"{found if isinstance(found, str) else json.dumps(found)}\n")
+
+    def do_xterm(self, line: str, term: str = "xterm") -> None:
+        """xterm NODE...: a terminal window in each of them."""
+        names = line.split()
+        trouble = hindrance(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
+        if trouble:
+            output(f"{trouble}\n")
+        else:
+            super().do_xterm(line, term)
 
     def do_stats(self, line: str) -> None:
         """stats [SERVER]: the agents' counters."""

@@ -1,0 +1,98 @@
+"""Windows from a lab's prompt: opened where there is a display, refused in one line where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+from lab.display import hindrance
+from tests.ovs import poll
+
+
+@pytest.mark.parametrize(
+    ("program", "display", "says"),
+    [
+        ("sh", "", "DISPLAY is not set"),
+        ("nosuchterminal", ":0", "no nosuchterminal on this machine"),
+        ("sh", "banana", "is no display"),
+        ("sh", ":9999", "no display answers at :9999"),
+        ("sh", "127.0.0.1:9999", "none forwarded by ssh -X"),
+    ],
+)
+def test_what_hinders_a_window_is_named(program: str, display: str, says: str) -> None:
+    assert says in hindrance(program, display)
+
+
+def test_a_display_that_listens_hinders_nothing() -> None:
+    for number in range(9000, 9100):
+        try:
+            listener = socket.create_server(("127.0.0.1", 6000 + number))
+        except OSError:
+            continue
+        with listener:
+            assert hindrance("sh", f"127.0.0.1:{number}.0") == ""
+            return
+    pytest.fail("no port is free")
+
+
+def prompt(display: str) -> subprocess.Popen[str]:
+    """A small lab's prompt with that display."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "DISPLAY": display},
+    )
+
+
+@pytest.mark.lab
+def test_without_a_display_the_prompt_says_so_and_goes_on() -> None:
+    said, _ = prompt("").communicate("xterm h0 s0\nxterm\nh0 echo still here\n", timeout=60)
+    assert said.splitlines()[0].startswith("xterm needs a display")
+    assert "usage: xterm" in said
+    assert "still here" in said.splitlines()
+
+
+@pytest.fixture
+def screen() -> Iterator[str]:
+    """A display of one's own without a screen."""
+    if shutil.which("Xvfb") is None or shutil.which("xterm") is None or shutil.which("xwininfo") is None:
+        pytest.skip("needs Xvfb, xterm and xwininfo")
+    with tempfile.TemporaryFile("w+") as numbers:
+        words = ["Xvfb", "-displayfd", str(numbers.fileno()), "-noreset", "-nolisten", "tcp"]
+        server = subprocess.Popen(words, pass_fds=[numbers.fileno()], stderr=subprocess.DEVNULL)
+
+        def number() -> str:
+            numbers.seek(0)
+            return numbers.read().strip()
+
+        try:
+            poll(lambda: bool(number()), 20)
+            yield f":{number()}"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+@pytest.mark.lab
+def test_terminals_open_in_servers_and_switches(screen: str) -> None:
+    def windows() -> str:
+        words = ["xwininfo", "-display", screen, "-root", "-tree"]
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+    with prompt(screen) as shell:
+        assert shell.stdin is not None
+        shell.stdin.write("xterm h0 s0\n")
+        shell.stdin.flush()
+        poll(lambda: "Node: h0" in windows() and "Node: s0" in windows(), 30)
+        shell.communicate("exit\n", timeout=60)
+    poll(lambda: "Node: h0" not in windows(), 10)
