@@ -65,7 +65,7 @@ def test_delay_adds_up_over_the_links() -> None:
 
 def test_loss_loses_packets() -> None:
     with Lab("bcube:2,1", "brp", loss="20%") as lab:
-        found = lab.pingall(pairs=[["h0", "h1"]] * 60)
+        found = lab.ask("ping", pairs=[["h0", "h1"]] * 40, timeout=0.5)  # four in ten answer
         assert 0 < found["received"] < found["sent"]
 
 
