@@ -14,7 +14,7 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
     probing.py   pure: a source probes its parallel ways
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
-    configuring.py   AACM at an agent
+    configuring.py   AACM at an agent                cables.py   what it has in common with labelled.py
     virtual.py   pure: nodes and cables in memory, with a virtual clock      simulation.py   AACM on them
     labelling.py pure: a node learns its WMGR label from its parent          labelnet.py  whole fabrics of them
     labelled.py  the same at an agent
