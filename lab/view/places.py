@@ -28,8 +28,8 @@ _EXACT = 250
 _HOST = 0.34
 #: More dimensions than these are not recognised on paper.
 _MOST_DIMENSIONS, _MOST_BITS = 3, 6
-#: Levels are apart by this share of the drawing's width.
-_STEP = 0.16
+#: Neighbours on the widest level are that far apart, levels by that share of its width, or at least.
+_NEXT, _STEP, _LEAST_STEP = 0.4, 0.16, 0.8
 
 
 def places(fabric: Fabric) -> Points:
@@ -106,11 +106,11 @@ def _with_hosts(fabric: Fabric, found: dict[int, Points]) -> Points:
 def _levels(fabric: Fabric, rows: Sequence[Iterable[int]]) -> Points:
     """Rows of nodes from the bottom up, each spread over the same width."""
     levels = [list(row) for row in rows]
-    width = float(max(map(len, levels)))
+    width = _NEXT * max(map(len, levels))
     points = np.empty((fabric.size, 2))
     for height, level in enumerate(levels):
         points[level, 0] = (np.arange(len(level)) + 0.5) * width / len(level)
-        points[level, 1] = -height * max(1.5, _STEP * width)
+        points[level, 1] = -height * max(_LEAST_STEP, _STEP * width)
     return points
 
 
