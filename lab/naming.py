@@ -38,6 +38,14 @@ def server(fabric: Fabric, name: str, scheme: Scheme | None = None) -> int:
     return found
 
 
+def two_servers(fabric: Fabric, a: str, b: str, scheme: Scheme | None = None) -> tuple[int, int]:
+    """The servers of two names, which are not one."""
+    source, target = server(fabric, a, scheme), server(fabric, b, scheme)
+    if source == target:
+        raise UsageError("name two different servers")
+    return source, target
+
+
 def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None = None) -> tuple[int, ...]:
     """The link numbers of ``link A B`` (several where cables are parallel) or ``node A``."""
     if kind == "node" and len(names) == 1:

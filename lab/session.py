@@ -74,10 +74,7 @@ class Session:
 
     def two_servers(self, a: str, b: str) -> tuple[int, int]:
         """The servers of two names; UsageError when they are one."""
-        source, target = self.server(a), self.server(b)
-        if source == target:
-            raise UsageError("name two different servers")
-        return source, target
+        return naming.two_servers(self.fabric, a, b, self.running.scheme)
 
     def endpoint(self, server: int, version: int = 0) -> Endpoint:
         """A server as measurements need it, in a version of IP."""

@@ -27,7 +27,7 @@ def paths(
     from lab.catalogue import fabric_of
 
     fabric = fabric_of(spec)
-    source, destination = naming.server(fabric, a), naming.server(fabric, b)
+    source, destination = naming.two_servers(fabric, a, b)
     try:
         found = parallel(fabric, source, destination, weak)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
 import socket
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab.cli import show
-from lab.cli.app import main
+from lab.cli.app import app, main
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,9 @@ WRONG = {
     "path bcube:4,1 --scheme brp 10.0.0.999 h1": "no IPv4 address",
     "tables bcube:4,1 s99 --scheme brp": "no node 's99'",
     "explain bcube:4,1 h0 h99 --scheme brp": "no node 'h99'",
+    "paths bcube:4,1 h0 h0": "two different",
+    "cost bcube:4,1 --prices /nonexistent": "No such file",
+    "cost bcube:4,1 --prices /etc/passwd": "/etc/passwd",
     "down": "name a lab",
     "ping nolab h0": "name two servers",
     "view nolab --port 99999": "--port",
@@ -129,6 +133,53 @@ def test_who_asks_for_json_gets_errors_as_json_too(line: str, code: int, says: s
     assert said.code == found["exit"] == code
     assert says in found["error"]
     assert said.err == f"dcnlab: {found['error']}\n"
+
+
+PRINTS_JSON = {
+    "list": "",
+    "topology": "bcube:2,1",
+    "path": "bcube:2,1 --scheme brp h0 h3",
+    "paths": "bcube:2,1 h0 h3",
+    "complete": "bcube:4,1 h0",
+    "explain": "bcube:2,1 --scheme brp h0 h3",
+    "tables": "bcube:2,1 --scheme brp s0",
+    "evaluate": "bcube:2,1 --scheme brp --failures servers=4",
+    "compare": "--topologies bcube:2,1 --schemes brp --workers 1",
+    "sweep": "bcube:2,1 --scheme brp --steps 1 --seeds 1 --workers 1",
+    "throughput": "bcube:2,1 --scheme brp --failures links=99%",
+    "reproduce": "",
+    "automaton": "star:3",
+    "aacm": "torus:3x3",
+    "label": "bcube:2,1",
+    "cost": "bcube:2,1",
+    "densest": "--diameter 2 --budget 10ms",
+    "overload": "clot:2x2 --offline --frames 5",
+    "doctor": "",
+    "ps": "",
+}
+#: What needs a lab, which the tests of each ask for JSON.
+IN_A_LAB = {
+    "up", "ping", "fail", "heal", "stats", "down", "run", "demo", "capture", "view", "kv", "iperf",
+    "frequencies", "replicate", "reconfigure",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", list(PRINTS_JSON))
+def test_json_is_one_value_whatever_is_found(command: str, run: Run) -> None:
+    said = run(f"{command} {PRINTS_JSON[command]} --json")
+    assert said.code in (0, 1), said.err
+    assert isinstance(json.loads(said.out, parse_constant=pytest.fail), dict | list)
+
+
+def test_every_command_can_print_json(run: Run) -> None:
+    run("list --json")
+    able = {
+        command.name or command.callback.__name__: "json" in inspect.signature(command.callback).parameters
+        for command in app.registered_commands
+        if command.callback is not None
+    }
+    assert {name for name, can in able.items() if not can} == {"exec", "dissector"}  # which print others' text
+    assert {name for name, can in able.items() if can} == PRINTS_JSON.keys() | IN_A_LAB
 
 
 def test_json_of_a_program_is_none_of_ours(run: Run) -> None:
