@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -31,8 +32,12 @@ def agent(bound: Scheme, node: int, spread: Spread = "flow", draw: random.Random
 
 def udp(bound: Scheme, source: int, destination: int, *, ttl: int = 64, port: int = 5000) -> bytes:
     """A small UDP packet between two servers."""
-    header = IP(src=text(bound.ipv4(source)), dst=text(bound.ipv4(destination)), ttl=ttl)
-    return bytes(header / UDP(sport=4000, dport=port) / Raw(b"x" * 18))
+    return _udp(text(bound.ipv4(source)), text(bound.ipv4(destination)), ttl, port)
+
+
+@functools.cache
+def _udp(source: str, destination: str, ttl: int, port: int) -> bytes:
+    return bytes(IP(src=source, dst=destination, ttl=ttl) / UDP(sport=4000, dport=port) / Raw(b"x" * 18))
 
 
 def from_host(data: bytes, offload: bytes = NO_OFFLOAD) -> tuple[memoryview, int]:
