@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from lab.view.places import Points, places
 from topos.graph import Fabric
 
-#: A link that would pass another node closer than this bows; by this share of its length.
+#: A link that would pass another node closer than this bows; by a share of its length.
 _CLEARANCE, _BOW = 0.14, 0.16
+#: What is tried in turn.
+_BOWS = (0.0, _BOW, -_BOW, _BOW / 2, -_BOW / 2, 1.6 * _BOW, -1.6 * _BOW)
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Drawing:
 def draw(fabric: Fabric) -> Drawing:
     """The drawing of a fabric; always the same for the same fabric."""
     points, ends = places(fabric), fabric.cables[:, [0, 2]]
-    return Drawing(points, _beside_each_other(ends) + _round_others(points, ends))
+    return Drawing(points, _round_others(points, ends, _beside_each_other(ends)))
 
 
 def _beside_each_other(ends: NDArray[np.int32]) -> Points:
@@ -41,19 +43,37 @@ def _beside_each_other(ends: NDArray[np.int32]) -> Points:
     return bows
 
 
-def _round_others(points: Points, ends: NDArray[np.int32]) -> Points:
-    """Bows of links that would pass too close by another node, as in the rows of a grid."""
-    return np.array([_BOW * _passes_close(points, a, b) for a, b in ends.tolist()])
+def _round_others(points: Points, ends: NDArray[np.int32], bows: Points) -> Points:
+    """``bows``, more of them where a link would pass too close by another node, as in the rows of a grid."""
+    room, pairs = _room(points), zip(ends.tolist(), bows.tolist(), strict=True)
+    return np.array([_free(points, a, b, bow, room) for (a, b), bow in pairs])
 
 
-def _passes_close(points: Points, a: int, b: int) -> bool:
-    start, along = points[a], points[b] - points[a]
-    length = float(np.hypot(*along))
-    if not length:
-        return False
-    offsets = points - start
-    share = offsets @ along / length**2
-    away = np.abs(offsets @ np.array([-along[1], along[0]])) / length
-    near = (away < _CLEARANCE) & (share > 0.02) & (share < 0.98)
-    near[[a, b]] = False
-    return bool(near.any())
+def _room(points: Points) -> float:
+    """How far links keep away from nodes; less where nodes stand, and so are drawn, close together."""
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    return min(_CLEARANCE, 0.38 * float(np.quantile(gaps.min(axis=1), 1 / 8, method="lower")))
+
+
+def _free(points: Points, a: int, b: int, bow: float, room: float) -> float:
+    """The first bow that keeps clear of other nodes; where none does, the one that does best."""
+    others = np.delete(points, [a, b], axis=0)
+    best, most = bow, -1.0
+    for more in _BOWS:
+        clear = _clearance(points[a], points[b], bow + more, others)
+        if clear >= room:
+            return bow + more
+        if clear > most:
+            best, most = bow + more, clear
+    return best
+
+
+def _clearance(start: Points, end: Points, bow: float, others: Points) -> float:
+    """How close a link comes to other nodes."""
+    along = end - start
+    aside = bow * np.array([along[1], -along[0]])
+    share = np.linspace(0.02, 0.98, 33)[:, None]
+    curve = start + share * along + 4 * share * (1 - share) * aside
+    gaps = np.linalg.norm(curve[:, None] - others[None], axis=2)
+    return float(gaps.min(initial=np.inf))

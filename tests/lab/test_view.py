@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.bezier import BezierSegment
 from starlette.testclient import TestClient
 
 from lab.client import Lab
@@ -112,6 +113,19 @@ def test_no_link_of_a_grid_runs_through_a_node() -> None:
     for link, bow in zip(fabric.links(), drawing.bows, strict=True):
         length = np.linalg.norm(drawing.points[link.a.node] - drawing.points[link.b.node])
         assert bool(bow) == (length > 1)
+
+
+@pytest.mark.parametrize("spec", [*EXAMPLES, "fattree:6", "torus:2x3x3", "xpander:6,2,hosts=1"])
+def test_no_link_hides_behind_a_node(spec: str) -> None:
+    """As the page draws links, curves with their control point at twice the bow."""
+    fabric = registry.fabric(spec)
+    drawing = draw(fabric)
+    for link, bow in zip(fabric.links(), drawing.bows, strict=True):
+        start, end = drawing.points[[link.a.node, link.b.node]]
+        control = (start + end) / 2 + 2 * bow * np.array([end[1] - start[1], start[0] - end[0]])
+        curve = BezierSegment(np.array([start, control, end]))(np.linspace(0.05, 0.95, 50))
+        others = np.delete(drawing.points, [link.a.node, link.b.node], axis=0)
+        assert np.linalg.norm(curve[:, None] - others[None], axis=2).min() > 0.1
 
 
 def test_the_drawing_names_what_is_drawn() -> None:
