@@ -123,7 +123,7 @@ def test_ports_hosts_then_grid_then_random(seed: int, links: int) -> None:
         ("smallworld:4x4,clusters=3x2", "smallworld: 3 clusters do not divide a side of 4 switches"),
         ("smallworld:4x4,clusters=2", "smallworld: clusters must have as many sides as the grid (2)"),
         ("smallworld:4x4,hosts=0", "smallworld: hosts must be at least 1, not 0"),
-        ("smallworld:4x4,q=nan", "smallworld: q must be at least 0, not nan"),
+        ("smallworld:4x4,q=nan", "smallworld: q must be a number, not 'nan'"),
         ("smallworld:4x4,torus=maybe", "smallworld: torus must be yes or no, not 'maybe'"),
     ],
 )
