@@ -1,6 +1,6 @@
 """Which topologies with which schemes run as labs: few labs that together show every kind of meeting.
 
-A lab of every pair that fits takes a quarter of an hour and grows with the product of what there is.
+Labs of all pairs that fit take eight minutes on two cores, and grow with the product of what there is.
 That rules, tables and agents agree on every pair is held without privileges (tests/addressing); a lab
 adds cards, switches and processes, and what these meet is a scheme and a kind of network.  So there are
 as many labs as it takes that
