@@ -32,7 +32,9 @@ from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
 #: Bare networks are built in turn so many times, or for so many seconds; medians are shown.
-ROUNDS, BRIEFLY = 5, 30.0
+ROUNDS, BRIEFLY = 5, 40.0
+#: Seconds in which the kernel clears away the namespaces of the network before.
+SETTLE = 2.0
 
 
 def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
@@ -90,6 +92,7 @@ def idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
 
 def apart(what: str, topology: str, patience: float) -> dict[str, Any]:
     """One of the bare networks below, in a process and a world of its own."""
+    time.sleep(SETTLE)
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.launch", "--inside", what, topology],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -111,8 +114,7 @@ def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:
     shard = openvswitch.Shard(0, ())
     netns.create([shard.netns])
     Path("/run/openvswitch").mkdir()
-    openvswitch.prepare([shard], "netdev")
-    openvswitch.start_switches([shard])
+    openvswitch.start_switches([shard], openvswitch.prepare([shard], "netdev"))
     os.environ.update({key: str(shard.rundir) for key in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR")})
     from mininet.net import Mininet
     from mininet.node import OVSSwitch

@@ -125,11 +125,11 @@ def build_network(running: Running, clock: Stages) -> None:
         clock.stage("cables")
         netns.connect(_cables(running))
         _configure_plain_hosts(running)
-        prepared.result()
+        starting = prepared.result()
     if running.agents is not None:
         running.agents.start(places(fabric))
     clock.stage("switches")
-    openvswitch.start_switches(shards)
+    openvswitch.start_switches(shards, starting)
     if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
         shaping.impose(running.config.shape, _ends(running))
 

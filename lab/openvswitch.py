@@ -79,6 +79,11 @@ class Shard:
         return done.stdout
 
 
+#: A command line, and the shard whose programs it is for.
+Command = tuple[Shard, list[str]]
+Process = subprocess.Popen[str]
+
+
 def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
     """Spread bridges over shards so that each carries about PORTS_PER_SHARD ports."""
     if not bridges:
@@ -112,8 +117,9 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> None:
-    """Start all ovsdb-servers, each with a database that describes its shard's bridges.
+def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> list[Process]:
+    """Start all ovsdb-servers, each with a database that describes its shard's bridges, for
+    :func:`start_switches`, which takes what is returned.
 
     With ``offloads`` the userspace datapath passes super-packets and checksums yet to be computed
     on; without, senders must compute them, or TCP does not get through.
@@ -123,30 +129,29 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> No
     Where there are more of them they would make cables slower by looking at each that comes.
     """
     if not shards:
-        return
+        return []
     _start_databases(shards)
     words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
     words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
     early = _few(shards)
-    _parallel(
+    starting = _begin(_daemons(shards)) if early else []
+    _run(
         (
             shard,
-            shard.command(
-                "ovs-vsctl", *words, *_bridges(shard, datapath), *([] if early else _connections(shard))
-            ),
+            shard.command("ovs-vsctl", *words, *_bridges(shard, datapath), *([] if early else _wires(shard))),
         )
         for shard in shards
-    )  # fmt: skip
-    if early:
-        _start_daemons(shards)
+    )
+    return starting
 
 
-def start_switches(shards: Sequence[Shard]) -> None:
+def start_switches(shards: Sequence[Shard], starting: Sequence[Process]) -> None:
     """Give all bridges their ports, whose interfaces exist; they forward when this returns."""
     if _few(shards):
-        _parallel((shard, shard.command("ovs-vsctl", "init", *_connections(shard))) for shard in shards)
+        wired = [(shard, shard.command("ovs-vsctl", "init", *_wires(shard))) for shard in shards]
+        _finish([*starting, *_begin(wired)])
     else:
-        _start_daemons(shards)
+        _run(_daemons(shards))
 
 
 def _few(shards: Sequence[Shard]) -> bool:
@@ -160,7 +165,7 @@ def _start_databases(shards: Sequence[Shard]) -> None:
     for shard in shards:
         shard.rundir.mkdir()
         shutil.copy(template, shard.rundir / "conf.db")
-    _parallel(
+    _run(
         (
             shard,
             shard.command(
@@ -173,11 +178,11 @@ def _start_databases(shards: Sequence[Shard]) -> None:
     )  # fmt: skip
 
 
-def _start_daemons(shards: Sequence[Shard]) -> None:
-    """Start all ovs-vswitchds; what their databases describe works when this returns."""
+def _daemons(shards: Sequence[Shard]) -> list[Command]:
+    """What starts all ovs-vswitchds."""
     if shards and kernel_datapath():
         wait_for_boot()
-    _parallel(
+    return [
         (
             shard,
             shard.command(
@@ -187,13 +192,13 @@ def _start_daemons(shards: Sequence[Shard]) -> None:
             ),
         )
         for shard in shards
-    )  # fmt: skip
+    ]  # fmt: skip
 
 
 def settle(shards: Sequence[Shard]) -> None:
     """Make forwarding follow the tables: Open vSwitch acknowledges a change of them some milliseconds
     before its cached decisions are looked through, so these are dropped."""
-    _parallel((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
+    _run((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
 
 
 def _bridges(shard: Shard, datapath: str) -> list[str]:
@@ -207,7 +212,7 @@ def _bridges(shard: Shard, datapath: str) -> list[str]:
     return words
 
 
-def _connections(shard: Shard) -> list[str]:
+def _wires(shard: Shard) -> list[str]:
     """What gives those bridges their controller and their ports."""
     target = "tcp:{}:{}".format(*CONTROLLER)
     words: list[str] = []
@@ -221,17 +226,24 @@ def _connections(shard: Shard) -> list[str]:
     return words
 
 
-def _parallel(commands: Iterable[tuple[Shard, list[str]]]) -> None:
+def _run(commands: Iterable[Command]) -> None:
     """Run one command per shard, all at once; LabError with the first message."""
-    running = [
+    _finish(_begin(commands))
+
+
+def _begin(commands: Iterable[Command]) -> list[Process]:
+    return [
         subprocess.Popen(
             words, env=shard.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         for shard, words in commands
     ]
-    failed = [(p.args, text) for p in running for text in [p.communicate()[1]] if p.returncode]
-    if failed:
-        words, text = failed[0]
-        lines = [line for line in text.strip().splitlines() if line]
-        program = words[2] if isinstance(words, list) else str(words)
-        raise LabError(f"{program}: {lines[-1] if lines else 'failed without a message'}")
+
+
+def _finish(running: Iterable[Process]) -> None:
+    for process in running:
+        text = process.communicate()[1]
+        if process.returncode:
+            lines = [line for line in text.strip().splitlines() if line]
+            program = process.args[2] if isinstance(process.args, list) else str(process.args)
+            raise LabError(f"{program}: {lines[-1] if lines else 'failed without a message'}")
