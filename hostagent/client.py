@@ -11,6 +11,7 @@ pool.close()
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import socket
 import subprocess
@@ -46,7 +47,9 @@ class AgentPool:
         ours, theirs = socket.socketpair()
         with theirs:
             words = [sys.executable, "-m", "hostagent", str(theirs.fileno()), options.to_json()]
-            self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()])
+            # Agents multiply no matrices: a pool of threads for that would only make forks dearer.
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+            self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)
         self.failures: list[tuple[int | None, str]] = []
         self._channel = Channel(ours)
         self._key = secrets.token_bytes(_KEY_SIZE).hex()
