@@ -127,3 +127,4 @@ def view(
     sys.stdout.flush()
     config = uvicorn.Config(served, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
+    raise KeyboardInterrupt  # only that ends it; uvicorn hides it when it was idle
