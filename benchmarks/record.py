@@ -1,8 +1,9 @@
 """Run the benchmarks and write what they print into a document.
 
-    python -m benchmarks.record docs/performance.md
+    python -m benchmarks.record docs/performance.md [launch relay ...]
 
-The document is made anew: the machine and its load, then each command with its output.
+The document is made anew, or only the sections of the benchmarks that are named: the machine,
+then each command with the load before it and its output.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +23,8 @@ from lab import openvswitch
 
 _HEAD = """# Performance
 
-Written by `python -m benchmarks.record docs/performance.md`: each block is what its command printed, in one
-run on one machine. Ratios travel, absolute figures do not.
+Written by `python -m benchmarks.record docs/performance.md`: each block is what its command printed, all on
+one machine and day. Ratios travel, absolute figures do not.
 
 """
 
@@ -62,14 +64,14 @@ def machine() -> str:
     kind = "kernel" if openvswitch.kernel_datapath() else "userspace"
     return (
         f"{time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}, "
-        f"Python {platform.python_version()}, Open vSwitch's {kind} datapath; "
-        f"load before the run {os.getloadavg()[0]:.1f}.\n"
+        f"Python {platform.python_version()}, Open vSwitch's {kind} datapath.\n"
     )
 
 
 def section(one: Section) -> str:
     """A section of the document; the benchmark's complaint where it failed."""
     print(f"== {' '.join(one.words)}", flush=True)
+    load = os.getloadavg()[0]
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{one.words[0]}", *one.words[1:]],
         capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "110"},
@@ -78,16 +80,26 @@ def section(one: Section) -> str:
     print(printed, flush=True)
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
     command = f"    $ python -m benchmarks {' '.join(one.words)}"
-    return f"\n## {one.title}\n\n{one.remark}\n\n{command}\n\n```text\n{lines}\n```\n"
+    return f"\n## {one.title}\n\n{one.remark} Load before: {load:.1f}.\n\n{command}\n\n```text\n{lines}\n```\n"
+
+
+def renewed(text: str, sections: Sequence[Section]) -> str:
+    """A document with some of its sections made anew."""
+    parts = text.split("\n## ")
+    made = {one.title: section(one).removeprefix("\n## ") for one in sections}
+    return "\n## ".join(made.get(part.split("\n")[0], part) for part in parts)
 
 
 def main() -> int:
     """Write the document."""
-    if len(sys.argv) != 2:
-        print("usage: python -m benchmarks.record docs/performance.md", file=sys.stderr)
+    known = {one.words[0]: one for one in SECTIONS}
+    document, *names = sys.argv[1:] or [""]
+    if not document or not set(names) <= set(known):
+        print(f"usage: python -m benchmarks.record docs/performance.md [{'|'.join(known)}]...", file=sys.stderr)
         return 2
-    text = _HEAD + machine() + "".join(map(section, SECTIONS))
-    Path(sys.argv[1]).write_text(text)
+    path = Path(document)
+    text = renewed(path.read_text(), [known[name] for name in names]) if names else None
+    path.write_text(text or _HEAD + machine() + "".join(map(section, SECTIONS)))
     return 0
 
 
