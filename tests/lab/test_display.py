@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -42,21 +43,22 @@ def test_a_display_that_listens_hinders_nothing() -> None:
     pytest.fail("no port is free")
 
 
-def prompt(display: str) -> subprocess.Popen[str]:
-    """A small lab's prompt with that display."""
+def prompt(display: str, home: Path) -> subprocess.Popen[str]:
+    """A small lab's prompt with that display; its shells begin with no start-up files but those in
+    ``home``, since they are ended at any moment, locks or not."""
     return subprocess.Popen(
         [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "DISPLAY": display},
+        env={**os.environ, "DISPLAY": display, "HOME": str(home)},
     )
 
 
 @pytest.mark.lab
-def test_without_a_display_the_prompt_says_so_and_goes_on() -> None:
-    said, _ = prompt("").communicate("xterm h0 s0\nxterm\nh0 echo still here\n", timeout=60)
+def test_without_a_display_the_prompt_says_so_and_goes_on(tmp_path: Path) -> None:
+    said, _ = prompt("", tmp_path).communicate("xterm h0 s0\nxterm\nh0 echo still here\n", timeout=60)
     assert said.splitlines()[0].startswith("xterm needs a display")
     assert "usage: xterm" in said
     assert "still here" in said.splitlines()
@@ -84,12 +86,12 @@ def screen() -> Iterator[str]:
 
 
 @pytest.mark.lab
-def test_terminals_open_in_servers_and_switches(screen: str) -> None:
+def test_terminals_open_in_servers_and_switches(screen: str, tmp_path: Path) -> None:
     def windows() -> str:
         words = ["xwininfo", "-display", screen, "-root", "-tree"]
         return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
-    with prompt(screen) as shell:
+    with prompt(screen, tmp_path) as shell:
         assert shell.stdin is not None
         shell.stdin.write("xterm h0 s0\n")
         shell.stdin.flush()
