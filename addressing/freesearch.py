@@ -83,8 +83,10 @@ class Scan:
 
 def next_slots(destinations: IntArray, tree: Tree, scan: Scan) -> IntArray:
     """``out[i, v]``: the slot that v sends packets for destination i out of; NONE where it has none."""
+    deepest = (int(tree.depths.max(initial=0)) + 1) << scan.bits
+    depths = tree.depths if deepest <= np.iinfo(np.int32).max else tree.depths.astype(np.int64)
     return _next_slots(
-        destinations, tree.parents, tree.depths, tree.downwards, scan.first, scan.slot, scan.end, scan.bits
+        destinations, tree.parents, depths, tree.downwards, scan.first, scan.slot, scan.end, scan.bits
     )
 
 
@@ -151,13 +153,13 @@ def _ranks(
 
 @threaded
 def _next_slots(
-    destinations: IntArray, parents: IntArray, depths: IntArray, downwards: IntArray,
+    destinations: IntArray, parents: IntArray, depths: NDArray[np.signedinteger], downwards: IntArray,
     first: NDArray[np.uint32], slot: IntArray, end: NDArray[np.uint32], bits: int,
 ) -> IntArray:  # fmt: skip
     size, mask = len(parents), np.int32((1 << bits) - 1)
     out = np.empty((len(destinations), size), np.int32)
     for i in numba.prange(len(destinations)):
-        rank, prefix_of = np.empty(size, np.int32), np.empty(size, np.bool_)
+        rank, prefix_of = np.empty(size, depths.dtype), np.empty(size, np.bool_)
         _ranks(rank, prefix_of, destinations[i], parents, depths, downwards)
         # The place in the scan, from 1, goes below the rank: the least number is the first of the
         # nearest, found without a branch; place 0 is the node itself.

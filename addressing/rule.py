@@ -168,19 +168,19 @@ class RuleScheme(VertexScheme):
 
     def _remaining(self, at: int, vertex: int, header: Header) -> int | None:
         """Hops that the rule still needs; None when its path is broken or leads in a circle."""
-        memo, trail = self._memo(vertex), []
-        while (state := self._state(at, header)) not in memo:
+        memo, trail = self._memo(vertex), dict[State, None]()
+        # What is written down is always final: threads share it, and children are born with it.
+        while (state := self._state(at, header)) not in memo and state not in trail:
             if at == vertex:
                 memo[state] = 0
                 break
-            # Coming back here before the vertex is reached finds None: a circle.
-            memo[state] = None
-            trail.append(state)
+            trail[state] = None
             following = self._follow(at, vertex, header)
             if following is None:
                 break
             at, header = following
-        hops = memo[state]
+        # Neither there nor known: the rule has no way, or has come back to where it was.
+        hops = memo.get(state)
         for state in reversed(trail):
             hops = None if hops is None else hops + 1
             memo[state] = hops

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from addressing import registry as schemes
 from addressing.header import Header
 from addressing.scheme import Scheme
-from addressing.table import compile_table
+from addressing.table import Table, compile_table
 from tests.addressing.cases import bound, build, failures, pairs, smalls, texts
 from tests.addressing.walks import PAIRS, TABLES, Walks
 from topos import registry as families
@@ -74,6 +77,31 @@ def test_unknown_failures_never_circle(spec: str, text: str) -> None:
     walks = Walks.of(scheme, down, pairs=60)
     assert walks.circles() == []
     assert scheme.turns or walks.turns() == []
+
+
+@every_pair
+def test_threads_that_share_a_scheme_find_what_one_alone_finds(spec: str, text: str, switching: None) -> None:
+    """The controller's and the session's threads do: what a scheme remembers must be final when it is seen."""
+    fabric = build(spec)
+    down = failures(fabric, 2, 0.1)
+    nodes = [node for node in range(fabric.size) if not fabric.is_plain(node)]
+    asked = random.Random(1).sample(nodes, min(2 * TABLES, len(nodes)))
+
+    def tables(threads: int) -> list[Table]:
+        scheme = schemes.bind(text, fabric).given(down)
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda node: compile_table(scheme, node), asked))
+
+    assert tables(threads=4) == tables(threads=1)
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads take turns after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @every_pair
