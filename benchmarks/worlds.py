@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from lab import world
+from lab import programs, world
 
 
 def enter_world() -> None:
@@ -20,7 +20,7 @@ def enter_world() -> None:
     world.mount("none", "/", "", 0x44000)
     world.mount("proc", "/proc", "proc")
     world.mount("tmpfs", "/run", "tmpfs")
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    programs.complete_path()
 
 
 def from_child(action: Callable[[], str]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import resource
-import shutil
 
 import psutil
 
+from lab import programs
 from lab.errors import UsageError
 from lab.openvswitch import MOST_SHARDS, PORTS_PER_SHARD
 from topos.family import Family
@@ -19,14 +19,6 @@ _PER_SHARD = 30 << 20
 _BASE = 300 << 20
 #: Descriptors that one Open vSwitch needs per port, and the session per server.
 _DESCRIPTORS_PER_PORT, _DESCRIPTORS_PER_SERVER = 4, 2
-
-_PROGRAMS = {
-    "ovs-vswitchd": "openvswitch-switch",
-    "ovs-vsctl": "openvswitch-switch",
-    "ip": "iproute2",
-    "nsenter": "util-linux",
-    "mnexec": "mininet",
-}
 
 
 def memory_needed(fabric: Fabric) -> int:
@@ -44,8 +36,7 @@ def check_size(family: Family) -> None:
 
 def check(fabric: Fabric) -> None:
     """UsageError, in one line, when programs are missing or the network is too large."""
-    missing = sorted({package for program, package in _PROGRAMS.items() if not _found(program)})
-    if missing:
+    if missing := programs.lacking(programs.NEEDED):
         raise UsageError(
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
         )
@@ -68,9 +59,3 @@ def _check_memory(spec: str, needed: int) -> None:
             f"{spec} needs about {needed >> 20:,} MB of memory and {free >> 20:,} MB are free:"
             " take fewer nodes, or `dcnlab evaluate` it offline"
         )
-
-
-def _found(program: str) -> bool:
-    return (
-        shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin") is not None
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import resource
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from lab import netns, openvswitch
+from lab import netns, openvswitch, programs
 from lab.errors import LabError
 from lab.world import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 
@@ -23,7 +22,6 @@ from lab.world import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 _MANY_HOSTS = 256
 #: How a lab is launched, in words.
 _WITH = {True: "with offloads", False: "without"}
-_PATHS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def _python() -> Finding:
 
 
 def _open_vswitch() -> Finding:
-    program = shutil.which("ovs-vswitchd", path=_PATHS)
+    program = programs.find("ovs-vswitchd")
     if program is None:
         return Finding(
             "Open vSwitch", "lack", "not installed", "no switches: apt-get install openvswitch-switch"
@@ -67,12 +65,11 @@ def _datapath() -> Finding:
 
 
 def _programs() -> Finding:
-    wanted = {
-        "ip": "iproute2", "nsenter": "util-linux", "mnexec": "mininet", "iperf3": "iperf3",
+    wanted = programs.NEEDED | {
+        "iperf3": "iperf3",
         "ping": "iputils-ping", "traceroute": "traceroute", "tcpdump": "tcpdump", "ethtool": "ethtool",
     }  # fmt: skip
-    missing = sorted({package for program, package in wanted.items() if not shutil.which(program, path=_PATHS)})
-    if missing:
+    if missing := programs.lacking(wanted):
         return Finding(
             "programs", "lack", f"missing: {', '.join(missing)}", f"apt-get install {' '.join(missing)}"
         )
@@ -164,7 +161,7 @@ def _ryu() -> Finding:
 
 def _loadable(module: str) -> str:
     """How to load a module of the kernel, where there is such a module."""
-    program = shutil.which("modinfo", path=_PATHS)
+    program = programs.find("modinfo")
     if program is None or subprocess.run([program, module], capture_output=True, check=False).returncode:
         return ""
     return f" (sudo modprobe {module} loads it)"
@@ -191,7 +188,7 @@ def tried(report: Callable[[str], None]) -> Finding:
 
 def has_qdisc(*words: str) -> bool:
     """Whether a queueing discipline can be set, tried in a namespace of the child's own."""
-    program = shutil.which("tc", path=_PATHS)  # Debian's ordinary users do not have it on their path
+    program = programs.find("tc")  # Debian's ordinary users do not have it on their path
     if program is None:
         return False
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from addressing import ipv4, ipv6
 from addressing.scheme import Scheme
-from lab import launch, naming, netns, openvswitch
+from lab import launch, naming, netns, openvswitch, programs
 from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
@@ -168,7 +168,7 @@ def main() -> None:
     status = os.fdopen(request["status"], "w", buffering=1)
     listener = socket.socket(fileno=request["listener"])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    programs.complete_path()
 
     def tell(**words: Any) -> None:
         with contextlib.suppress(OSError):

@@ -122,12 +122,19 @@ def test_nothing_listens_outside() -> None:
         assert listeners() == before
 
 
-def test_a_crash_inside_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nonexistent")
-    done = subprocess.run(
-        [sys.executable, "-m", "lab.cli", *UP[3:], "--datapath", "kernel", "--test", "pingall"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if not Path("/sys/module/openvswitch").exists():
-        assert done.returncode in (1, 2)
-        assert "kernel has no openvswitch datapath" in done.stderr
+@pytest.mark.parametrize("path", [{"PATH": "/nonexistent"}, {}], ids=["elsewhere", "unset"])
+def test_programs_are_found_whatever_the_path_says(path: dict[str, str]) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "PATH"} | path
+    words = [*UP, "--test", "pingall", "--json"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["received"] == 12
+
+
+def test_a_kernel_without_the_datapath_asked_for_is_named_in_one_line() -> None:
+    if Path("/sys/module/openvswitch").exists():
+        return
+    done = subprocess.run([*UP, "--datapath", "kernel"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "kernel has no openvswitch datapath" in done.stderr
