@@ -7,7 +7,8 @@ pairs; the two are set up alike for every way of relaying, so that only the rela
 
     kernel    ip_forward
     loop      a straightforward Python loop: recv, look up, rewrite, send, for MTU-sized frames
-              (it cannot pass super-packets or partial checksums on: offloads are off at A and B)
+              (it cannot pass super-packets or partial checksums on: offloads are off at A and B);
+              "with offloads" can, as the agent does, by the kernel's virtio-net header
     agent     ours; "3 agents" are three relays in a row, "ends too" has agents at A and B as well
 
 TCP is what iperf3 receives; small packets are 64-byte UDP from one sender that uses
@@ -40,7 +41,7 @@ from rich.table import Table
 from addressing import mac
 from addressing import registry as schemes
 from hostagent.mmsg import Slots
-from hostagent.packet import decremented
+from hostagent.packet import LONGEST, VNET_SIZE, decremented
 from tests.hostagent.namespaces import World, run, world
 
 SCHEME = "wmgr"
@@ -110,13 +111,27 @@ def kernel(lab: World) -> Iterator[None]:
 
 @contextlib.contextmanager
 def loop(lab: World) -> Iterator[None]:
-    """A process that runs :func:`relay_by_loop` in the relay's namespace."""
+    """A process that runs :func:`relay_by_loop` in the relay's namespace; without offloads at the ends."""
+    for node in (0, 2):
+        lab.run(node, "ethtool", "-K", f"h{node}-eth1", "tx", "off", "gso", "off")
+    with looping(lab, "0"):
+        yield
+
+
+@contextlib.contextmanager
+def loop_with_offloads(lab: World) -> Iterator[None]:
+    """The same with the kernel's header before each frame, so that offloads can stay on."""
+    with looping(lab, str(VNET_SIZE)):
+        yield
+
+
+@contextlib.contextmanager
+def looping(lab: World, ahead: str) -> Iterator[None]:
+    """:func:`relay_by_loop` in the relay's namespace."""
     plain_ends(lab)
     for card in ("h1-eth1", "h1-eth2"):
         run("ip", "-n", lab.netns(1), "link", "set", card, "arp", "off")
-    for node in (0, 2):
-        lab.run(node, "ethtool", "-K", f"h{node}-eth1", "tx", "off", "gso", "off")
-    with worker(lab, 1, "loop", label_address(lab, 0), label_address(lab, 2)):
+    with worker(lab, 1, "loop", ahead, label_address(lab, 0), label_address(lab, 2)):
         yield
 
 
@@ -137,39 +152,45 @@ def agents_everywhere(lab: World) -> Iterator[None]:
     yield
 
 
+LOOP = "plain recv/send loop"
 WAYS = (
     Way("kernel ip_forward", 1, kernel),
-    Way("plain recv/send loop", 1, loop),
+    Way(LOOP, 1, loop),
+    Way("the loop with offloads", 1, loop_with_offloads),
     Way("agent", 1, agents),
     Way("3 agents in a row", 3, agents),
     Way("agent, ends too", 1, agents_everywhere),
 )
 
 
-def relay_by_loop(*labels: str) -> None:
-    """The straightforward relay: one frame per system call, TTL less one."""
-    cards = [packet_socket("h1-eth1"), packet_socket("h1-eth2")]
+def relay_by_loop(header: str, *labels: str) -> None:
+    """The straightforward relay: one frame per system call, TTL less one; so many bytes are before each."""
+    ahead = int(header)
+    cards = [packet_socket(card, ahead > 0) for card in ("h1-eth1", "h1-eth2")]
     addresses = (bytes.fromhex(label.replace(":", "")) for label in labels)
     table = dict(zip(addresses, cards, strict=True))
     poller = select.epoll()
     waiting = {card.fileno(): card for card in cards}
     for descriptor in waiting:
         poller.register(descriptor, select.EPOLLIN)
+    to, kind = slice(ahead, ahead + 6), slice(ahead + 12, ahead + 14)
+    ttl, checksum = ahead + 22, slice(ahead + 24, ahead + 26)
     while True:
         for descriptor, _ in poller.poll():
-            frame = bytearray(waiting[descriptor].recv(65536))
-            out = table.get(bytes(frame[:6]))
-            if out is None or frame[12:14] != b"\x08\x00" or frame[22] <= 1:
+            frame = bytearray(waiting[descriptor].recv(LONGEST))
+            out = table.get(bytes(frame[to]))
+            if out is None or frame[kind] != b"\x08\x00" or frame[ttl] <= 1:
                 continue
-            frame[22] -= 1
-            frame[24:26] = decremented(int.from_bytes(frame[24:26], "big")).to_bytes(2, "big")
+            frame[ttl] -= 1
+            frame[checksum] = decremented(int.from_bytes(frame[checksum], "big")).to_bytes(2, "big")
             out.send(frame)
 
 
-def packet_socket(card: str) -> socket.socket:
+def packet_socket(card: str, offloads: bool) -> socket.socket:
     """A packet socket that hears what arrives at a card."""
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    opened.setsockopt(263, 23, 1)  # SOL_PACKET, PACKET_IGNORE_OUTGOING
+    opened.setsockopt(263, 15, int(offloads))  # SOL_PACKET, PACKET_VNET_HDR
+    opened.setsockopt(263, 23, 1)  # PACKET_IGNORE_OUTGOING
     opened.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
     opened.bind((card, 0x0003))  # ETH_P_ALL
     return opened
@@ -292,7 +313,7 @@ def chain(relays: int) -> Iterator[World]:
 
 def show(figures: dict[str, Figures]) -> None:
     """A table of figures and of their ratios to, or microseconds above, the kernel's and the loop's."""
-    base, plain = figures["kernel ip_forward"], figures["plain recv/send loop"]
+    base, plain = figures["kernel ip_forward"], figures[LOOP]
     table = Table(
         "relay", *("TCP Gb/s", "of kernel", "small pkt/s", "x loop", "RTT us", "+", "on one CPU", "+")
     )

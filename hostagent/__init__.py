@@ -8,6 +8,7 @@ no way, or a TTL ends, it answers by ICMP as any router does.
 
     packet.py    pure: slots, checksums, ICMP errors, flow hashes
     core.py      pure: Agent, decides, remembering per leading bytes of a frame     decisions.py   the values
+    burst.py     pure: the same for the headers of many frames at once
     mmsg.py      many packets per system call
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     worker.py    the event loop of one process        zygote.py  the parent that forks them

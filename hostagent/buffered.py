@@ -64,11 +64,11 @@ class BufferedStation(Station):
     def _from_card(self, card: Card) -> None:
         slots, port, receive, now = self._slots, card.port, self._relay.receive_frame, time.monotonic()
         try:
-            lengths = slots.receive(card.socket.fileno())
+            count = slots.receive(card.socket.fileno())
         except OSError:  # the card went down; the carrier watch says so as well
             self.sent["receive errors"] += 1
-            lengths = []
-        for view, end in zip(slots.views, lengths, strict=False):
+            count = 0
+        for view, end in zip(slots.views, slots.ends(count), strict=False):
             if receive(view, end, port, now) == TO_HOST:
                 self._to_host(view[packet.HOST_AT : end])
         self._pump()

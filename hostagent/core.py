@@ -19,11 +19,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from addressing import ipv4, mac
 from addressing.header import Action, Deliver, Drop, Field, Forward, Header
 from addressing.scheme import Scheme
 from addressing.source import SourceRouted, Way
 from hostagent import packet
+from hostagent.burst import Headers
 from hostagent.decisions import CONSUMED, MEMORY, NOBODY, TO_HOST, Allowance, Exit, Plan, remember
 from hostagent.options import Spread
 from topos.graph import ALL_UP, LinkState
@@ -34,6 +38,9 @@ Control = Callable[[bytes, int, float], Iterable[tuple[int, bytes]]]
 
 #: The bytes of the IPv4 addresses in a slot whose upper three bits number a further address.
 _SOURCE_ALIAS_AT, _TARGET_ALIAS_AT = packet.IP_AT + 13, packet.IP_AT + 17
+
+#: What is known of frames that no plan has been made for yet.
+_UNKNOWN = Plan(None)
 
 
 def addresses_of(scheme: Scheme) -> dict[bytes, int]:
@@ -124,6 +131,24 @@ class Agent:
             self.delivered += 1
             return TO_HOST
         return self._refuse(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+
+    def receive_burst(self, headers: Headers, lengths: NDArray[np.uint32], port: int) -> list[int]:
+        """Frames of ``lengths`` from the card of ``port``, one per slot: the ports that they now leave by,
+        one for all or one each, as if each had been given to :meth:`receive_frame`.
+
+        Nothing, and nothing is done, unless all are usual and are relayed by plans that are known.
+        """
+        count, known = len(lengths), self._frames[port].get
+        if lengths.min() < packet.SHORTEST or not headers.usual(count):
+            return []
+        keys = headers.keys(count, self._by_address, self._tagged)
+        ways = [way for key in keys if (way := known(key, _UNKNOWN).sole) is not None]
+        ports = [way.port for way in ways]
+        if len(ways) < len(keys) or min(ports) <= 0:
+            return []
+        headers.relay(count, ways)
+        self.relayed += count
+        return ports
 
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
         """A packet from the host fills ``slot[HOST_AT:end]``; returns as :meth:`receive_frame` does."""

@@ -18,6 +18,7 @@ from addressing import labelwire
 from addressing.directions import Coordinates
 from addressing.wire import ETHERTYPE
 from hostagent import linkstate, packet, probing
+from hostagent.burst import WORTH
 from hostagent.channel import Channel, Message
 from hostagent.configuring import Configuring
 from hostagent.core import Agent
@@ -145,12 +146,15 @@ class Station:
     def _from_card(self, card: Card) -> None:
         slots, port, receive, now = self._slots, card.port, self.agent.receive_frame, time.monotonic()
         try:
-            lengths = slots.receive(card.socket.fileno())
+            count = slots.receive(card.socket.fileno())
         except OSError:  # the card went down; the carrier watch says so as well
             self.sent["receive errors"] += 1
             return
+        if count >= WORTH and (ports := self.agent.receive_burst(slots.headers, slots.lengths[:count], port)):
+            self._send_burst(ports, count)
+            return
         leaving: dict[int, list[int]] = {}
-        for view, address, end in zip(slots.views, slots.addresses, lengths, strict=False):
+        for view, address, end in zip(slots.views, slots.addresses, slots.ends(count), strict=False):
             out = receive(view, end, port, now)
             if out > 0:
                 if out in leaving:
@@ -193,14 +197,26 @@ class Station:
             if self.labelling is not None:
                 self.say(self.labelling.carrier(port, up, time.monotonic()))
 
+    def _send_burst(self, ports: list[int], count: int) -> None:
+        """Send what fills the first slots out of ``ports``, one for all or one each."""
+        if len(ports) == 1:
+            self._count_sent(self._slots.send_on(self._cards[ports[0]], count), count)
+            return
+        leaving: dict[int, list[int]] = {}
+        for port, address, end in zip(ports, self._slots.addresses, self._slots.ends(count), strict=False):
+            leaving.setdefault(port, []).extend((address, end))
+        self._send(leaving)
+
     def _send(self, leaving: dict[int, list[int]]) -> None:
         for port, extents in leaving.items():
-            sent = self._slots.send(self._cards[port], extents)
-            self.sent["sent"] += sent
-            if sent * 2 < len(extents):
-                self.sent["send errors"] += len(extents) // 2 - sent
+            self._count_sent(self._slots.send(self._cards[port], extents), len(extents) // 2)
         if self.agent.outbox:
             self._send_own()
+
+    def _count_sent(self, sent: int, wanted: int) -> None:
+        self.sent["sent"] += sent
+        if sent < wanted:
+            self.sent["send errors"] += wanted - sent
 
     def _send_own(self) -> None:
         """What the agent itself has to say: rare, so one at a time."""

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from hostagent.client import AgentError, AgentPool
+from hostagent.mmsg import BATCH, SLOTS
 from hostagent.options import Mode, Options
 from tests.hostagent.namespaces import World, world
 
@@ -25,6 +26,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 
 MEGABYTE = 1 << 20
 OFFLOADS = ("gso", "tso", "tx")
+_SO_RCVBUFFORCE, _IP_RECVTTL = 33, 12
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,13 @@ def checksum_errors(lab: World, node: int) -> int:
     return total
 
 
+def transmitted(lab: World, node: int) -> int:
+    """Frames that a server's first card has sent."""
+    lines = lab.run(node, "cat", "/proc/net/dev").splitlines()
+    (counts,) = (line.split(":")[1].split() for line in lines if f"h{node}-eth1:" in line)
+    return int(counts[9])
+
+
 def test_ping_traceroute_and_a_large_file(chain: World) -> None:
     assert " 0% packet loss" in ping(chain, 0, 2)
     assert " 0% packet loss" in ping(chain, 2, 0, "-s", "8000")
@@ -95,6 +104,37 @@ def test_ping_traceroute_and_a_large_file(chain: World) -> None:
     assert counts[1]["relayed"] > 1000
     assert counts[1]["relayed"] == counts[0]["originated"] + counts[2]["originated"] - 1
     assert counts[1]["dropped: TTL expired"] == 1
+
+
+def test_a_burst_arrives_whole_and_in_order(edges: Path) -> None:
+    """More small packets than a batch holds wait at the relay, and ahead of some a super-packet."""
+    count = 3 * SLOTS
+    with world(f"file:{edges}", "wmgr") as lab:
+        sender, receiver = lab.connect(0, 2)
+        relay = psutil.Process(lab.pool.process.pid).children()[1]
+        kinds = (socket.AF_INET, socket.SOCK_DGRAM)
+        source, sink = (lab.inside(node, lambda: socket.socket(*kinds)) for node in (0, 2))
+        with sender, receiver, source, sink:
+            sink.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, 8 << 20)
+            sink.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
+            sink.settimeout(10)
+            sink.bind((lab.addresses[2], 7000))
+            before = lab.pool.stats()[1]["relayed"]
+            relay.suspend()
+            for number in range(count):
+                source.sendto(f"number {number}".encode(), (lab.addresses[2], 7000))
+                if number == count // 2:
+                    sender.sendall(bytes(MEGABYTE // 32))
+                if number % BATCH == 0:  # no faster than the source's own agent takes them
+                    poll(lambda sent=number: transmitted(lab, 0) > sent)  # type: ignore[misc]
+            relay.resume()
+            for number in range(count):
+                data, (ttl,), *_ = sink.recvmsg(100, 100)
+                assert data.decode() == f"number {number}"
+                assert int.from_bytes(ttl[2], "little") == 63
+            assert len(receiver.recv(MEGABYTE, socket.MSG_WAITALL | socket.MSG_DONTWAIT)) > 0
+        assert checksum_errors(lab, 2) == 0
+        assert lab.pool.stats()[1]["relayed"] > before + count
 
 
 def test_unreachable_addresses_are_reported_at_once(chain: World) -> None:
