@@ -6,7 +6,8 @@
     ```
 
 A command that ends in ``# exit 1`` must end so, all others with 0.  A line ``...`` stands for
-any lines.  Numbers with a decimal point and counts of packets in streams are the machine's: any will do.
+any lines.  Numbers with a decimal point, milliseconds, and counts of packets in streams are the
+machine's: any will do.
 ``python -m tests.console FILE`` runs a document and writes down what its commands print.
 """
 
@@ -22,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 _EXIT = re.compile(r"\s+# exit (\d+)$")
-_MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+\.\d+(?![.\d])|\b\d+ms\b")
+_MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+\.\d+(?![.\d])(?: ?ms\b)?|\b\d+ ?ms\b")
 _COUNTED = re.compile(r"\b(seq|id|sent|received|lost) \d+")
 _SPACES = re.compile(r"[ \t]+")
 

@@ -267,9 +267,14 @@ def test_nothing_is_left_after_the_end() -> None:
 def test_agents_do_not_work_when_nothing_happens() -> None:
     with world("torus:2x2", "wmgr") as lab:
         children = psutil.Process(lab.pool.process.pid).children()
-        before = [sum(child.cpu_times()[:2]) for child in children]
-        lab.run(0, "sleep", "0.5")
-        assert [sum(child.cpu_times()[:2]) for child in children] == before
+
+        def rests() -> bool:
+            before = [sum(child.cpu_times()[:2]) for child in children]
+            lab.run(0, "sleep", "0.5")
+            return [sum(child.cpu_times()[:2]) for child in children] == before
+
+        lab.pool.stats()  # who answers has begun: before, a child may still wait for a processor
+        assert rests() or rests()  # the answer itself may have filled up a tick of the clock
 
 
 def test_what_is_wrong_is_said_in_one_line() -> None:

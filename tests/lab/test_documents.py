@@ -27,6 +27,7 @@ def test_documents_are_read() -> None:
     ("shown", "printed", "same"),
     [
         (("up in 0.53 s",), "up in 12.1 s\n", True),
+        (("time=11.9 ms",), "time=112 ms\n", True),
         (("h0  s1",), "h0    s1", True),
         (("240/240",), "239/240", False),
         (("a", "...", "z"), "a\nb\nc\nz\n", True),

@@ -38,7 +38,7 @@ set -e
 dcnlab() { "$0" -m lab.cli "$@"; }
 dcnlab up bcube:2,1 --scheme brp -d --name mine >/dev/null
 trap "dcnlab down mine" EXIT
-dcnlab exec mine h0 ping -c40 -i0.2 h3 >/dev/null &
+dcnlab exec mine h0 ping -i0.2 h3 >/dev/null &
 dcnlab capture mine s0 --count 2 icmp
 kill $!
 """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -113,13 +115,20 @@ def test_the_prompt_takes_mininets_verbs_and_ours() -> None:
         assert expected in done.stdout, f"{expected!r} not in:\n{done.stdout}"
 
 
-def test_nothing_listens_outside() -> None:
-    def listeners() -> str:
-        return subprocess.run(["ss", "-Hltnu"], capture_output=True, text=True, check=True).stdout
+def test_nothing_listens_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else does on this machine meanwhile."""
 
-    before = listeners()
-    with Lab("bcube:2,1", "brp"):
-        assert listeners() == before
+    def listening() -> set[int]:
+        done = subprocess.run(["ss", "-Hltunp"], capture_output=True, text=True, check=True)
+        return {int(pid) for pid in re.findall(r"pid=(\d+)", done.stdout)}
+
+    mark = f"listen-{os.getpid()}"
+    monkeypatch.setenv("DCNLAB_TEST", mark)
+    with Lab("bcube:2,1", "brp"), socket.create_server(("127.0.0.1", 0)):
+        assert os.getpid() in listening()
+        ours = processes_of(mark)
+        assert len(ours) >= 10
+        assert listening().isdisjoint(ours)
 
 
 @pytest.mark.parametrize("path", [{"PATH": "/nonexistent"}, {}], ids=["elsewhere", "unset"])
