@@ -150,9 +150,13 @@ class Lab:
         self.stop_s = round(time.perf_counter() - begun, 3)
 
     def wait(self) -> int:
-        """Until a lab with a prompt ends; its exit code."""
+        """Until a lab with a prompt ends; its exit code.  Ctrl-C is the prompt's meanwhile."""
         assert self._guard is not None
-        return self._guard.wait()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            return self._guard.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def _reap(self) -> None:
         assert self._guard is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import select
 import socket
@@ -198,23 +199,29 @@ def iperf(
     seconds: float,
     options: Sequence[str] = (),
     port: int = IPERF_PORT,
+    begun: Callable[[subprocess.Popen[str]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run iperf3 between two command prefixes; its summary: Mb/s, retransmits or lost share.
 
-    Raises LabError with iperf3's own message when it fails.
+    iperf3 knows whole seconds only: ``seconds`` are rounded up (0 would be without end).  ``begun`` hears
+    of the sending process.  Raises LabError with iperf3's own message when it fails.
     """
-    asked = ["-c", target, "-p", str(port), "-t", f"{seconds:g}", "--json", "--connect-timeout", "3000"]
-    with _iperf_server(server, port):
-        done = subprocess.run(
-            [*client, "iperf3", *asked, *options],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=seconds + 30,
-        )
-    result = json.loads(done.stdout or "{}")
-    if done.returncode or "error" in result:
-        raise LabError(f"iperf3: {result.get('error') or done.stderr.strip()}")
+    length = ["-t", str(math.ceil(seconds))]
+    asked = ["-c", target, "-p", str(port), *length, "--json", "--connect-timeout", "3000"]
+    command = [*client, "iperf3", *asked, *options]
+    with (
+        _iperf_server(server, port),
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sending,
+    ):
+        try:
+            begun(sending)
+            said, complaint = sending.communicate(timeout=seconds + 30)
+        except BaseException:
+            sending.kill()
+            raise
+    result = json.loads(said or "{}")
+    if sending.returncode or "error" in result:
+        raise LabError(f"iperf3: {result.get('error') or complaint.strip()}")
     received = result["end"]["sum_received"]
     mbps = round(received["bits_per_second"] / 1e6, 1)
     if "lost_percent" in received:
@@ -224,14 +231,17 @@ def iperf(
 
 @contextlib.contextmanager
 def _iperf_server(prefix: list[str], port: int) -> Iterator[None]:
-    """iperf3's server for one test, from when it listens."""
+    """iperf3's server for one test, from when it listens; LabError with its message when it does not."""
     words = [*prefix, "iperf3", "-s", "-1", "-p", str(port), "--forceflush"]
     listening = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert listening.stdout is not None
-        for line in listening.stdout:
-            if "listening" in line:
-                break
+        said = ""
+        while "listening" not in said:
+            line = listening.stdout.readline()
+            if not line:
+                raise LabError(f"iperf3: {said.strip() or 'its server ended'}")
+            said = line if line.strip() else said
         yield
     finally:
         listening.kill()

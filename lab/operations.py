@@ -19,6 +19,7 @@ import psutil
 from addressing import ipv4
 from addressing.scheme import path
 from lab import capture, explain, frequencies, groups, labelling, measure, mptcp, netns, overload, tables
+from lab.abandoned import end_without
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -188,7 +189,11 @@ class _Operations:
             options += ["-u", "-b", str(request.get("rate", "100M"))]
         prefix = [self._inside(end.name, []) for end in (client, server)]
         seconds, port = float(request.get("seconds", 2)), int(request.get("port", measure.IPERF_PORT))
-        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options, port)
+
+        def begun(process: subprocess.Popen[str]) -> None:
+            end_without(call.connection, process)
+
+        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options, port, begun)
 
     def op_mptcp(self, call: Call) -> Any:
         """One TCP connection and one of Multipath TCP between two servers, each for some seconds."""

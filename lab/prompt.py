@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -158,4 +159,5 @@ def run(session: Session) -> None:
     setLogLevel("info" if sys.stdin.isatty() else "output")
     lg.handlers[0].setStream(sys.stdout)
     os.environ.setdefault("HOME", "/root")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends a command, not the prompt
     Prompt(session)

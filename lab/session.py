@@ -162,6 +162,13 @@ class Session:
             self.running.agents.wait_links(state.down)
 
 
+def _obey_again() -> None:
+    """Let programs that are started from now on end by Ctrl-C and by hang-ups, which the guard ignores
+    and with it agents and controller: being ignored is inherited, a handler (even of nothing) is not."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+
+
 def main() -> None:
     """Launch, report, serve until ``down`` (or run the prompt in the foreground)."""
     request = json.loads(sys.argv[1])
@@ -182,6 +189,7 @@ def main() -> None:
     except Exception as error:
         tell(error=f"{type(error).__name__}: {error}", code=1)
         raise
+    _obey_again()
     running = session.running
     tell(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
     from lab import control, operations

@@ -18,6 +18,16 @@ Exit codes: 0 what was asked for held, 1 it did not, 2 it could not be asked.  W
 output is one JSON value, also of an error: {"error": "...", "exit": 2}.
 """
 
-from lab.cli.app import main
+import sys
+from typing import NoReturn
 
 __all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    try:
+        from lab.cli import app
+    except KeyboardInterrupt:  # which takes long enough for somebody to change their mind
+        sys.exit(130)
+    app.main()

@@ -1,5 +1,5 @@
 """``python -m lab.cli``: the same as ``dcnlab``."""
 
-from lab.cli.app import main
+from lab.cli import main
 
 main()

@@ -28,17 +28,17 @@ app = typer.Typer(
 #: Under which heading the commands of each module are listed, in this order.
 _PANELS = {
     "Labs": ("running", "scenarios", "looking", "autoconfiguration"),
-    "Measuring in a lab": ("congestion", "frequencies", "replication", "keys"),
+    "Measuring in a lab": ("iperf", "congestion", "frequencies", "replication", "keys"),
     "Networks on paper": ("offline", "multipath", "labels", "automaton", "costs", "densest"),
     "Measuring on paper": ("evaluation", "rates", "sweeping", "reproduction"),
     "This machine": ("machine",),
 }
 
 
-def main() -> None:
-    """Run the command line; never returns."""
-    _gather()
+def main() -> NoReturn:
+    """Run the command line."""
     try:
+        _gather()
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
         sys.exit(130)

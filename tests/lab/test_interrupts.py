@@ -1,0 +1,118 @@
+"""Ctrl-C ends what it is meant for, as one sees it in a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from lab.client import Lab
+from tests.ovs import poll
+
+pytestmark = pytest.mark.lab
+
+_PATIENCE = 40.0
+
+
+class Terminal:
+    """`dcnlab` in a terminal of its own, ended when the test ends."""
+
+    def __init__(self, *words: str) -> None:
+        self._pid, self._master = pty.fork()
+        if self._pid == 0:
+            os.execv(sys.executable, [sys.executable, "-m", "lab.cli", *words])
+        self.shown = ""
+
+    def type(self, text: str) -> None:
+        """Press keys; what was shown before is forgotten."""
+        self.shown = ""
+        os.write(self._master, text.encode())
+
+    def wait_for(self, pattern: str) -> None:
+        """Until that is shown."""
+        end = time.monotonic() + _PATIENCE
+        while not re.search(pattern, self.shown):
+            assert select.select([self._master], [], [], end - time.monotonic())[0], self.shown
+            self.shown += os.read(self._master, 65536).decode(errors="replace")
+
+    def code(self) -> int:
+        """The exit code, when it has ended."""
+        while True:
+            try:
+                if not os.read(self._master, 65536):
+                    break
+            except OSError:  # nobody has the terminal open any more
+                break
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+    def close(self) -> None:
+        os.close(self._master)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("bcube:2,1", "brp") as running:
+        yield running
+
+
+def _children(name: str) -> list[psutil.Process]:
+    return [p for p in psutil.Process().children(recursive=True) if p.name() == name]
+
+
+def test_at_the_prompt_it_ends_a_command_and_not_the_lab() -> None:
+    terminal = Terminal("up", "bcube:2,1", "--scheme", "brp")
+    try:
+        terminal.wait_for("dcnlab> $")
+        terminal.type("\x03")
+        terminal.wait_for("Interrupt\\s+dcnlab> $")
+        terminal.type("h0 ping -i0.2 h3\n")
+        terminal.wait_for("icmp_seq=2")
+        terminal.type("\x03")
+        terminal.wait_for("packets transmitted(.|\\s)+dcnlab> $")
+        terminal.type("h1 sleep 600\n")
+        terminal.wait_for("sleep 600\\s+$")
+        terminal.type("\x03")
+        terminal.wait_for("dcnlab> $")
+        terminal.type("pingall\n")
+        terminal.wait_for(r"0% dropped \(12/12 received\)")
+        terminal.type("exit\n")
+        assert terminal.code() == 0
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Signals) -> None:
+    words = [sys.executable, "-m", "lab.cli", "exec", lab.config.name, "h0", "sleep", "600"]
+    running = subprocess.Popen(words)
+    try:
+        poll(lambda: bool(_children("sleep") or running.poll()), _PATIENCE)
+        running.send_signal(number)
+        assert running.wait(_PATIENCE) == (130 if number == signal.SIGINT else -number)
+        poll(lambda: not _children("sleep"), _PATIENCE)
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_a_measurement_ends_with_the_command(lab: Lab) -> None:
+    words = [sys.executable, "-m", "lab.cli", "iperf", lab.config.name, "h0", "h3", "--seconds", "600"]
+    running = subprocess.Popen(words)
+    try:
+        poll(lambda: len(_children("iperf3")) == 2, _PATIENCE)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(_PATIENCE) == 130
+        poll(lambda: not _children("iperf3"), _PATIENCE)
+    finally:
+        running.kill()
+        running.wait()
+    assert lab.iperf("h0", "h3", seconds=0.2)["mbps"] > 0
