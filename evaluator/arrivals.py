@@ -46,6 +46,8 @@ class Arrivals:
 def arrivals(traffic: Traffic, gap: float, until: int, how: Source, seed: int) -> Arrivals:
     """Packets of every sender of ``traffic`` from 0 to ``until`` ns, one in ``gap`` ns on average;
     each is for one of the sender's flows, drawn evenly."""
+    if not len(traffic):
+        return Arrivals(np.zeros(0, np.int64), traffic.sources, traffic.destinations)
     order = np.argsort(traffic.sources, kind="stable")
     senders, first = np.unique(traffic.sources[order], return_index=True)
     flows = np.split(traffic.destinations[order], first[1:])

@@ -114,7 +114,8 @@ class _Leaves:
         """Those of ``fabric`` over its ``live`` slots: none where servers relay."""
         slots, first = fabric.slots, uplinks(fabric, live)
         cables = np.diff(np.concatenate([[0], np.cumsum(live)])[slots.start[: len(first) + 1]])
-        leaves = np.flatnonzero((cables == 1) & (slots.peer[first] >= fabric.servers)).astype(np.int32)
+        leaves = np.flatnonzero(cables == 1).astype(np.int32)
+        leaves = leaves[slots.peer[first[leaves]] >= fabric.servers]
         up, home = first[leaves], np.arange(fabric.size, dtype=np.int32)
         home[leaves] = slots.peer[up]
         down = slots.start[slots.peer[up]] + slots.peer_port[up] - 1

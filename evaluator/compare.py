@@ -15,7 +15,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -204,8 +204,9 @@ def _run(
     if executor is not None:
         yield from _gather(executor, answer, pending)
         return
-    count = min(workers or os.cpu_count() or 1, len(pending))
-    threads = max(1, (os.cpu_count() or 1) // count)
+    cores = len(os.sched_getaffinity(0))
+    count = min(workers or cores, len(pending))
+    threads = min(max(1, cores // count), numba.get_num_threads())  # numba takes no more than it has
     # Not forked: numba's threads do not survive that.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, context, numba.set_num_threads, (threads,)) as pool:
@@ -218,7 +219,7 @@ def _gather(executor: Executor, answer: Callable[[Q], Row], pending: Sequence[Q]
         asked = futures[future]
         try:
             yield future.result()
-        except (SpecError, ValueError, MemoryError, ArithmeticError) as error:
+        except (SpecError, ValueError, MemoryError, ArithmeticError, BrokenExecutor) as error:
             yield {"key": asked.key, **dataclasses.asdict(asked), "error": str(error) or repr(error)}
 
 

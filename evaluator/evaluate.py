@@ -156,12 +156,12 @@ def evaluate(
     (:mod:`evaluator.metrics`), under ``traffic`` and ``load``.  SpecError with one line for the user.
     """
     network = fabric(topology) if isinstance(topology, str) else topology
-    if pairs == "all" and hops == "servers":
-        raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it")
     failed = failing.draw(network, failures, seed)
     given = Conditions(seed, failed, aware, traffic, load)
     check(metrics, given)
     chosen = choose(network, pairs, seed, failed.nodes)
+    if hops == "servers" and _highest(chosen) >= network.servers:
+        raise SpecError("hops=servers counts arrivals at servers: use pairs of servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
     figures = tuple(
@@ -197,8 +197,13 @@ def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops
     return total
 
 
+def _highest(pairs: Pairs) -> int:
+    """The highest number of an end."""
+    return max(int(pairs.destinations.max(initial=0)), *(int(s.max(initial=0)) for s in pairs.sources))
+
+
 def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs) -> None:
-    highest = max(int(pairs.destinations.max(initial=0)), *(int(s.max(initial=0)) for s in pairs.sources))
+    highest = _highest(pairs)
     for scheme in schemes:
         if highest not in scheme.endpoints():
             raise SpecError(

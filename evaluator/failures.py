@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def _amount(text: str) -> float:
         value = float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
     except ValueError:
         raise SpecError(f"failures: {text!r} is neither a percentage nor a whole number") from None
-    if value < 0 or (text.endswith("%") and value >= 1):
+    if not 0 <= value < (1 if text.endswith("%") else math.inf):
         raise SpecError(f"failures: {text} is out of range: a number from 0, or 0% to below 100%")
     return value
 

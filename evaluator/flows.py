@@ -26,6 +26,7 @@ from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Offsets = NDArray[np.int64]
 Floats = NDArray[np.float64]
+_NO_SLOTS = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ def flows(
 
     A flow that is delivered with a probability below 1 counts as undelivered.
     """
+    if not len(traffic):
+        return Flows(traffic.sources, traffic.destinations, np.zeros(1, np.int64), _NO_SLOTS, np.zeros(0))
     bound, seen = informed(scheme, down, aware)
     rule = None if generic else rule_of(bound, seen)
     pairs = traffic.pairs()
@@ -118,7 +121,7 @@ def _trace(fabric: Fabric, ways: Ways, pairs: Pairs, down: LinkState) -> Flows:
 
 def _split(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
     starts, slots, parts = [np.zeros(1, dtype=np.int64)], [], []
-    for some in pairs.chunks(max(1, (1 << 22) // len(fabric.slots.peer))):
+    for some in pairs.chunks(max(1, (1 << 22) // max(1, len(fabric.slots.peer)))):
         found = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
         starts.append(found[0][1:] + starts[-1][-1])
         slots.append(found[1])

@@ -54,6 +54,8 @@ def _bisection(fabric: Fabric, given: Conditions) -> Figures:
 
 def _diversity(fabric: Fabric, given: Conditions) -> Figures:
     paths = path_diversity(fabric, _PAIRS, given.seed, given.failed.links, given.failed.nodes)
+    if not len(paths):
+        return {"mean": math.nan, "min": math.nan, "confidence_95": math.nan}
     spread = float(paths.std(ddof=1)) / math.sqrt(len(paths))
     half = float(stats.t.ppf(0.975, len(paths) - 1)) * spread
     return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half}

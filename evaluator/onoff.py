@@ -50,7 +50,8 @@ def parse(text: str) -> Phases:
             given[key] = float(value) if key in known else math.nan
         except ValueError:
             given[key] = math.nan
-        if not 0 <= given[key] < math.inf or (key != "sigma" and not given[key]):
+        least = {"sigma": 0.0, "samples": 1.0}.get(key, math.ulp(0.0))
+        if not least <= given[key] < math.inf:
             raise SpecError(
                 f"on-off: cannot read {part!r}: write {','.join(f'{k}={v}' for k, v in known.items())}"
             )

@@ -131,7 +131,7 @@ def label_axes(axes: Axes, chart: Chart) -> None:
             axes.xaxis.set_minor_locator(NullLocator())
         elif not chart.log_x:
             axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    if chart.log_y:
+    if chart.log_y and any(y > 0 for series in chart.series for y in series.y):
         axes.set_yscale("log", nonpositive="clip")
         _few_decades(axes, chart)
     elif chart.steps or chart.y_label.startswith("share"):

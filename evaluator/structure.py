@@ -32,9 +32,12 @@ def edge_disjoint_paths(fabric: Fabric, a: int, b: int, links: LinkState = ALL_U
 def path_diversity(
     fabric: Fabric, pairs: int, seed: int, links: LinkState = ALL_UP, failed: Collection[int] = ()
 ) -> Floats:
-    """Edge-disjoint paths of ``pairs`` pairs of servers that did not fail, drawn with ``seed``."""
+    """Edge-disjoint paths of ``pairs`` pairs of servers that did not fail, drawn with ``seed``; of none
+    where fewer than two are left."""
     rng = np.random.default_rng([seed, 4])
     matrix = capacity_matrix(fabric, links)
     alive = np.setdiff1d(np.arange(fabric.servers), np.fromiter(failed, np.int64, len(failed)))
+    if len(alive) < 2:
+        return np.zeros(0)
     drawn = (rng.choice(alive, 2, replace=False).tolist() for _ in range(pairs))
     return np.array([maximum_flow(matrix, a, b).flow_value for a, b in drawn], dtype=np.float64)

@@ -157,4 +157,4 @@ def _line(topology: str, kind: str, share: float, group: Sequence[Row]) -> tuple
     for metric in METRICS:
         mean, half = _interval([row[metric] for row in group])
         cells.append(f"{mean:.4g}" + (f" +- {half:.2g}" if half else ""))
-    return topology, f"{share:.0%} {kind}" if kind else "nothing", str(len(group)), *cells
+    return topology, f"{100 * share:.3g}% {kind}" if kind else "nothing", str(len(group)), *cells

@@ -112,7 +112,7 @@ def _fill(
         if growing[link] <= 1e-12:
             continue
         current = left[link] / growing[link]
-        if current > level * (1 + 1e-12) + 1e-15:
+        if current > level * (1 + 1e-12):
             heapq.heappush(heap, (current, link))
             continue
         for i in range(first[link], first[link + 1]):

@@ -104,8 +104,15 @@ def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str,
     given: dict[str, float] = {}
     for part in filter(None, arguments.split(",")):
         key, _, value = part.partition("=")
-        if key not in defaults or not value.replace(".", "", 1).isdecimal():
+        if key not in defaults or not _allowed(key, value):
             shown = ",".join(f"{k}={v:g}" for k, v in defaults.items())
             raise SpecError(f"traffic: cannot read {part!r}: write {name}{':' if shown else ''}{shown}")
         given[key] = float(value)
     return given
+
+
+def _allowed(key: str, value: str) -> bool:
+    """Whether a value can be read: shares from 0 to 1, all else in whole numbers from 1."""
+    if key == "share":
+        return value.replace(".", "", 1).isdecimal() and float(value) <= 1
+    return value.isdecimal() and int(value) >= 1

@@ -46,6 +46,7 @@ def walks(
     generic: bool = False,
 ) -> Walks:
     """One way for each packet from ``sources[i]`` to ``destinations[i]``, of at most ``ttl`` links."""
+    seed %= 1 << 63  # as many bits as a compiled integer has
     bound, seen = informed(scheme, down, aware)
     ways, shares = (None, None) if generic else (ways_of(bound, seen), shares_of(bound, seen))
     rule = None if generic else rule_of(bound, seen)
@@ -57,7 +58,7 @@ def walks(
     order = np.argsort(destinations, kind="stable")
     ends, first = np.unique(destinations[order], return_index=True)
     parts = np.split(order, first[1:])
-    few = max(1, (1 << 22) // len(bound.fabric.slots.peer))
+    few = max(1, (1 << 22) // max(1, len(bound.fabric.slots.peer)))
     for begin in range(0, len(ends), few):
         chunk = ends[begin : begin + few]
         split = None if shares is None else Splits.of(bound.fabric, shares, chunk, down)

@@ -37,6 +37,10 @@ class Hier(Hierarchy):
             raise ParameterError(
                 f"{self.name}: {self.fabric.spec} has {most} nodes for {self.clusters} clusters"
             )
+        if any(self.fabric.is_plain(vertex) for vertex in self.vertices):
+            raise ParameterError(
+                f"{self.name}: {self.fabric.spec} has a host without a cable: no cluster holds it"
+            )
         if self.blocks:
             self._check_blocks()
 

@@ -138,7 +138,7 @@ class Tz(VertexScheme):
     def landmarks(self) -> tuple[int, ...]:
         """Sampled until every cluster is small (Thorup and Zwick's ``center``)."""
         fabric, rng = self.fabric, np.random.default_rng(self.seed)
-        nodes = np.array([node for node in range(fabric.size) if not fabric.is_plain(node)])
+        nodes = np.array([node for node in range(fabric.size) if not fabric.is_plain(node)] or self.vertices)
         wanted = sqrt(len(nodes))
         chosen: set[int] = set()
         crowded = nodes

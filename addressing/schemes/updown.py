@@ -52,6 +52,8 @@ class UpDown(RuleScheme):
         """The nodes that forward, from the root down: by level, then by number.  Where links that
         are down leave several pieces, the others hang from their first node."""
         nodes = [node for node in range(self.fabric.size) if not self.fabric.is_plain(node)]
+        if not nodes:
+            return ()
         level: dict[int, int] = {}
         for first in (nodes[self.root % len(nodes)], *nodes):
             queue = [] if first in level else [first]
@@ -77,7 +79,7 @@ class UpDown(RuleScheme):
     def _next_ports(self, vertex: int) -> list[int]:
         """Per node its port towards a vertex, ``NONE`` where there is no way."""
         port, hops = [NONE] * self.fabric.size, {vertex: 0}
-        queue = [vertex]
+        queue = [vertex] if vertex in self._links else []  # a host without a cable has no way in
         for at in queue:
             for end, _ in self._links[at][0]:
                 if end not in hops:

@@ -94,6 +94,8 @@ class _Between:
         owner: Longs = np.repeat(np.arange(fabric.size, dtype=np.int64), np.diff(slots.start))
         here, there = self.group[owner], self.group[slots.peer]
         across: Longs = np.flatnonzero(self._tables & (here != there) & (here != NONE) & (there != NONE))
+        if not len(across):
+            return {}
         pair = here[across].astype(np.int64) * len(self._members) + there[across]
         order = np.argsort(pair, kind="stable")
         keys, first = np.unique(pair[order], return_index=True)
