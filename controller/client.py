@@ -45,6 +45,7 @@ class ControllerProcess:
         self._on_event = on_event
         self._events: list[Message] = []
         self._changed = threading.Condition()
+        self._sending = threading.Lock()
         self._ended = False
         self._requests = itertools.count(1)
         self._reader = threading.Thread(target=self._read, name="controller events", daemon=True)
@@ -158,7 +159,8 @@ class ControllerProcess:
     def send(self, message: Message) -> None:
         """Write one request; ControllerError when there is nobody to read it."""
         try:
-            channel.send(self._control, message)
+            with self._sending:  # a long one goes in pieces, between which no other may come
+                channel.send(self._control, message)
         except OSError as error:
             raise ControllerError("the controller has ended") from error
 

@@ -7,13 +7,14 @@ with Lab("bcube:4,1", scheme="brp") as lab:
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,8 @@ from lab.kv import bulk
 
 Progress = Callable[[Any], None]
 _STOP_PATIENCE = 30.0
+#: Seconds within which a lab that is up says what it is.
+_GLANCE = 2.0
 
 
 class Lab:
@@ -52,7 +55,7 @@ class Lab:
         lab = cls.__new__(cls)
         lab.path = runtime.socket_path(name)
         lab._guard, lab._lifeline = None, None
-        lab.config = LabConfig.from_json(Connection(lab.path).call("info"))
+        lab.config = LabConfig.from_json(lab.ask("info"))
         return lab
 
     # --- beginning and end ----------------------------------------------------
@@ -72,7 +75,7 @@ class Lab:
         check_spread(scheme, self.config.spread)
         check_buffers(scheme, self.config)
         self.config.shape.check()
-        while self._taken() or not self._launch(stage, detach, prompt):
+        while runtime.taken(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(
                     f"a lab named {self.config.name} runs already: choose another --name, or end it"
@@ -83,29 +86,39 @@ class Lab:
     def _launch(self, stage: Progress | None, detach: bool, prompt: bool) -> bool:
         """Start the guard and follow the launch; False when somebody was quicker to take its name."""
         begun = time.perf_counter()
-        status = self._spawn(detach, prompt)
-        with os.fdopen(status, "rb") as lines:
-            for line in lines:
-                message = json.loads(line)
-                if "stage" in message and stage is not None:
-                    stage(message["stage"])
-                elif "error" in message:
-                    self._reap()
-                    if message.get("taken"):
-                        return False
-                    raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
-                elif "ready" in message:
-                    self.launch_s = round(time.perf_counter() - begun, 3)
-                    self.stages, self.aacm = message["seconds"], message["aacm"]
-                    return True
-        self._reap()
+        status = self._spawn(prompt, quiet=detach)
+        with contextlib.ExitStack() as failed, os.fdopen(status, "rb") as lines:
+            failed.callback(self._reap)
+            message = self._ready(lines, stage)
+            if message.get("taken"):
+                return False
+            failed.pop_all()
+        if detach:
+            assert self._lifeline is not None
+            with contextlib.suppress(BrokenPipeError):  # it has ended, as whoever asks it will hear
+                os.write(self._lifeline, b".")
+        self.launch_s = round(time.perf_counter() - begun, 3)
+        self.stages, self.aacm = message["seconds"], message["aacm"]
+        return True
+
+    @staticmethod
+    def _ready(lines: Iterable[bytes], stage: Progress | None) -> dict[str, Any]:
+        """What the lab says when it is ready, or when its name is taken; LabError when it fails."""
+        for line in lines:
+            message: dict[str, Any] = json.loads(line)
+            if "stage" in message and stage is not None:
+                stage(message["stage"])
+            elif message.get("taken") or "ready" in message:
+                return message
+            elif "error" in message:
+                raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
         raise LabError("the lab ended while it was launched")
 
     def _rename(self, name: str) -> None:
         self.config = replace(self.config, name=name)
         self.path = runtime.socket_path(name)
 
-    def _spawn(self, detach: bool, prompt: bool) -> int:
+    def _spawn(self, prompt: bool, quiet: bool) -> int:
         """Start the guard; the read end of the status pipe."""
         status_read, status_write = os.pipe()
         lifeline_read, self._lifeline = os.pipe()
@@ -114,39 +127,32 @@ class Lab:
             "config": self.config.to_json(),
             "prompt": prompt,
             "status": status_write,
-            "lifeline": -1 if detach else lifeline_read,
+            "lifeline": lifeline_read,
         }
-        quiet = None if prompt else subprocess.DEVNULL
+        terminal = None if prompt else subprocess.DEVNULL
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "lab.world", json.dumps(request)],
-            stdin=quiet,
-            stdout=quiet,
-            stderr=subprocess.DEVNULL if detach else None,
-            pass_fds=(status_write,) if detach else (status_write, lifeline_read),
+            stdin=terminal,
+            stdout=terminal,
+            stderr=subprocess.DEVNULL if quiet else None,
+            pass_fds=(status_write, lifeline_read),
             start_new_session=not prompt,
         )
         os.close(status_write)
         os.close(lifeline_read)
         return status_read
 
-    def _taken(self) -> bool:
-        """Whether a lab answers at the socket; a stale socket is removed."""
-        if any(found.alive for found in runtime.labs() if found.path == self.path):
-            return True
-        self.path.unlink(missing_ok=True)
-        return False
-
     def stop(self) -> None:
-        """End the lab and wait until nothing of it is left."""
+        """End the lab and wait until nothing of it is left; one that has ended stays so."""
         begun = time.perf_counter()
-        self.ask("down")
-        deadline = time.monotonic() + _STOP_PATIENCE
-        if self._guard is not None:
-            self._reap()
-        while self.path.exists():
-            if time.monotonic() > deadline:
-                raise LabError(f"lab {self.config.name} did not end within {_STOP_PATIENCE:g} s")
-            time.sleep(0.01)
+        if self._guard is None:
+            end(self.path)
+        else:
+            try:
+                if self._guard.poll() is None:
+                    _say_down(self.path)
+            finally:
+                self._reap()
         self.stop_s = round(time.perf_counter() - begun, 3)
 
     def wait(self) -> int:
@@ -181,11 +187,8 @@ class Lab:
 
     def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
         """Any operation of the control socket."""
-        connection = Connection(self.path)
-        try:
+        with contextlib.closing(Connection(self.path)) as connection:
             return connection.call(op, progress, **words)
-        finally:
-            connection.close()
 
     def info(self) -> dict[str, Any]:
         """Topology, scheme, counts, datapath, links that are down."""
@@ -308,6 +311,35 @@ class Lab:
             check=False,
             timeout=timeout,
         )
+
+
+def glance(path: Path) -> dict[str, Any]:
+    """What ``info`` says of a lab; empty when it does not answer at once (it is being launched), or not
+    any more."""
+    try:
+        with contextlib.closing(Connection(path, _GLANCE)) as connection:
+            return dict(connection.call("info"))
+    except LabError:
+        return {}
+
+
+def end(path: Path) -> None:
+    """End the lab that listens at ``path``, if one does, and wait until nothing of it is left."""
+    deadline = time.monotonic() + _STOP_PATIENCE
+    _say_down(path)
+    while path.exists():
+        if time.monotonic() > deadline:
+            raise LabError(f"lab {path.stem} did not end within {_STOP_PATIENCE:g} s")
+        time.sleep(0.01)
+
+
+def _say_down(path: Path) -> None:
+    try:
+        with contextlib.closing(Connection(path)) as connection:
+            connection.call("down")
+    except LabError:
+        if runtime.taken(path):
+            raise
 
 
 def run_here(path: Path, node: str, words: list[str]) -> int:

@@ -8,6 +8,7 @@ program runs the client may send ``{"signal": 2}`` lines.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -15,11 +16,12 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lab.errors import LabError, UsageError
 
-_LONGEST_REQUEST = 1 << 20
+_LONGEST_REQUEST = 1 << 26
+_CHUNK = 1 << 16
 _MOST_DESCRIPTORS = 3
 _BREATH = 0.05
 
@@ -74,44 +76,48 @@ def serve(listener: socket.socket, operations: dict[str, Operation], stop: threa
 
 def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None:
     with connection:
+        call = Call({}, [], connection, iter(()))
         try:
-            call = _receive(connection)
-            if call is None:
+            if not _receive(call):
                 return
             operation = operations.get(str(call.request.get("op")))
             if operation is None:
                 raise UsageError(f"the lab knows no operation {call.request.get('op')!r}")
-            try:
-                answer: Request = {"result": operation(call)}
-            finally:
-                call.close_descriptors()
+            answer: Request = {"result": operation(call)}
         except LabError as error:
             answer = {"error": str(error), "code": error.exit_code}
         except Exception as error:  # the lab goes on, and whoever asked is told
             answer = {"error": f"{type(error).__name__}: {error}", "code": 1}
-        try:
+        finally:
+            call.close_descriptors()
+        with contextlib.suppress(OSError):  # whoever asked has gone
             _send(connection, answer)
-        except OSError:
-            return
 
 
-def _receive(connection: socket.socket) -> Call | None:
-    data, descriptors, _, _ = socket.recv_fds(connection, _LONGEST_REQUEST, _MOST_DESCRIPTORS)
-    while data and not data.endswith(b"\n"):
-        more = connection.recv(_LONGEST_REQUEST)
-        if not more or len(data) > _LONGEST_REQUEST:
-            return None
-        data += more
-    if not data:
-        return None
-    return Call(json.loads(data), list(descriptors), connection, iter(connection.makefile("rb")))
+def _receive(call: Call) -> bool:
+    """Read a request and what came with it into ``call``; False when whoever asked has gone."""
+    data, descriptors, _, _ = socket.recv_fds(call.connection, _CHUNK, _MOST_DESCRIPTORS)
+    call.descriptors += descriptors
+    line = bytearray(data)
+    while not line.endswith(b"\n"):
+        more = call.connection.recv(_CHUNK)
+        if not more:
+            return False
+        line += more
+        if len(line) > _LONGEST_REQUEST:
+            raise UsageError(f"a request has at most {_LONGEST_REQUEST} bytes")
+    call.request = json.loads(line)
+    call._lines = iter(call.connection.makefile("rb"))
+    return True
 
 
 class Connection:
-    """The client's end: one request, then its answers."""
+    """The client's end: one request, then its answers, each within ``patience`` seconds (None: however
+    long it takes)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: float | None = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(patience)
         try:
             self._socket.connect(str(path))
         except OSError as error:
@@ -127,22 +133,40 @@ class Connection:
     ) -> Any:
         """Ask and wait for the answer; raises LabError or UsageError with the lab's text."""
         line = json.dumps({"op": op, **arguments}).encode() + b"\n"
-        socket.send_fds(self._socket, [line], list(descriptors))
-        with self._socket.makefile("rb") as answers:
-            for text in answers:
-                answer = json.loads(text)
-                if "progress" in answer:
-                    if progress is not None:
-                        progress(answer["progress"])
-                elif "error" in answer:
-                    raise (UsageError if answer["code"] == 2 else LabError)(answer["error"])
-                else:
-                    return answer["result"]
+        for answer in self._answers(line, descriptors):
+            if "progress" in answer:
+                if progress is not None:
+                    progress(answer["progress"])
+            elif "error" in answer:
+                raise (UsageError if answer["code"] == 2 else LabError)(answer["error"])
+            else:
+                return answer["result"]
         raise LabError("the lab ended before it answered")
 
+    def _answers(self, line: bytes, descriptors: tuple[int, ...]) -> Iterator[Request]:
+        """What the lab says to a request, until it hangs up."""
+        with contextlib.suppress(ConnectionError):  # it may have answered before it hung up
+            sent = socket.send_fds(self._socket, [line], list(descriptors))
+            if sent < len(line):
+                self._socket.sendall(line[sent:])
+        with self._socket.makefile("rb") as lines:
+            while text := self._next(lines):
+                yield json.loads(text)
+
+    @staticmethod
+    def _next(lines: BinaryIO) -> bytes:
+        """The next line; nothing at the end, an orderly one or not."""
+        try:
+            return lines.readline()
+        except ConnectionError:
+            return b""
+        except TimeoutError:
+            raise LabError("the lab does not answer yet") from None
+
     def signal(self, number: int) -> None:
-        """Pass a signal to the program that the lab runs for this connection."""
-        _send(self._socket, {"signal": number})
+        """Pass a signal to the program that the lab runs for this connection, if that still runs."""
+        with contextlib.suppress(ConnectionError):
+            _send(self._socket, {"signal": number})
 
     def close(self) -> None:
         """Hang up."""

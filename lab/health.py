@@ -3,7 +3,7 @@
 A link is down while either of its ends is reported down.  Switch ports are reported
 by the controller (PORT_STATUS), servers' NICs by their agents (carrier).  Whatever
 changes is sent to both, which converge on it; changes that come while a round is
-under way wait for the next, all together.
+under way wait for the next, all together.  A round that fails is told to those who wait for it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 
 from lab.errors import LabError
 from topos.graph import ALL_UP, Fabric, LinkState, Port
+
+#: Seconds that a change may take until everybody has converged on it.
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ class Health:
     spread: Callable[[LinkState], None]
     changes: list[Change] = field(default_factory=list)
     _down_ends: dict[int, set[Port]] = field(default_factory=dict)
+    #: What the last round has spread, and why it failed if it did.
     _spread_state: LinkState = ALL_UP
+    _trouble: str = ""
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _ended: bool = False
 
@@ -66,16 +71,19 @@ class Health:
         with self._changed:
             return self._known()
 
-    def wait_for(self, links: frozenset[int], up: bool, timeout: float = 10.0) -> None:
-        """Until the links are known to be up (or down) and everybody has converged on it."""
+    def wait_for(self, links: frozenset[int], up: bool, timeout: float = _PATIENCE) -> None:
+        """Until the links are known to be up (or down) and everybody has converged on it; LabError when
+        time (seconds) is up, or with what kept them from it."""
 
-        def settled() -> bool:
+        def spread() -> bool:
             down = self._spread_state.down & links
             return down == (frozenset() if up else links)
 
         with self._changed:
-            if not self._changed.wait_for(settled, timeout):
+            if not self._changed.wait_for(spread, timeout):
                 raise LabError(f"the lab did not notice within {timeout:g} s")
+            if self._trouble:
+                raise LabError(self._trouble)
 
     def _known(self) -> LinkState:
         return LinkState(frozenset(link for link, ends in self._down_ends.items() if ends))
@@ -87,7 +95,11 @@ class Health:
                 if self._ended:
                     return
                 state = self._known()
-            self.spread(state)
+            trouble = ""
+            try:
+                self.spread(state)
+            except Exception as error:  # whoever waits is told, and the next change is another round
+                trouble = str(error)
             with self._changed:
-                self._spread_state = state
+                self._spread_state, self._trouble = state, trouble
                 self._changed.notify_all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import re
 import signal
@@ -11,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import cached_property
 from typing import Any
 
 import psutil
@@ -46,6 +47,8 @@ class _Operations:
         self._session = session
         self._fabric = session.fabric
         self._counters = LinkCounters(session.running)
+        self._ring = ring.Ring(session.fabric, session.endpoint)
+        self._numbers = itertools.count()
 
     def op_info(self, call: Call) -> Any:
         session, fabric = self._session, self._fabric
@@ -233,14 +236,22 @@ class _Operations:
         session = self._session
         source, target = self._two_ends(call)
         probe = Probe(source, target, float(call.request.get("interval", 0.001)))
-        probe.wait_flowing()
-        number = len(session.probes)
+        try:
+            probe.wait_flowing()
+        except LabError:
+            probe.stop()
+            raise
+        number = next(self._numbers)
         session.probes[number] = probe
         return {"probe": number}
 
     def op_probe_stop(self, call: Call) -> Any:
         """End a stream: what was lost, and the longest gap."""
-        return self._session.probes[int(call.request["probe"])].stop()
+        number = int(call.request["probe"])
+        probe = self._session.probes.pop(number, None)
+        if probe is None:
+            raise UsageError(f"there is no probe number {number}: it was never begun, or has been stopped")
+        return probe.stop()
 
     def op_replicate(self, call: Call) -> Any:
         """Data of one server to several others, along a complete graph and by a pipeline."""
@@ -277,10 +288,6 @@ class _Operations:
             bulk.write(call.descriptors[0], found["value"])
             found["value"] = len(found["value"])
         return found
-
-    @cached_property
-    def _ring(self) -> ring.Ring:
-        return ring.Ring(self._fabric, self._session.endpoint)
 
     def op_overload(self, call: Call) -> Any:
         """More packets than the network takes, by ``pattern``; what became of them, and where."""
@@ -378,4 +385,5 @@ def _pass_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
 
 def _kill(process: subprocess.Popen[bytes], number: int) -> None:
     if process.poll() is None:
-        os.killpg(process.pid, number)
+        with contextlib.suppress(ProcessLookupError):  # it has ended just now
+            os.killpg(process.pid, number)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import socket
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,10 +59,39 @@ def labs() -> list[Found]:
     return [Found(path.stem, path, _answers(path)) for path in sorted(directory().glob("*.sock"))]
 
 
+def taken(path: Path) -> bool:
+    """Whether a lab has that socket; one that a dead lab has left is removed.
+
+    Nobody takes the name of a socket that is there, and who has made it removes it before it
+    stops listening: so what was found dead is still the same when it is removed.
+    """
+    with _alone():
+        if not path.exists():
+            return False
+        alive = _answers(path)
+        if not alive:
+            path.unlink()
+        return alive
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """While no other process of this user looks and removes."""
+    folder = os.open(directory(), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def _answers(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
         try:
             probe.connect(str(path))
+        except BlockingIOError:  # so many wait for it already
+            return True
         except OSError:
             return False
     return True

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from addressing import ipv4, ipv6
 from addressing.scheme import Scheme
+from controller.client import ControllerError
+from hostagent.client import AgentError
 from lab import launch, naming, netns, openvswitch, programs
 from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
@@ -28,6 +30,9 @@ from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
     from lab.network import LabNet
+
+#: Seconds for the controller to converge on link state: as long as agents have.
+_PATIENCE = 30.0
 
 
 class Session:
@@ -42,8 +47,8 @@ class Session:
         self.running = launch.launch(config, scheme, self.health.report, report)
         self.probes: dict[int, Probe] = {}
         self.stop = threading.Event()
-        #: Held while Mininet's node shells are used: they take one command at a time.
-        self.shells = threading.Lock()
+        #: Held while cables go or come back: everybody waits for the state that they have made.
+        self._cabling = threading.Lock()
         self.health.start()
 
     @cached_property
@@ -110,7 +115,14 @@ class Session:
         return naming.links(self.fabric, kind, names, self.running.scheme)
 
     def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        """Take cables out or put them back, and wait until everybody has converged on it."""
+        """Take cables out or put them back, and wait until everybody has converged on it.
+
+        One change at a time: another that undid it meanwhile would be waited for without end.
+        """
+        with self._cabling:
+            return self._cut(links, up)
+
+    def _cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         begun, said = time.monotonic(), len(self._said())
         for number in links:
             link = self.fabric.link(number)
@@ -157,7 +169,7 @@ class Session:
         if self.running.agents is not None:
             self.running.agents.links(state.down)
         if self.running.controller is not None:
-            self.running.controller.converge(state.down)
+            self.running.controller.converge(state.down, _PATIENCE)
         if self.running.agents is not None:
             self.running.agents.wait_links(state.down)
 
@@ -186,6 +198,9 @@ def main() -> None:
     except LabError as error:
         tell(error=str(error), code=error.exit_code)
         sys.exit(error.exit_code)
+    except (AgentError, ControllerError) as error:
+        tell(error=str(error), code=1)
+        sys.exit(1)
     except Exception as error:
         tell(error=f"{type(error).__name__}: {error}", code=1)
         raise

@@ -4,7 +4,8 @@
 and forks init, the first process of a new pid namespace, which forks the session.
 Neither guard nor init imports anything heavy.  Descriptors that the command hands over:
 
-    lifeline  read end of a pipe; its end means that the command died (-1: detached)
+    lifeline  read end of a pipe; its end means that the command died, unless it said a byte before:
+              the lab is to outlive it
     status    where the session reports stages, readiness and errors, one JSON per line
 """
 
@@ -110,9 +111,9 @@ def _guard(request: dict[str, object], listener: socket.socket) -> int:
     if init == 0:
         _init(request, listener)
     os.close(status)
-    listener.close()
     code = _wait(init, lifeline)
     path.unlink(missing_ok=True)
+    listener.close()  # only now: whoever finds nobody listening may remove the socket, whosever it is
     return code
 
 
@@ -137,8 +138,9 @@ def remedy(settings: Path = Path("/proc/sys")) -> str:
 def _wait(init: int, lifeline: int) -> int:
     """Until init ends, or the command does and takes init with it."""
     pidfd = os.pidfd_open(init)
-    watched = [pidfd] + ([lifeline] if lifeline >= 0 else [])
-    ready, _, _ = select.select(watched, [], [])
+    ready, _, _ = select.select([pidfd, lifeline], [], [])
+    if lifeline in ready and os.read(lifeline, 1):
+        ready, _, _ = select.select([pidfd], [], [])
     if pidfd not in ready:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     _, wait_status = os.waitpid(init, 0)

@@ -16,7 +16,7 @@ from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
 from lab.cli.options import Backend, Datapath, FlowControl, LinkStateFrom, Spread
 from lab.cli.show import JsonFlag, as_json, table
-from lab.client import Lab, run_here
+from lab.client import Lab, end, glance, run_here
 from lab.errors import LabError, UsageError
 
 LabName = Annotated[
@@ -145,23 +145,26 @@ def ps(json: JsonFlag = False) -> None:
     """List labs, stale ones included."""
     from lab import runtime
 
-    rows = []
-    for found in runtime.labs():
-        info = Lab.attach(found.name).info() if found.alive else {}
-        rows.append({"name": found.name, "alive": found.alive, **info})
+    rows = [
+        {"name": found.name, "alive": found.alive, **(glance(found.path) if found.alive else {})}
+        for found in runtime.labs()
+    ]
     if json:
         as_json(rows)
     elif rows:
         keys = ("topology", "scheme", "servers", "switches", "datapath")
         table(
             ("name", *keys, "state"),
-            [
-                (row["name"], *(row.get(key, "") for key in keys), "running" if row["alive"] else "stale")
-                for row in rows
-            ],
+            [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
         )
     else:
         print("no labs: start one with `dcnlab up bcube:4,1 --scheme brp`")
+
+
+def _state(row: dict[str, Any]) -> str:
+    if not row["alive"]:
+        return "stale"
+    return "running" if "topology" in row else "starting"
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -266,10 +269,7 @@ def down(
     if not all and not chosen:
         raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
     for found in chosen:
-        if found.alive:
-            Lab.attach(found.name).stop()
-        else:
-            found.path.unlink(missing_ok=True)
+        end(found.path)
         print(f"{found.name} ended", file=sys.stderr)
     if json:
         as_json({"ended": [found.name for found in chosen]})

@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from lab import runtime
 from lab.client import Lab
+from lab.errors import UsageError
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 UP = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
@@ -147,3 +149,36 @@ def test_a_kernel_without_the_datapath_asked_for_is_named_in_one_line() -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "kernel has no openvswitch datapath" in done.stderr
+
+
+def test_a_launch_that_is_interrupted_leaves_nothing() -> None:
+    """In a notebook, say, where the process lives on."""
+    before, open_before = outside(), len(os.listdir("/proc/self/fd"))
+
+    def stage(name: str) -> None:
+        if name == "switches":
+            raise KeyboardInterrupt
+
+    for detach in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            Lab("bcube:2,1", scheme="brp").start(stage, detach=detach)
+        assert outside() == before
+    assert len(os.listdir("/proc/self/fd")) == open_before
+
+
+def test_requests_at_the_same_time_do_not_disturb_each_other() -> None:
+    with Lab("bcube:2,1", scheme="brp") as lab, ThreadPoolExecutor(8) as pool:
+        for _ in range(4):  # whichever is last, each has been waited for
+            asked = [pool.submit(work, "h0", "s0") for work in (lab.fail, lab.heal)]
+            for one in asked:
+                found = one.result()
+                assert found["noticed_ms"] is None or found["noticed_ms"] <= found["converged_ms"]
+        lab.heal("h0", "s0")
+        begun = [pool.submit(lab.ask, "probe_start", a="h0", b="h3", interval=0.01) for _ in range(8)]
+        numbers = [one.result()["probe"] for one in begun]
+        assert len(set(numbers)) == len(numbers)
+        for number in numbers:
+            assert lab.ask("probe_stop", probe=number)["received"] >= 10
+        with pytest.raises(UsageError, match="no probe number"):
+            lab.ask("probe_stop", probe=numbers[0])
+        lab.stop()  # and ending a lab that has ended, as the block does now, is no error

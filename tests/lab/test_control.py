@@ -1,0 +1,166 @@
+"""The control socket and those who share it: requests of any length, labs that end, threads that wait."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hostagent.channel import Channel
+from lab import client, control, runtime
+from lab.client import glance
+from lab.control import Connection
+from lab.errors import LabError
+from lab.health import Health
+from topos import registry
+from topos.graph import LinkState, Port
+
+
+@pytest.fixture
+def sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory for sockets of our own."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return runtime.directory()
+
+
+def listen(path: Path, backlog: int = 8) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen(backlog)
+    return listener
+
+
+@contextlib.contextmanager
+def serving(path: Path, **operations: control.Operation) -> Iterator[None]:
+    """The lab's side of the socket, in a thread."""
+    stop = threading.Event()
+    with listen(path) as listener:
+        server = threading.Thread(target=control.serve, args=(listener, operations, stop))
+        server.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            server.join()
+
+
+@contextlib.contextmanager
+def hanging_up(path: Path, listens: bool) -> Iterator[None]:
+    """Somebody who takes connections, listens to what is asked or does not, and hangs up."""
+
+    def work() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    if listens:
+                        connection.recv(1 << 16)
+
+    with listen(path) as listener:
+        worker = threading.Thread(target=work)
+        worker.start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            worker.join()
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_lab_that_ends_while_it_is_asked_is_told_in_one_line(sockets: Path, listens: bool) -> None:
+    with hanging_up(sockets / "gone.sock", listens):
+        for _ in range(20):
+            connection = Connection(sockets / "gone.sock")
+            with contextlib.closing(connection), pytest.raises(LabError, match="ended before it answered"):
+                connection.call("info")
+        done = subprocess.run(
+            [sys.executable, "-m", "lab.cli", "ping", "gone"], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.splitlines() == ["dcnlab: the lab ended before it answered"]
+        assert glance(sockets / "gone.sock") == {}
+
+
+def test_requests_may_be_longer_than_a_socket_holds(sockets: Path) -> None:
+    pairs = [["h0", f"h{number}"] for number in range(200_000)]
+    with (
+        serving(sockets / "lab.sock", count=lambda call: len(call.request["pairs"])),
+        contextlib.closing(Connection(sockets / "lab.sock")) as connection,
+    ):
+        assert connection.call("count", pairs=pairs) == len(pairs)
+
+
+@pytest.mark.parametrize("line", [b"no request\n", b"half a requ"])
+def test_descriptors_of_requests_that_are_none_are_closed(sockets: Path, line: bytes) -> None:
+    near, far = os.pipe()
+    with serving(sockets / "lab.sock"), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.connect(str(sockets / "lab.sock"))
+        socket.send_fds(asking, [line], [far])
+        os.close(far)
+        asking.shutdown(socket.SHUT_WR)
+        assert os.read(near, 1) == b""  # nobody has its other end any more
+    os.close(near)
+
+
+def test_a_lab_that_is_being_launched_keeps_nobody_waiting(
+    sockets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It listens from the beginning, and answers when it is ready; ever so many may wait for that."""
+    path = sockets / "slow.sock"
+    with listen(path, backlog=0):
+        assert [runtime.taken(path) for _ in range(3)] == [True] * 3
+        assert [found.alive for found in runtime.labs()] == [True]
+        monkeypatch.setattr(client, "_GLANCE", 0.1)
+        assert glance(path) == {}
+        assert path.exists()
+
+
+def test_only_sockets_that_nobody_listens_at_are_removed(sockets: Path) -> None:
+    path = sockets / "stale.sock"
+    assert not runtime.taken(path)
+    listen(path).close()
+    assert path.exists()
+    assert not runtime.taken(path)
+    assert not path.exists()
+
+
+def test_who_waits_for_a_round_that_fails_is_told_why_and_the_next_is_tried() -> None:
+    fabric = registry.fabric("bcube:2,1")
+    trouble = ["the controller has ended"]
+
+    def spread(_: LinkState) -> None:
+        if trouble:
+            raise RuntimeError(trouble.pop())
+
+    health = Health(fabric, spread)
+    health.start()
+    first, second = Port(0, 1), Port(1, 1)
+    health.report(first, False)
+    with pytest.raises(LabError, match="the controller has ended"):
+        health.wait_for(frozenset([fabric.link_at(0, 1)]), up=False)
+    health.report(second, False)
+    health.wait_for(frozenset([fabric.link_at(1, 1)]), up=False)
+    health.stop()
+
+
+def test_messages_of_several_threads_arrive_whole() -> None:
+    near, far = socket.socketpair()
+    sender, receiver = Channel(near), Channel(far)
+    long = list(range(60_000))  # several times what a socket holds
+    with near, far, ThreadPoolExecutor(2) as pool:
+        sent = [pool.submit(sender.send, {"from": number, "down": long}) for number in range(20)]
+        found: list[int] = []
+        while len(found) < len(sent):
+            messages = receiver.receive()
+            assert messages is not None
+            assert all(message["down"] == long for message in messages)
+            found += [message["from"] for message in messages]
+    assert sorted(found) == list(range(20))
