@@ -21,7 +21,7 @@ from addressing import ipv4, ipv6
 from addressing.scheme import Scheme
 from controller.client import ControllerError
 from hostagent.client import AgentError
-from lab import launch, naming, netns, openvswitch, programs
+from lab import hosts, launch, naming, netns, openvswitch, programs
 from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
@@ -206,6 +206,7 @@ def main() -> None:
         raise
     _obey_again()
     running = session.running
+    hosts.install(running.scheme)
     tell(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
     from lab import control, operations
 

@@ -55,6 +55,13 @@ def test_two_relays_lie_between(lab: Lab) -> None:
     assert len(lab.traceroute(A, B)) == 3
 
 
+def test_names_of_servers_mean_something_to_every_program_in_the_lab_and_to_none_outside(lab: Lab) -> None:
+    done = lab.run(A, ["sh", "-c", f"getent hosts {B} && ping -c1 -W5 {B}"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split()[:2] == [address(lab, B), B]
+    assert subprocess.run(["getent", "hosts", B], check=False, capture_output=True).stdout == b""
+
+
 @pytest.mark.parametrize("size", [0, 1472, 8000])
 def test_ping_of_any_size(lab: Lab, size: int) -> None:
     done = lab.run(A, ["ping", "-c3", "-l3", "-W5", "-s", str(size), B])
