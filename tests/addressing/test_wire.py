@@ -123,7 +123,7 @@ def test_a_million_random_and_mutated_frames() -> None:
         for key in (None, KEY)
     ]
     found: Counter[object] = Counter()
-    begun = time.monotonic()
+    begun = time.process_time()
     for number in range(1_000_000):
         if number % 4:
             data = rng.randbytes(rng.randrange(64))
@@ -136,4 +136,4 @@ def test_a_million_random_and_mutated_frames() -> None:
         found[result if isinstance(result, Rejection) else "a frame"] += 1
     assert found.total() == 1_000_000
     assert {*Rejection, "a frame"} == set(found)
-    assert time.monotonic() - begun < 60
+    assert time.process_time() - begun < 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -65,7 +66,11 @@ def lab() -> Iterator[Lab]:
 
 
 def _children(name: str) -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if p.name() == name]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # others end while one looks
+            found += [process] if process.name() == name else []
+    return found
 
 
 def test_at_the_prompt_it_ends_a_command_and_not_the_lab() -> None:

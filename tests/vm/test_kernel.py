@@ -59,7 +59,9 @@ def test_tcp_crosses_a_relay() -> None:
 def test_delay_adds_up_over_the_links() -> None:
     """h0 - switch - h1: two links there and two back, 10 ms each."""
     with Lab("bcube:2,1", "brp", delay="10ms") as lab:
-        found = [rtt for _ in range(9) if (rtt := lab.ping("h0", "h1")) is not None]
+        found = [float(rtt) for _ in range(9) if (rtt := lab.ping("h0", "h1")) is not None]
+        while min(found) >= 60 and len(found) < 90:  # whoever waits for a processor as well takes longer
+            found.append(lab.ping("h0", "h1") or 1000.0)
         assert 40 <= min(found) < 60
 
 
