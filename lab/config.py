@@ -20,6 +20,8 @@ from topos.registry import SpecError, split_spec
 
 #: Frames per buffer where credits are asked for and nothing else is said (CLOT's evaluation).
 DEFAULT_BUFFERS = 10
+#: To so many servers the parallel ways are counted.
+_SAMPLE = 64
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,21 @@ def multipath(scheme: str, ways: int) -> str:
         part for part in arguments.split(",") if part and part.partition("=")[0] not in ("multipath", "paths")
     ]
     return f"{name}:" + ",".join([*kept, "multipath=yes", f"paths={ways}"])
+
+
+def fewer_ways(topology: str, scheme: str, wanted: int) -> str:
+    """One line about how many parallel ways there are when they are fewer than wanted, as seen from
+    the first server to a sample of the others; empty when they are not."""
+    fabric, bound = resolve(topology, scheme)
+    assert isinstance(bound, SourceRouted)
+    others = range(1, fabric.servers, -(-fabric.servers // _SAMPLE))
+    most = 0
+    for other in others:
+        most = max(most, len(bound.usable(0, other)))
+        if most >= wanted:
+            return ""
+    ends = f"{fabric.name(0)} and {len(others)} other servers"
+    return f"flows are spread over {most}, not {wanted} ways: between {ends} no more are parallel"
 
 
 def check_spread(scheme: Scheme, spread: Spread) -> None:

@@ -19,7 +19,19 @@ import psutil
 
 from addressing import ipv4
 from addressing.scheme import path
-from lab import capture, explain, frequencies, groups, labelling, measure, mptcp, netns, overload, tables
+from lab import (
+    capture,
+    explain,
+    frequencies,
+    groups,
+    labelling,
+    measure,
+    mptcp,
+    netns,
+    overload,
+    programs,
+    tables,
+)
 from lab.abandoned import end_without
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
@@ -107,6 +119,10 @@ class _Operations:
         """Run a program in the node that a call names, on its descriptors; the program's exit code."""
         command = self._inside(call.request["node"], words)
         stdin, stdout, stderr = call.descriptors
+        if unfit := programs.unfit(words[0]):
+            code, why = unfit
+            os.write(stderr, f"dcnlab: {why}\n".encode())
+            return {"exit": code}
         groups.pretend()
         process = subprocess.Popen(
             command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,

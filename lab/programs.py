@@ -28,6 +28,15 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=_path())
 
 
+def unfit(program: str) -> tuple[int, str] | None:
+    """Why a program cannot be run, with the exit code that shells have for that; None when it can."""
+    if find(program):
+        return None
+    if "/" in program and os.path.exists(program):
+        return 126, f"{program!r} is no program that may be run"
+    return 127, f"there is no program {program!r}"
+
+
 def lacking(wanted: Mapping[str, str]) -> list[str]:
     """The packages of programs that are not installed, each once."""
     return sorted({package for program, package in wanted.items() if find(program) is None})

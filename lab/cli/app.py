@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
+import os
 import pkgutil
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from lab.cli import examples
 from lab.cli.show import Printed, as_json
 from lab.errors import LabError
 
@@ -35,8 +38,28 @@ _PANELS = {
 }
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"dcnlab {version('dcnlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Run data-centre networks whose servers relay packets: real hosts, real OpenFlow switches."""
+
+
 def main() -> NoReturn:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may know fewer letters than we write
+            stream.reconfigure(errors="replace")
     try:
         _gather()
         sys.exit(app(standalone_mode=False) or 0)
@@ -48,11 +71,8 @@ def main() -> NoReturn:
         _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:  # a full disk, a folder that has gone
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
 
 
 def _fail(text: str, code: int) -> NoReturn:
@@ -60,7 +80,11 @@ def _fail(text: str, code: int) -> NoReturn:
     line = " ".join(text.split())
     print(f"dcnlab: {line}", file=sys.stderr)
     if _wants_json(sys.argv[1:]) and not Printed.json:
-        as_json({"error": line, "exit": code})
+        try:
+            as_json({"error": line, "exit": code})
+            sys.stdout.flush()
+        except OSError:  # nobody reads it: nor what is left, when the program ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
@@ -89,3 +113,4 @@ def _gather() -> None:
     app.registered_commands.sort(key=place)
     for command in app.registered_commands:
         command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
+        command.epilog = examples.epilog(command.name or command.callback.__name__)

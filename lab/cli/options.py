@@ -87,15 +87,19 @@ Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")
 # --- files ------------------------------------------------------------------------
 
 
-def writable(path: Path | None) -> Path | None:
-    """A file that can be written; UsageError otherwise."""
+def writable(context: typer.Context, path: Path | None) -> Path | None:
+    """A file that can be written, whose folder is made when there is none; UsageError otherwise."""
     if path is not None:
         if path.is_dir():
             raise UsageError(f"{path} is a folder: name a file")
-        if not path.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {path.parent}")
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
+        if path.exists() and not os.access(path, os.W_OK):
             raise UsageError(f"{path} may not be written")
+        if not path.exists() and not context.resilient_parsing:  # not while a shell completes words
+            folder(path.parent)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{path.parent} cannot be made: {error.strerror}") from None
     return path
 
 
@@ -110,11 +114,11 @@ def folder(path: Path | None) -> Path | None:
     return path
 
 
-def figure(path: Path | None) -> Path | None:
+def figure(context: typer.Context, path: Path | None) -> Path | None:
     """A picture's file that can be written; UsageError otherwise."""
     if path is not None and path.suffix not in (".png", ".pdf", ".svg"):
         raise UsageError(f"{path}: a figure is a .png, .pdf or .svg")
-    return writable(path)
+    return writable(context, path)
 
 
 def output(text: str) -> Any:

@@ -67,6 +67,8 @@ def up(
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)
+    if multipath and (note := config.fewer_ways(topology, lab.config.scheme, multipath)):
+        print(f"note: {note}", file=sys.stderr)
     if lab.aacm and not json:
         show_configured(lab.aacm)
     if prompt:

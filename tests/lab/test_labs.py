@@ -55,6 +55,13 @@ def test_data_needs_no_controller_and_nothing_floods(lab: Lab) -> None:
         assert not {"FLOOD", "ALL", "NORMAL"} & set(flows.replace(",", " ").split())
 
 
+def test_programs_that_cannot_be_run_are_named(lab: Lab) -> None:
+    for program, code in (("nosuchprogram", 127), ("./nosuch", 127), ("/etc/passwd", 126), ("/etc", 126)):
+        done = lab.run("h0", [program])
+        assert (done.returncode, done.stdout) == (code, "")
+        assert [line.startswith("dcnlab: ") and program in line for line in done.stderr.splitlines()] == [True]
+
+
 def test_traceroute_shows_the_relays(lab: Lab) -> None:
     fabric = registry.fabric(lab.config.topology)
     for a, b in [("h0", "h15"), ("h3", "h9"), ("h12", "h1")]:

@@ -8,12 +8,21 @@ import pytest
 
 from addressing.registry import bind
 from addressing.source import SourceRouted
+from lab import config
 from lab.client import Lab
 from topos import registry
 
-pytestmark = pytest.mark.lab
+
+@pytest.mark.parametrize(("wanted", "fewer"), [(1, False), (2, False), (3, True), (99, True)])
+@pytest.mark.parametrize(("topology", "scheme"), [("bcube:4,1", "brp"), ("hdcube:4,2", "dcube-shortest")])
+def test_who_asks_for_more_ways_than_there_are_is_told(
+    topology: str, scheme: str, wanted: int, fewer: bool
+) -> None:
+    said = config.fewer_ways(topology, config.multipath(scheme, wanted), wanted)
+    assert said.startswith(f"flows are spread over 2, not {wanted} ways") if fewer else not said
 
 
+@pytest.mark.lab
 @pytest.mark.parametrize(
     ("topology", "scheme", "a", "b"),
     [

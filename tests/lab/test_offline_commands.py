@@ -47,12 +47,12 @@ def test_rates_of_any_traffic() -> None:
 
 def test_a_sweep_writes_its_points_and_its_figure(tmp_path: Path) -> None:
     words = ("sweep", "bcube:3,1", "--failures", "links", "--steps", "1", "--seeds", "1", "--workers", "1")
-    out = ("--results", str(tmp_path), "--figure", str(tmp_path / "f.svg"), "--csv", str(tmp_path / "f.csv"))
-    rows = dcnlab(*words, *out)
+    figure, csv = tmp_path / "figures" / "f.svg", tmp_path / "new" / "csv" / "f.csv"  # whose folders are made
+    rows = dcnlab(*words, "--results", str(tmp_path), "--figure", str(figure), "--csv", str(csv))
     assert [row["share"] for row in rows] == [0.0, 0.2]
     assert rows[1]["abt"] < rows[0]["abt"]
-    assert "<svg" in (tmp_path / "f.svg").read_text()
-    assert len((tmp_path / "f.csv").read_text().splitlines()) == 3
+    assert "<svg" in figure.read_text()
+    assert len(csv.read_text().splitlines()) == 3
 
 
 def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:

@@ -82,7 +82,7 @@ WRONG = {
     "compare --topologies bcube:2,1 --schemes nosuch": "unknown scheme 'nosuch'",
     "compare --topologies '' --schemes brp": "none of these",
     "compare --topologies bcube:2,1 --schemes brp --results /etc/passwd": "is a file",
-    "compare --topologies bcube:2,1 --schemes brp --csv /nonexistent/x.csv": "no folder /nonexistent",
+    "compare --topologies bcube:2,1 --schemes brp --csv /etc/passwd/a/x.csv": "/etc/passwd is a file",
     "compare --topologies bcube:2,1 --schemes brp --report /tmp": "is a folder",
     "sweep bcube:2,1 --to 200%": "below 100",
     "sweep bcube:2,1 --scheme nosuch": "unknown scheme 'nosuch'",
