@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from addressing import registry as schemes_registry
 from lab.errors import UsageError
 from topos import registry
+from topos.family import format_value
 from topos.graph import Fabric
 from topos.registry import SpecError
 
@@ -54,6 +56,34 @@ def schemes() -> list[dict[str, Any]]:
         }
         for name, scheme in schemes_registry.known().items()
     ]
+
+
+def entry(name: str) -> dict[str, Any]:
+    """One topology or scheme: its row, and its parameters with their meanings and ranges; UsageError
+    for a name of neither."""
+    families, known = registry.known(), schemes_registry.known()
+    try:
+        owner = registry.lookup(name, {**families, **known}, "topology or scheme")
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    rows = topologies() if name in families else schemes()
+    row = next(row for row in rows if row["name"] == name)
+    return {**row, "parameters": [_parameter(field) for field in registry.parameters(owner)]}
+
+
+def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
+    """What a parameter means, what it may be, and what it is when it is not given (null: it must be)."""
+    said = field.metadata
+    low, high, choices = said.get("low"), said.get("high"), said.get("choices")
+    limits = [f"{word} {limit}" for word, limit in (("from", low), ("to", high)) if limit is not None]
+    given = field.default is not dataclasses.MISSING
+    return {
+        "name": field.name,
+        "meaning": said.get("doc", ""),
+        "values": ", ".join(choices) if choices else " ".join(limits),
+        "default": format_value(field.default) if given and field.default is not None else None,
+        "required": not given,
+    }
 
 
 def markdown() -> str:

@@ -118,7 +118,9 @@ class Prompt(CLI):  # type: ignore[misc]
         kind, *names = line.split() or [""]
         found = self._ask(op, kind=kind, names=names)
         if found:
-            output(f"*** noticed after {found['noticed_ms']} ms, converged after {found['converged_ms']} ms\n")
+            noticed = found["noticed_ms"]
+            when = "as it was" if noticed is None else f"noticed after {noticed} ms"
+            output(f"*** {when}, converged after {found['converged_ms']} ms\n")
 
     def do_kv(self, line: str) -> None:
         """kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls: keys by their hashes."""

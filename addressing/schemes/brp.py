@@ -30,7 +30,7 @@ class Brp(SourceRouted):
     summary: ClassVar[str] = "BCube source routing over k+1 parallel paths"
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 4"
 
-    multipath: bool = False
+    multipath: bool = param("spread flows over all parallel paths", default=False)
     paths: int | None = param("most ways that flows are spread over", low=1, default=None)
 
     @classmethod

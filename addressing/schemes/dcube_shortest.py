@@ -27,7 +27,7 @@ class DCubeShortest(DCubeRouted):
     summary: ClassVar[str] = "DCube source routing along shortest ways, on any of its cubes"
     source: ClassVar[str] = "Guo et al., DCube, section 4; shortest where Algorithm 3 is not"
 
-    multipath: bool = False
+    multipath: bool = param("spread flows over parallel ways", default=False)
     paths: int | None = param("most ways that flows are spread over", low=1, default=None)
 
     @classmethod

@@ -66,6 +66,8 @@ def main() -> NoReturn:
     except typer.Abort:
         sys.exit(130)
     except _ParseError as error:
+        if not error.format_message():  # nothing was asked for: the help is shown
+            sys.exit(2)
         _fail(error.format_message(), 2)
     except LabError as error:
         _fail(str(error), error.exit_code)
@@ -113,4 +115,4 @@ def _gather() -> None:
     app.registered_commands.sort(key=place)
     for command in app.registered_commands:
         command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
-        command.epilog = examples.epilog(command.name or command.callback.__name__)
+        command.epilog = examples.epilog(command.name or getattr(command.callback, "__name__", ""))

@@ -38,7 +38,7 @@ class Aware(StrEnum):
 @app.command()
 def evaluate(
     topology: Topology,
-    scheme: Annotated[str, typer.Option(help="Schemes, separated by commas.")] = "",
+    scheme: Annotated[str, typer.Option(help="Schemes, separated by commas; none: distances only.")] = "",
     pairs: options.Pairs = "servers",
     failures: Annotated[str, typer.Option(help="Such as links=5%,nodes=2%.")] = "",
     seed: options.Seed = 1,
@@ -79,6 +79,14 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
     print(f"diameter {report['diameter']}, mean distance {_short(report['mean_distance'])} ({report['hops']})")
     if report["failures"]:
         print(f"down: {report['failed_links']} links, {report['failed_nodes']} nodes of them with all theirs")
+    if report["schemes"]:
+        _show_schemes(report["schemes"])
+    for name in metrics:
+        _show_metric(name, report)
+
+
+def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
+    """A line per scheme: delivery, lengths, stretch, tables."""
     table(
         (
             "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max",
@@ -91,11 +99,9 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
                 _short(s["stretch"]["cdf"]["2"]), _short(s["table"]["entries_mean"]), s["table"]["entries_max"],
                 s["table"]["bits_max"], s["table"]["label_bits_max"],
             )
-            for s in report["schemes"]
+            for s in schemes
         ],
     )  # fmt: skip
-    for name in metrics:
-        _show_metric(name, report)
 
 
 def _show_metric(name: str, report: dict[str, Any]) -> None:

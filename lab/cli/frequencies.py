@@ -18,8 +18,8 @@ _UNLIKELY = 0.001
 @app.command()
 def frequencies(
     lab: LabName,
-    a: Annotated[str, typer.Argument(help="The server that sends.")],
-    b: Annotated[str, typer.Argument(help="The server that receives.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
     packets: Annotated[int, typer.Option(min=1, help="How many, each a flow of its own.")] = 2000,
     json: JsonFlag = False,
 ) -> None:

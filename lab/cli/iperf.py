@@ -17,9 +17,11 @@ from lab.errors import UsageError
 @app.command()
 def iperf(
     lab: LabName,
-    a: Annotated[str, typer.Argument(help="The server that sends.")],
-    b: Annotated[str, typer.Argument(help="The server that receives.")],
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long.")] = 3.0,
+    a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="How long; of iperf3 whole seconds, rounded up.")
+    ] = 3.0,
     parallel: Annotated[int, typer.Option(min=1, max=64, help="Connections side by side.")] = 1,
     udp: Annotated[bool, typer.Option("--udp", help="UDP at 100 Mb/s.")] = False,
     mptcp: Annotated[

@@ -30,8 +30,8 @@ class Verb(StrEnum):
 @app.command()
 def kv(
     lab: LabName,
-    verb: Annotated[Verb, typer.Argument(metavar="put|get|del|where|ls")],
-    key: Annotated[str, typer.Argument(metavar="[KEY]")] = "",
+    verb: Annotated[Verb, typer.Argument(metavar="put|get|del|where|ls", help="What to do.")],
+    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Any text; for ls none.")] = "",
     value: Annotated[
         str | None, typer.Argument(metavar="[VALUE]", help="Text, @FILE, or - for standard input.")
     ] = None,

@@ -22,8 +22,8 @@ from topos.graph import ALL_UP
 @app.command()
 def explain(
     where: Annotated[str, typer.Argument(metavar="LAB|TOPOLOGY", help="A running lab's name, or a topology.")],
-    a: Annotated[str, typer.Argument(help="A server.")],
-    b: Annotated[str, typer.Argument(help="Another server.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,
 ) -> None:

@@ -22,10 +22,19 @@ SchemeName = Annotated[
 
 
 @app.command("list")
-def list_(json: JsonFlag = False) -> None:
+def list_(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="One topology or scheme, with its parameters.")
+    ] = "",
+    json: JsonFlag = False,
+) -> None:
     """List topologies with an example and its size, and which schemes fit which."""
-    from lab.catalogue import schemes, topologies
+    from lab.catalogue import entry, schemes, topologies
 
+    if name:
+        found = entry(name)
+        as_json(found) if json else _show_entry(found)
+        return
     if json:
         as_json({"topologies": topologies(), "schemes": schemes()})
         return
@@ -38,6 +47,23 @@ def list_(json: JsonFlag = False) -> None:
     )
     print()
     table(("scheme", "what it does"), [(s["usage"], s["summary"]) for s in schemes()])
+
+
+def _show_entry(found: dict[str, Any]) -> None:
+    """A topology or a scheme, and what its parameters mean."""
+    print(f"{found['usage']}: {found['summary'] if 'summary' in found else found['source']}")
+    if "example" in found:
+        print(f"example {found['example']}: {found['servers']} servers, {found['switches']} switches")
+        print(f"schemes {' '.join(found['schemes'])}")
+    else:
+        print(f"from {found['source']}")
+    if found["parameters"]:
+        print()
+        rows = [
+            (p["name"], p["meaning"], p["values"], "must be given" if p["required"] else p["default"] or "-")
+            for p in found["parameters"]
+        ]
+        table(("parameter", "what it is", "values", "default"), rows)
 
 
 @app.command()
@@ -75,7 +101,13 @@ def topology(spec: Topology, json: JsonFlag = False) -> None:
 
 
 @app.command()
-def path(spec: Topology, scheme: SchemeName, a: str, b: str, json: JsonFlag = False) -> None:
+def path(
+    spec: Topology,
+    scheme: SchemeName,
+    a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
+    json: JsonFlag = False,
+) -> None:
     """The way a packet takes from A to B, and why at each node."""
     from lab.explain import steps
 
@@ -92,7 +124,7 @@ def path(spec: Topology, scheme: SchemeName, a: str, b: str, json: JsonFlag = Fa
 @app.command()
 def tables(
     where: Annotated[str, typer.Argument(metavar="TOPOLOGY|LAB", help="A topology, or a running lab's name.")],
-    node: Annotated[str, typer.Argument(metavar="NODE")],
+    node: Annotated[str, typer.Argument(metavar="NODE", help="h3, s0 or coordinates.")],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,
 ) -> None:

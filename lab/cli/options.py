@@ -81,7 +81,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Of all that is drawn by chance."
 FrameLoss = Annotated[float, typer.Option(min=0, max=0.9, help="Probability that a frame is lost.")]
 Duplicate = Annotated[float, typer.Option(min=0, max=1, help="Probability of a second copy.")]
 Jitter = Annotated[float, typer.Option(min=0, help="Mean extra delay in microseconds.")]
-Pairs = Annotated[str, typer.Option(help="servers, all, from:NODE or sample:N.")]
+Pairs = Annotated[str, typer.Option(help="servers: every two; all: switches too; from:NODE; sample:N.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
 
 # --- files ------------------------------------------------------------------------

@@ -211,7 +211,9 @@ def _cut(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
         as_json(found)
     else:
         done = "back" if found["up"] else "down"
-        print(f"{done}: noticed after {found['noticed_ms']} ms, converged after {found['converged_ms']} ms")
+        noticed = found["noticed_ms"]
+        when = "as it was" if noticed is None else f"noticed after {noticed} ms"
+        print(f"{done}: {when}, converged after {found['converged_ms']} ms")
         if "repair" in found:
             print(_tables(found))
 
@@ -229,7 +231,7 @@ def _tables(found: dict[str, Any]) -> str:
     )
 
 
-Kind = Annotated[str, typer.Argument(metavar="link|node")]
+Kind = Annotated[str, typer.Argument(metavar="link|node", help="What it is.")]
 Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="Two nodes of a link, or one node.")]
 
 
