@@ -26,7 +26,7 @@ from hostagent.linux import TUN_NAME
 from hostagent.saturation import Saturation
 from lab import netns
 from lab.config import LabConfig
-from lab.measure import Endpoint
+from lab.measure import Endpoint, make_room
 
 if TYPE_CHECKING:
     from lab.launch import Running
@@ -42,9 +42,8 @@ PAYLOAD = 1472
 _AHEAD = 32
 #: Seconds without an arrival after which what is missing counts as lost, and while packets wait.
 _QUIET, _STUCK = 1.5, 15.0
-_BUFFER = 16 << 20
 _NUMBER = struct.Struct(">II")
-_SO_RCVBUFFORCE, _SO_MEMINFO, _DROPS, _IP_RECVERR = 33, 55, 8, 11
+_SO_MEMINFO, _DROPS, _IP_RECVERR = 55, 8, 11
 
 
 def flows(pattern: str, ends: Sequence[Endpoint], target: int = 0) -> list[Flow]:
@@ -97,10 +96,7 @@ class _Sink:
 
     def __init__(self, end: Endpoint) -> None:
         self.socket = netns.inside(end.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        for option in (_SO_RCVBUFFORCE, socket.SO_RCVBUF):
-            with contextlib.suppress(PermissionError):  # not root outside: as much as the kernel gives
-                self.socket.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
-                break
+        make_room(self.socket)
         self.socket.setblocking(False)
         self.socket.bind((end.address, 0))
 
