@@ -7,7 +7,9 @@ links, not of paths.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -17,7 +19,7 @@ from addressing.scheme import Scheme
 from evaluator import chase
 from evaluator.adjacency import live_slots
 from evaluator.flows import crossings
-from evaluator.jit import threaded
+from evaluator.jit import compiled, threaded
 from evaluator.pairs import Pairs
 from evaluator.routed import Aware, arrival_cost, informed
 from evaluator.splits import Splits
@@ -26,8 +28,24 @@ from evaluator.vector import Rule, Shares, Ways, loads_of, rule_of, shares_of, w
 from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
 
 Floats = NDArray[np.float64]
-#: Loads of a block of pairs.
-Loader = Callable[[Pairs], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What links carry when every pair sends one packet, less those that may be lost: the expected
+    number by slot, and how many pairs they come from."""
+
+    loads: Floats
+    delivered: int
+
+    @property
+    def path_mean(self) -> float:
+        """Links that a packet crosses; NaN without packets."""
+        return float(self.loads.sum()) / self.delivered if self.delivered else math.nan
+
+
+#: Of a block of pairs.
+Loader = Callable[[Pairs], tuple[Floats, int]]
 
 
 def link_loads(
@@ -35,10 +53,15 @@ def link_loads(
 ) -> Floats:
     """Per slot of the fabric, the expected number of packets that it carries when every pair
     sends one; packets that may be lost are left out."""
+    whole = None if generic else loads_of(informed(scheme, down, aware)[0], down)
+    return carried(scheme, pairs, down, aware=aware, generic=generic).loads if whole is None else whole(pairs)
+
+
+def carried(
+    scheme: Scheme, pairs: Pairs, down: LinkState = ALL_UP, *, aware: Aware = "yes", generic: bool = False
+) -> Carried:
+    """As :func:`link_loads`, with the number of pairs whose packets these are: every way is followed once."""
     bound, seen = informed(scheme, down, aware)
-    whole = None if generic else loads_of(bound, down)
-    if whole is not None:
-        return whole(pairs)
     rule = None if generic else rule_of(bound, seen)
     ways = None if generic else ways_of(bound, seen)
     shares = None if generic else shares_of(bound, seen)
@@ -49,10 +72,11 @@ def link_loads(
         load = _traced(bound, ways, down)
     elif shares is not None:
         load = _split(bound.fabric, shares, down)
-    total = np.zeros(len(scheme.fabric.slots.peer))
+    total, delivered = np.zeros(len(scheme.fabric.slots.peer)), 0
     for part in pairs.chunks(_block(scheme.fabric.size)):
-        total += load(part)
-    return total
+        loads, count = load(part)
+        total, delivered = total + loads, delivered + count
+    return Carried(total, delivered)
 
 
 def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
@@ -66,37 +90,55 @@ def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
 def _asked(scheme: Scheme, down: LinkState, seen: LinkState) -> Loader:
     cost = arrival_cost(scheme.fabric, "links")
 
-    def load(part: Pairs) -> Floats:
-        total = np.zeros(len(scheme.fabric.slots.peer))
+    def load(part: Pairs) -> tuple[Floats, int]:
+        total, delivered = np.zeros(len(scheme.fabric.slots.peer)), 0
         for i, to in enumerate(part.destinations.tolist()):
             sources = [s for s in part.of(i).tolist() if s != to]
             chain = explore(scheme, to, sources, cost, down, seen)
             for source in sources:
-                for slot, share in crossings(chain, source).items():
+                crossed = crossings(chain, source)
+                delivered += bool(crossed)
+                for slot, share in crossed.items():
                     total[slot] += share
-        return total
+        return total, delivered
 
     return load
 
 
 def _traced(scheme: Scheme, ways: Ways, down: LinkState) -> Loader:
-    usable = np.append(live_slots(scheme.fabric, down), True)
+    usable = live_slots(scheme.fabric, down)
 
-    def load(part: Pairs) -> Floats:
-        total = np.zeros(len(usable))
+    def load(part: Pairs) -> tuple[Floats, int]:
+        total, delivered = np.zeros(len(usable)), 0
         for i, to in enumerate(part.destinations.tolist()):
             sources = part.of(i)[part.of(i) != to]
             slots = ways(sources, np.full(len(sources), to, dtype=np.int32))
-            whole = slots[usable[slots].all(axis=1)]
-            total += np.bincount(whole[whole != NONE], minlength=len(total))
-        return total[:-1]
+            delivered += _add_whole(total, slots, usable)
+        return total, delivered
 
     return load
 
 
+@compiled
+def _add_whole(total: Floats, slots: IntArray, usable: NDArray[np.bool_]) -> int:
+    """Count the ways that are whole in ``total``, by slot; returns how many they are."""
+    count = 0
+    for row in slots:
+        length = 0
+        while length < len(row) and row[length] != NONE and usable[row[length]]:
+            length += 1
+        if length == 0 or (length < len(row) and row[length] != NONE):
+            continue
+        count += 1
+        for slot in row[:length]:
+            total[slot] += 1
+    return count
+
+
 def _split(fabric: Fabric, shares: Shares, down: LinkState) -> Loader:
-    def load(part: Pairs) -> Floats:
-        return Splits.of(fabric, shares, part.destinations, down).loads(_demand(part, fabric.size))
+    def load(part: Pairs) -> tuple[Floats, int]:
+        split, demand = Splits.of(fabric, shares, part.destinations, down), _demand(part, fabric.size)
+        return split.loads(demand), split.delivered(demand)
 
     return load
 
@@ -106,13 +148,15 @@ def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> Loader:
     usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
     first = chase.uplinks(fabric, usable)
 
-    def load(part: Pairs) -> Floats:
+    def load(part: Pairs) -> tuple[Floats, int]:
         out = rule(part.destinations)
         out[:, : len(first)] = first
         hops = chase.hops_to(out, part.destinations, fabric.slots.peer, usable, cost, first)
         demand, longest = _demand(part, fabric.size), int(hops.max(initial=0))
         loads = _down_trees(out, hops, longest, demand, fabric.slots.peer, numba.get_num_threads())
-        return np.asarray(loads.sum(axis=0))
+        arrived = (hops != chase.LOST) & (demand > 0)
+        arrived[np.arange(len(hops)), part.destinations] = False
+        return np.asarray(loads.sum(axis=0)), int(np.count_nonzero(arrived))
 
     return load
 

@@ -3,7 +3,7 @@ shortest way over what is up (see :meth:`addressing.source.SourceRouted.headers`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -14,38 +14,48 @@ from evaluator.jit import compiled
 from evaluator.vector import Rule, Ways
 from topos.graph import NONE, Fabric, IntArray, LinkState
 
-#: Per pair the slots of its ways, the best way first.
-Candidates = Callable[[IntArray, IntArray], Iterable[IntArray]]
 #: Which rows of slots fit into a packet's tag.
 Fits = Callable[[IntArray], NDArray[np.bool_]]
 
 
-def rerouted(fabric: Fabric, candidates: Candidates, shortest: Rule, down: LinkState, fits: Fits) -> Ways:
-    """The ways of ``candidates`` while the sources know ``down``; ``shortest`` gives the first slot
-    nearer to each destination over what is up.  A pair without any way keeps a broken one."""
-    usable = np.append(live_slots(fabric, down), True)
+def rerouted(fabric: Fabric, candidates: Sequence[Ways], shortest: Rule, down: LinkState, fits: Fits) -> Ways:
+    """The first of ``candidates`` that is whole while the sources know ``down``; ``shortest`` gives the
+    first slot nearer to each destination over what is up.  A pair without any way keeps a broken one."""
+    usable = live_slots(fabric, down)
 
     def between(sources: IntArray, destinations: IntArray) -> IntArray:
-        found = np.zeros((0, 0), dtype=np.int32)
-        broken = np.ones(len(sources), dtype=np.bool_)
-        for slots in candidates(sources, destinations):
-            found = _replaced(found, broken, slots[broken]) if len(found) else slots
-            broken = np.logical_not(usable[found].all(axis=1))
-            if not broken.any():
-                return found
+        found = candidates[0](sources, destinations)
+        broken = _broken(found, usable)
+        for ways in candidates[1:]:
+            slots = ways(sources[broken], destinations[broken])
+            found = _replaced(found, broken, slots)
+            broken = broken[_broken(slots, usable)]
+        if not len(broken):
+            return found
         detours = along(fabric, shortest, sources[broken], destinations[broken])
         good = fits(detours) & (detours[:, 0] != NONE)
-        broken[broken] = good
-        return _replaced(found, broken, detours[good])
+        return _replaced(found, broken[good], detours[good])
 
     return between
 
 
-def _replaced(found: IntArray, rows: NDArray[np.bool_], by: IntArray) -> IntArray:
-    """``found`` with some of its rows replaced, as wide as is needed."""
-    wider = max(found.shape[1], by.shape[1])
-    result = np.full((len(found), wider), NONE, dtype=np.int32)
-    result[:, : found.shape[1]] = found
+@compiled
+def _broken(slots: IntArray, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The rows of which a slot is not usable."""
+    found, count = np.empty(len(slots), np.int64), 0
+    for row in range(len(slots)):
+        for slot in slots[row]:
+            if slot != NONE and not usable[slot]:
+                found[count] = row
+                count += 1
+                break
+    return found[:count]
+
+
+def _replaced(found: IntArray, rows: NDArray[np.int64], by: IntArray) -> IntArray:
+    """``found`` with some of its rows replaced, in place or as wide as is needed."""
+    more = by.shape[1] - found.shape[1]
+    result = np.pad(found, ((0, 0), (0, more)), constant_values=NONE) if more > 0 else found
     result[rows] = NONE
     result[rows, : by.shape[1]] = by
     return result

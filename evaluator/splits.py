@@ -70,6 +70,12 @@ class Splits:
         sent = _down(demand, *rest)
         return np.asarray(sent.sum(axis=0))
 
+    def delivered(self, demand: IntArray) -> int:
+        """How many of the packets of ``demand``, but those from a destination itself, cannot be lost."""
+        slots = self.fabric.slots
+        sure = _arriving(self.destinations, self.order, self.share, slots.start, slots.peer, self.usable)
+        return int((demand * sure).sum())
+
     def crossings(self, sources: Sequence[IntArray]) -> tuple[Offsets, IntArray, Floats]:
         """Flow by flow the slots that it crosses and the share of it on each, in compressed rows;
         ``sources[i]`` are those of ``destinations[i]``.  A flow that may be lost has none."""
@@ -167,6 +173,18 @@ def _sure(to: int, order: IntArray, share: Floats, start: Offsets, peer: IntArra
                 good = good and usable[slot] and sure[peer[slot]]
         sure[node] = node == to or (ways > 0 and good)
     return sure
+
+
+@compiled
+def _arriving(
+    to: IntArray, order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask
+) -> Mask:
+    """``[i, v]``: whether no packet from v, another node than ``to[i]``, can be lost."""
+    found = np.empty(order.shape, np.bool_)
+    for i in range(len(to)):
+        found[i] = _sure(to[i], order[i], share[i], start, peer, usable)
+        found[i, to[i]] = False
+    return found
 
 
 @threaded

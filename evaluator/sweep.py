@@ -18,11 +18,10 @@ from evaluator.adjacency import adjacency
 from evaluator.compare import Row, key_of
 from evaluator.distances import distances
 from evaluator.failures import KINDS, Failures, draw
-from evaluator.loads import link_loads
+from evaluator.loads import carried, link_loads
 from evaluator.pairs import choose
 from evaluator.plots import Chart, Series
 from evaluator.reproduce.measure import mean_and_error
-from evaluator.routed import spread
 from topos.registry import SpecError, fabric, parse, split_spec
 
 #: What a sweep shows, and the axis that shows it.
@@ -97,13 +96,14 @@ def measure(point: Point) -> Row:
 def _figures(point: Point, failed: Failures) -> Row:
     network = fabric(point.topology)
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
-    worst = float(link_loads(scheme, pairs, failed.links).max(initial=0.0))
     if isinstance(scheme, Ecmp):  # what is connected is delivered, along shortest ways
+        loads = link_loads(scheme, pairs, failed.links)
         found = distances(adjacency(network, failed.links), pairs.destinations, pairs.destinations)
-        delivered, path = float(found.histogram[1:].sum()), found.mean
+        delivered, path = found.reached, found.mean
     else:
-        routed = spread(scheme, pairs, failed.links)
-        delivered, path = routed.mass, routed.path_mean
+        routed = carried(scheme, pairs, failed.links)
+        loads, delivered, path = routed.loads, routed.delivered, routed.path_mean
+    worst = float(loads.max(initial=0.0))
     return {
         "abt": delivered / worst if worst else math.nan,
         "delivered": delivered / len(pairs) if len(pairs) else math.nan,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -26,13 +26,14 @@ def ways(scheme: Scheme, links: LinkState) -> Ways | None:
         return None
     paths, down = _Paths(brp.fabric, brp.bcube), scheme.blocked(links)
     if not down:
-        return paths.first
+        return partial(paths.at, rank=0)
     around = blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
     def fits(slots: IntArray) -> NDArray[np.bool_]:
         return np.asarray((slots != NONE).sum(axis=1) <= 2 * brp.longest)
 
-    return rerouted(scheme.fabric, paths.all, around, down, fits)
+    candidates = [partial(paths.at, rank=rank) for rank in range(brp.bcube.k + 1)]
+    return rerouted(scheme.fabric, candidates, around, down, fits)
 
 
 class _Paths:
@@ -42,48 +43,51 @@ class _Paths:
         self.fabric, self.bcube = fabric, bcube
         self.firsts, self.radices = np.array(bcube.firsts), np.array(bcube.radices)
 
-    def first(self, sources: IntArray, destinations: IntArray) -> IntArray:
-        """The first of the shortest ones: it begins at the highest digit that differs, and so on down."""
-        return self._at(sources, destinations, np.full(len(sources), self.bcube.k, dtype=np.int32), True)
+    def at(self, sources: IntArray, destinations: IntArray, rank: int) -> IntArray:
+        """Of all k + 1 the one of this rank: the shortest first, those of a length from the highest
+        level down."""
+        start, k = self.fabric.slots.start, self.bcube.k
+        return _trace(sources, destinations, rank, self.bcube.n, k, self.radices, self.firsts, start)
 
-    def all(self, sources: IntArray, destinations: IntArray) -> Iterator[IntArray]:
-        """All k + 1, the shortest first, those of a length from the highest level down."""
-        n, k = self.bcube.n, self.bcube.k
-        levels = np.arange(k, -1, -1)
-        digits = [ends[:, None] // n**levels % n for ends in (sources, destinations)]
-        order = levels[np.argsort(digits[0] == digits[1], axis=1, kind="stable")].astype(np.int32)
-        for rank in range(k + 1):
-            yield self._at(sources, destinations, order[:, rank], False)
 
-    def _at(self, sources: IntArray, destinations: IntArray, first: IntArray, direct: bool) -> IntArray:
-        start = self.fabric.slots.start
-        return _trace(sources, destinations, first, direct, self.bcube.n, self.radices, self.firsts, start)
+@compiled
+def _level(source: int, destination: int, rank: int, n: int, k: int) -> int:
+    """The level that the path of a rank corrects first: those of digits that differ come first."""
+    for same in (False, True):
+        for level in range(k, -1, -1):
+            low = n**level
+            if (source // low % n == destination // low % n) == same:
+                if rank == 0:
+                    return level
+                rank -= 1
+    return NONE
 
 
 @compiled
 def _trace(
     sources: IntArray,
     destinations: IntArray,
-    first: IntArray,
-    direct: bool,
+    rank: int,
     n: int,
+    k: int,
     radices: NDArray[np.int64],
     firsts: NDArray[np.int64],
     start: NDArray[np.int64],
 ) -> IntArray:
-    """Digits are corrected from level ``first`` down, and round; where that digit is right already the
-    path steps aside, and back at the end, unless it is to be ``direct``.
+    """Digits are corrected from some level down, and round; where that digit is right already the
+    path steps aside, and back at the end.
 
     A server uses port level + 1, the switch of that level port digit + 1.
     """
-    levels = len(radices)
+    levels = k + 1
     out = np.full((len(sources), 2 * levels + 2), NONE, np.int32)
     for pair in range(len(sources)):
         at, to, hop = sources[pair], destinations[pair], 0
-        low = n ** first[pair]
-        aside = not direct and at != to and at // low % n == to // low % n
+        first = _level(at, to, rank, n, k)
+        low = n**first
+        aside = at != to and at // low % n == to // low % n
         for step in range(levels + 1):
-            level = (first[pair] - step) % levels
+            level = (first - step) % levels
             if step == levels and not aside:
                 break
             low = n**level

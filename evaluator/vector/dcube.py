@@ -28,9 +28,7 @@ def ways(scheme: Scheme, links: LinkState) -> Ways:
     down = scheme.blocked(links)
     if not down:
         return printed
-    return rerouted(
-        scheme.fabric, lambda *pair: (printed(*pair),), around(scheme, down), down, fits(cast(DCube, scheme))
-    )
+    return rerouted(scheme.fabric, [printed], around(scheme, down), down, fits(cast(DCube, scheme)))
 
 
 def around(scheme: Scheme, down: LinkState) -> Rule:

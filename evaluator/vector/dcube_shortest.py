@@ -22,4 +22,4 @@ def ways(scheme: Scheme, links: LinkState) -> Ways | None:
     intact = partial(along, scheme.fabric, around(scheme, ALL_UP))
     if not down:
         return intact
-    return rerouted(scheme.fabric, lambda *pair: (intact(*pair),), around(scheme, down), down, fits(dcube))
+    return rerouted(scheme.fabric, [intact], around(scheme, down), down, fits(dcube))

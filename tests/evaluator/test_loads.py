@@ -13,8 +13,9 @@ from addressing.registry import bind
 from evaluator import failures
 from evaluator.betweenness import split_loads
 from evaluator.flows import flows
-from evaluator.loads import link_loads
+from evaluator.loads import carried, link_loads
 from evaluator.pairs import choose
+from evaluator.routed import spread
 from evaluator.structure import edge_disjoint_paths, path_diversity
 from evaluator.traffic import traffic
 from topos.graph import Fabric
@@ -33,17 +34,27 @@ def graph_of(network: Fabric) -> nx.Graph:
         ("fattree:4", "ecmp"),
         ("torus:4x5", "dor"),
         ("mdcube:3,1", "dcube"),
+        ("hdcube:4,1", "dcube"),
+        ("bcube:3,2,parts=2", "brp"),
+        ("dcell:3,1", "dfr"),
     ],
 )
-@pytest.mark.parametrize("failing", ["", "links=5%"])
+@pytest.mark.parametrize("failing", ["", "links=15%", "servers=10%,switches=10%"])
 def test_loads_are_the_sums_over_all_flows(spec: str, name: str, failing: str) -> None:
     network = fabric(spec)
     scheme = bind(name, network)
     failed = failures.draw(network, failing, 1)
-    everybody = choose(network, "servers", 1)
-    expected = flows(scheme, traffic(network, "all-to-all"), failed.links).loads(len(network.slots.peer))
+    everybody = choose(network, "servers", 1, failed.nodes)
+    expected = flows(scheme, traffic(network, "all-to-all", 1, failed.nodes), failed.links).loads(
+        len(network.slots.peer)
+    )
+    for generic in (False, True):
+        found = carried(scheme, everybody, failed.links, generic=generic)
+        assert found.loads == pytest.approx(expected)
+        routed = spread(scheme, everybody, failed.links)
+        assert found.delivered == pytest.approx(routed.mass)
+        assert found.path_mean == pytest.approx(routed.path_mean)
     assert link_loads(scheme, everybody, failed.links) == pytest.approx(expected)
-    assert link_loads(scheme, everybody, failed.links, generic=True) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
