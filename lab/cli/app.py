@@ -94,11 +94,15 @@ def _wants_json(words: list[str]) -> bool:
     """Whether ``--json`` is given to a command that has it: after ``exec LAB NODE`` it is the program's."""
     own = words[: words.index("--")] if "--" in words else words
     return "--json" in own and any(
-        own[0] == (command.name or command.callback.__name__)
-        and "json" in inspect.signature(command.callback).parameters
+        own[0] == _name(command) and "json" in inspect.signature(command.callback).parameters
         for command in app.registered_commands
         if command.callback is not None
     )
+
+
+def _name(command: Any) -> str:
+    """What a command is called: as its function, unless it says otherwise."""
+    return str(command.name or command.callback.__name__)
 
 
 def _gather() -> None:
@@ -115,4 +119,4 @@ def _gather() -> None:
     app.registered_commands.sort(key=place)
     for command in app.registered_commands:
         command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
-        command.epilog = examples.epilog(command.name or getattr(command.callback, "__name__", ""))
+        command.epilog = examples.epilog(_name(command))
