@@ -46,7 +46,7 @@ def reproduce(
         as_json({one: [_plain(row) for row in result.rows] for one, result in found.items()})
     else:
         for one, result in found.items():
-            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=one)
+            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=_title(one))
 
 
 def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
@@ -65,6 +65,13 @@ def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
             progress(done, len(names), one)
             found[one] = registry.run(one, figures)
     return found
+
+
+def _title(name: str) -> str:
+    """An experiment's name and what it is about."""
+    from evaluator.reproduce import registry
+
+    return f"{name}: {registry.experiments()[name].title}"
 
 
 def _record(found: dict[str, Result]) -> None:
