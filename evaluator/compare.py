@@ -14,8 +14,10 @@ import itertools
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -186,19 +188,20 @@ def collect(
     rows = {asked.key: known[asked.key] for asked in wanted if asked.key in known}
     pending = [asked for asked in wanted if asked.key not in rows]
     done = len(rows)
-    for row in _run(answer, pending, workers, executor):
-        rows[row["key"]] = row
-        done += 1
-        if directory and "error" not in row:
-            _append(directory, row)
-        if progress:
-            progress(done, len(wanted), row)
+    with closing(_run(answer, pending, workers, executor)) as answers:
+        for row in answers:
+            rows[row["key"]] = row
+            done += 1
+            if directory and "error" not in row:
+                _append(directory, row)
+            if progress:
+                progress(done, len(wanted), row)
     return [rows[asked.key] for asked in wanted]
 
 
 def _run(
     answer: Callable[[Q], Row], pending: Sequence[Q], workers: int | None, executor: Executor | None
-) -> Iterator[Row]:
+) -> Generator[Row, None, None]:
     if not pending:
         return
     if executor is not None:
@@ -209,8 +212,21 @@ def _run(
     threads = min(max(1, cores // count), numba.get_num_threads())  # numba takes no more than it has
     # Not forked: numba's threads do not survive that.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, context, numba.set_num_threads, (threads,)) as pool:
-        yield from _gather(pool, answer, pending)
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(count, context, _begin_worker, (threads,)) as pool:
+        try:
+            yield from _gather(pool, answer, pending)
+        except BaseException:  # interrupted: nobody waits for what has not been answered
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+
+
+def _begin_worker(threads: int) -> None:
+    """Ctrl-C is for the process that asks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    numba.set_num_threads(threads)
 
 
 def _gather(executor: Executor, answer: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:

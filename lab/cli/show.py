@@ -41,13 +41,14 @@ def brief(text: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """A table for a terminal; in a pipe it is as wide as it needs to be."""
+    """A table for a terminal, folded where that is narrow; in a pipe it is as wide as it needs to be."""
     import sys
 
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    shown = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
+    headed = (Column(name, overflow="fold") for name in columns)
+    shown = Table(*headed, title=title or None, title_justify="left", box=None, pad_edge=False)
     for row in rows:
         shown.add_row(*(str(cell) for cell in row))
     Console(width=None if sys.stdout.isatty() else 200).print(shown)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import html
 import json
+import multiprocessing
 import re
 import sys
+import time
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +19,7 @@ from evaluator.compare import (
     RESULTS,
     Request,
     Row,
+    collect,
     compare,
     load,
     requests,
@@ -166,3 +169,25 @@ def test_charts_are_drawn_the_same_each_time(tmp_path: Path) -> None:
     assert "wmgr < brp" in text
     save(chart, tmp_path / "c.png")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def _dawdle(request: Request) -> Row:
+    if request.seed > 1:
+        time.sleep(600)
+    return {"key": request.key, "seed": request.seed}
+
+
+def test_who_interrupts_does_not_wait_for_what_is_under_way(tmp_path: Path) -> None:
+    def interrupt(done: int, total: int, row: Row) -> None:
+        raise KeyboardInterrupt
+
+    wanted = requests(["random:10,3"], ["wmgr"], seeds=range(1, 5))
+    others = set(multiprocessing.active_children())
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        collect(_dawdle, wanted, tmp_path, workers=2, progress=interrupt)
+    assert time.monotonic() - begun < 300
+    assert list(load(tmp_path)) == [wanted[0].key]
+    for worker in set(multiprocessing.active_children()) - others:
+        worker.join(60)
+        assert worker.exitcode is not None
