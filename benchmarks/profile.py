@@ -64,7 +64,7 @@ def _relayed(lab: World, seconds: float) -> str:
     place, scheme = lab.place(1), schemes.bind(SCHEME, lab.fabric)
     agent = Agent(scheme, 1, addresses_of(scheme), random.Random(1))
     ours, theirs = socket.socketpair()
-    station = Station(agent, open_devices(place.netns, place.ports, agent.own), Slots(), lambda _: None)
+    station = Station(agent, open_devices(place.netns, place.ports, agent.own), Slots(), lambda _: None, b"")
     work, profile = Worker(Channel(theirs), [station]), cProfile.Profile()
     with worker(lab, 0, "blast", lab.addresses[2]):
         if not (steering := os.fork()):

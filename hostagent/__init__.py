@@ -30,15 +30,14 @@ agent as they are: the kernel's virtio-net header travels with each packet in me
 
 The control socket carries one JSON object per line.  Orders:
 
-    {"op": "start", "key": "c0ff..",
-     "agents": [{"node": 0, "netns": "/run/netns/h0", "ports": {"1": "h0-eth1"}}]}
+    {"op": "start", "agents": [{"node": 0, "netns": "/run/netns/h0", "ports": {"1": "h0-eth1"}}]}
     {"op": "links", "down": [3, 17], "serial": 1}     all links that are down, by number
     {"op": "stats", "serial": 2}
     {"op": "spread", "value": "packet"}               or "flow"
-    {"op": "listen", "dimensions": 2, "key": "c0ff..", "serial": 3}      take part in AACM
+    {"op": "listen", "dimensions": 2, "serial": 3}      take part in AACM
     {"op": "pin", "ways": [[0, 12, 15]], "serial": 4}       packets from server 0 to 15 go by 12
-    {"op": "learn", "root": 0, "key": "c0ff..", "serial": 4}             take part in labelling
-    {"op": "label", "node": 0}                                           be the root that begins it
+    {"op": "learn", "root": 0, "serial": 4}             take part in labelling
+    {"op": "label", "node": 0}                              be the root that begins it
     {"op": "configure", "node": 0, "sizes": [4, 4], "epoch": 1}          be its origin
 
 and events:

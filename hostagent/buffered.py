@@ -28,8 +28,8 @@ _CARD = 4608
 class BufferedStation(Station):
     """A station whose packets wait in a :class:`~hostagent.relay.Relay`."""
 
-    def __init__(self, relay: Relay, devices: Devices, slots: Slots, report: Report) -> None:
-        super().__init__(relay.agent, devices, slots, report)
+    def __init__(self, relay: Relay, devices: Devices, slots: Slots, report: Report, key: bytes) -> None:
+        super().__init__(relay.agent, devices, slots, report, key)
         self._relay = relay
         self._held: dict[int, bytes] = {}
         self._interest: dict[int, int] = {}

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import socket
 import subprocess
 import sys
@@ -29,7 +28,6 @@ __all__ = ["AgentError", "AgentPlace", "AgentPool"]
 CarrierCallback = Callable[[int, int, bool], None]
 _PATIENCE = 30.0
 _FAREWELL = 5.0
-_KEY_SIZE = 16
 
 
 class AgentError(RuntimeError):
@@ -37,7 +35,7 @@ class AgentError(RuntimeError):
 
 
 class AgentPool:
-    """All agents of a lab, which share a key of their own that authenticates what they tell each other.
+    """All agents of a lab.
 
     ``failures`` holds (server, error) pairs in the order of their events.
     """
@@ -52,7 +50,6 @@ class AgentPool:
             self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)
         self.failures: list[tuple[int | None, str]] = []
         self._channel = Channel(ours)
-        self._key = secrets.token_bytes(_KEY_SIZE).hex()
         self._changed = threading.Condition()
         self._starts = self._serial = 0
         self._ready = self._ready_agents = 0
@@ -93,7 +90,7 @@ class AgentPool:
     def start(self, places: Iterable[AgentPlace]) -> None:
         """Start agents; :meth:`wait_ready` waits for them."""
         self._starts += 1
-        self._order({"op": "start", "key": self._key, "agents": [place.to_json() for place in places]})
+        self._order({"op": "start", "agents": [place.to_json() for place in places]})
 
     def wait_ready(self, timeout: float = _PATIENCE) -> None:
         """Until all agents started so far are ready; AgentError if one failed or time (seconds) is up."""
@@ -117,8 +114,7 @@ class AgentPool:
 
     def listen(self, dimensions: int, timeout: float = _PATIENCE) -> int:
         """Have all agents take part in AACM, by the ports of a torus of so many dimensions; how many do."""
-        message = {"op": "listen", "dimensions": dimensions, "key": self._key}
-        return int(self._answer(self._ask(message), timeout)["count"])
+        return int(self._answer(self._ask({"op": "listen", "dimensions": dimensions}), timeout)["count"])
 
     def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
         """Have server 0 configure all by AACM.
@@ -135,7 +131,7 @@ class AgentPool:
 
     def learn(self, root: int, timeout: float = _PATIENCE) -> int:
         """Have all agents take part in distributed labelling from server ``root``; how many do."""
-        return int(self._answer(self._ask({"op": "learn", "root": root, "key": self._key}), timeout)["count"])
+        return int(self._answer(self._ask({"op": "learn", "root": root}), timeout)["count"])
 
     def label(self, root: int) -> None:
         """Have server ``root`` begin to label all; :meth:`wait_labels` waits until they are."""

@@ -36,10 +36,11 @@ Report = Callable[[Message], None]
 class Station:
     """An agent with its devices: reads a batch, has the agent decide, sends it on.
 
-    ``report`` is told of carriers lost and found, first of those missing to begin with.
+    ``report`` is told of carriers lost and found, first of those missing to begin with.  All agents
+    have the same ``key``, by which they know each other's own frames.
     """
 
-    def __init__(self, agent: Agent, devices: Devices, slots: Slots, report: Report) -> None:
+    def __init__(self, agent: Agent, devices: Devices, slots: Slots, report: Report, key: bytes) -> None:
         self.agent = agent
         self.devices = devices
         self.report = report
@@ -51,6 +52,7 @@ class Station:
         #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
         self.watch: Callable[[int, int], None] = lambda descriptor, events: None
         self._slots = slots
+        self._key = key
         self._cards = {card.port: card.socket.fileno() for card in devices.cards}
         self._ports = {card.index: card.port for card in devices.cards}
         for card in devices.cards:
@@ -102,30 +104,30 @@ class Station:
         for protocol in self.protocols():
             self.say(protocol.tick(now))
 
-    def keep_link_state(self, key: bytes) -> None:
+    def keep_link_state(self) -> None:
         """Tell other agents of links that are down, and follow what they tell."""
-        self.neighbours = Neighbours(self.agent, key)
+        self.neighbours = Neighbours(self.agent, self._key)
         self.agent.control = {**self.agent.control, linkstate.ETHERTYPE: self.neighbours.receive}
         for port in self._cards.keys() - self.devices.up:
             self.neighbours.carrier(port, False, time.monotonic())
 
-    def probe(self, key: bytes) -> None:
+    def probe(self) -> None:
         """Probe the parallel ways to the servers that the host sends to, and answer others' probes."""
-        self.probing = Probing(self.agent, key)
+        self.probing = Probing(self.agent, self._key)
         self.agent.control = {**self.agent.control, probing.ETHERTYPE: self.probing.receive}
 
     # --- labels and addresses -------------------------------------------------
 
-    def learn_label(self, root: int, key: bytes) -> None:
+    def learn_label(self, root: int) -> None:
         """Take part in distributed labelling from now on."""
-        own, give = self.agent.own, self.devices.give_address
-        self.labelling = Labelling(self.agent.node, root, self._cards, key, partial(give, own), self.report)
+        take = partial(self.devices.give_address, self.agent.own)
+        self.labelling = Labelling(self.agent.node, root, self._cards, self._key, take, self.report)
         self.agent.control = {**self.agent.control, labelwire.ETHERTYPE: self.labelling.receive}
 
-    def listen(self, dimensions: int, key: bytes) -> None:
+    def listen(self, dimensions: int) -> None:
         """Take part in AACM from now on, by the ports that lie in a torus of so many dimensions."""
         ports = [port for port in self._cards if port <= 2 * dimensions]
-        self.configuring = Configuring(self.agent.node, ports, key, self._adopt, self.report)
+        self.configuring = Configuring(self.agent.node, ports, self._key, self._adopt, self.report)
         self.agent.control = {**self.agent.control, ETHERTYPE: self.configuring.receive}
 
     def say(self, frames: Iterable[tuple[int, bytes]]) -> None:
@@ -340,7 +342,7 @@ class Worker:
                 self._answer(message, {"event": "links-applied", "count": len(agents)})
             case "listen":
                 for station in self._stations.values():
-                    station.listen(message["dimensions"], bytes.fromhex(message["key"]))
+                    station.listen(message["dimensions"])
                 self._answer(message, {"event": "listening", "count": len(agents)})
             case "pin":
                 for agent in agents:
@@ -348,7 +350,7 @@ class Worker:
                 self._answer(message, {"event": "pinned", "count": len(agents)})
             case "learn":
                 for station in self._stations.values():
-                    station.learn_label(message["root"], bytes.fromhex(message["key"]))
+                    station.learn_label(message["root"])
                 self._answer(message, {"event": "listening", "count": len(agents)})
             case "label":
                 labelled = self._stations.get(message["node"])

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import os
 import random
+import secrets
 import selectors
 import socket
 import traceback
@@ -35,6 +36,7 @@ from topos.graph import ALL_UP, LinkState
 
 #: How many agents are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _TOGETHER = 128
+_KEY_SIZE = 16
 
 
 @dataclass(eq=False)
@@ -63,7 +65,8 @@ class Zygote:
         self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
         self._nodes = addresses_of(self._scheme)
         self._links = ALL_UP
-        self._key = b""
+        #: The agents' own: it authenticates what they tell each other, and is written to no channel.
+        self._key = secrets.token_bytes(_KEY_SIZE)
         self._spread: Spread = options.spread
         self._children: dict[int, Child] = {}
         self._rounds: dict[int, Round] = {}
@@ -92,7 +95,6 @@ class Zygote:
     def _obey(self, order: Message) -> None:
         match order["op"]:
             case "start":
-                self._key = bytes.fromhex(order["key"])
                 self._start([AgentPlace.from_json(place) for place in order["agents"]])
             case "links":
                 self._links = LinkState(frozenset(order["down"]))
@@ -153,9 +155,9 @@ class Zygote:
                 refuse_super_packets(devices.tun)
             station = self._station(agent, devices)
             if self._options.link_state == "agents":
-                station.keep_link_state(self._key)
+                station.keep_link_state()
             if self._options.spread == "probe":
-                station.probe(self._key)
+                station.probe()
             return station
         except Exception as error:
             self._control.send(failure(place.node, error))
@@ -165,10 +167,10 @@ class Zygote:
         """With buffers of its own when it is to have some, otherwise the fast path."""
         options, report = self._options, self._control.send
         if not options.buffers:
-            return Station(agent, devices, self._slots, report)
+            return Station(agent, devices, self._slots, report, self._key)
         shared = None if self._links else self._escape
         relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
-        return BufferedStation(relay, devices, self._slots, report)
+        return BufferedStation(relay, devices, self._slots, report, self._key)
 
     @cached_property
     def _escape(self) -> Escape:
