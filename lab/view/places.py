@@ -1,4 +1,4 @@
-"""Where nodes stand, as the papers draw them: coordinates, cubes, levels, groups; else by their distances.
+"""Where nodes stand, as papers draw them: coordinates, cubes, levels, groups, cells; else by their distances.
 
 Neighbours on a grid are 1 apart; y grows downwards, as on a screen.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.grid import Grid
+from topos.cells import CellFamily
 from topos.families.bcube import BCube
 from topos.families.dcube import CubeOfSwitches
 from topos.families.dragonfly import Dragonfly
@@ -22,6 +23,8 @@ from topos.families.hypercube import Hypercube
 from topos.graph import Fabric
 
 Points = NDArray[np.float64]
+#: Points as x + iy, so that a turn is a product.
+Complex = NDArray[np.complex128]
 #: Above this many nodes, springs from a spectral start instead of exact distances: seconds, not minutes.
 _EXACT = 250
 #: Hosts are drawn this far from their switch.
@@ -30,6 +33,8 @@ _HOST = 0.34
 _MOST_DIMENSIONS, _MOST_BITS = 3, 6
 #: Neighbours on the widest level are that far apart, levels by that share of its width, or at least.
 _NEXT, _STEP, _LEAST_STEP = 0.4, 0.16, 0.8
+#: How far cells keep from each other, and how many turns of each are tried.
+_BETWEEN_CELLS, _TURNS = 0.4, 144
 
 
 def places(fabric: Fabric) -> Points:
@@ -46,6 +51,8 @@ def places(fabric: Fabric) -> Points:
         return _with_hosts(fabric, {first + v: _corner(v, family.s) for v in range(family.vertices)})
     if isinstance(family, Dragonfly):
         return _groups(fabric, family)
+    if isinstance(family, CellFamily):
+        return _cells(family)
     if Grid.fits(family):
         grid = Grid.of(fabric)
         if 1 < len(grid.sizes) <= _MOST_DIMENSIONS:
@@ -172,6 +179,39 @@ def _groups(fabric: Fabric, family: Dragonfly) -> Points:
             aside = 0.5 * (number - (len(hosts) - 1) / 2)
             points[host] = points[switch] + 0.9 * outward + aside * across
     return points
+
+
+# --- cells ------------------------------------------------------------------------
+
+
+def _cells(family: CellFamily) -> Points:
+    """Servers around their switch, and cells of each level around the middle of the next one, turned
+    so that their cables lead towards the cells that they join."""
+    servers, switches = max(0.8, 0.1 * family.n) * _circle(family.n), np.zeros(1, dtype=np.complex128)
+    for level, width in enumerate(family.widths[1:], start=1):
+        centres = _circle(width) * (np.abs(servers).max() + _BETWEEN_CELLS) / math.sin(math.pi / width)
+        turns = [_turn(family, level, here, centres, servers) for here in range(width)]
+        servers, switches = (
+            np.concatenate([centre + turn * cell for centre, turn in zip(centres, turns, strict=True)])
+            for cell in (servers, switches)
+        )
+    points = np.concatenate([servers, switches])
+    return np.stack([points.real, points.imag], axis=1)
+
+
+def _circle(count: int) -> Complex:
+    """Points on a circle around 0, the first at its top."""
+    found: Complex = np.exp(2j * math.pi * np.arange(count) / count - 0.5j * math.pi)
+    return found
+
+
+def _turn(family: CellFamily, level: int, here: int, centres: Complex, servers: Complex) -> complex:
+    """The turn of a cell by which the servers with cables to its siblings come nearest to them."""
+    others = np.delete(np.arange(len(centres)), here)
+    ends = servers[family.gate(level, np.full_like(others, here), others)]
+    turns = _circle(_TURNS)
+    gaps = np.abs(centres[here] + turns[:, None] * ends - centres[others]).sum(axis=1)
+    return complex(turns[np.argmin(gaps)])
 
 
 # --- everything else ----------------------------------------------------------------

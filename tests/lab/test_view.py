@@ -102,6 +102,22 @@ def test_a_cube_looks_like_one() -> None:
         assert np.ptp(edges, axis=0).max() < 1e-9
 
 
+@pytest.mark.parametrize("spec", ["dcell:4,1", "dcell:2,2", "ficonn:4,2", "hcn:4,2", "hcn:3,2,parts=2"])
+def test_cells_stand_apart_and_look_alike(spec: str) -> None:
+    """Every server as far from its switch as all others, and nearer to it than to any other switch."""
+    fabric = registry.fabric(spec)
+    points = draw(fabric).points
+    gaps = np.linalg.norm(points[: fabric.servers, None] - points[None, fabric.servers :], axis=2)
+    switches = [
+        next(end for end in fabric.neighbours(v) if end >= fabric.servers) for v in range(fabric.servers)
+    ]
+    own = np.arange(fabric.servers), np.array(switches) - fabric.servers
+    at = gaps[own]
+    assert at == pytest.approx(at[0])
+    gaps[own] = np.inf
+    assert (gaps.min(axis=1) > at).all()
+
+
 def test_a_drawing_is_always_the_same() -> None:
     first, second = (draw(registry.fabric("dcell:3,1")).points for _ in range(2))
     assert (first == second).all()
