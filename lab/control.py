@@ -122,7 +122,7 @@ class Connection:
             self._socket.connect(str(path))
         except OSError as error:
             self._socket.close()
-            raise LabError(f"no lab answers at {path}: see `dcnlab ps`") from error
+            raise LabError(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
 
     def call(
         self,

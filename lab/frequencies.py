@@ -44,6 +44,11 @@ def measure(session: Session, a: str, b: str, packets: int) -> dict[str, Any]:
     """
     if packets > _MOST:
         raise UsageError(f"at most {_MOST} packets: each has a port of its own")
+    if session.scheme.tag_bits:
+        raise UsageError(
+            f"{session.scheme.name} marks packets with their way: frequencies are of schemes whose servers"
+            " choose next hops, such as pow and ecmp"
+        )
     source, target = session.two_servers(a, b)
     before = _leaving(session)
     _send(session, source, target, packets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -140,6 +141,12 @@ def compare(
     ] = "0.5",
     results: options.Results = Path("results"),
     report: options.Html = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write the report's figures into this folder as PDF.", callback=options.folder
+        ),
+    ] = None,
     csv: options.Csv = None,
     parquet: options.Parquet = None,
     dask: Annotated[str, typer.Option(help="Run on a Dask scheduler, such as tcp://host:8786.")] = "",
@@ -163,6 +170,8 @@ def compare(
     with _executor(dask) as executor, progress_bar(quiet=json) as progress:
         rows = grid.compare(wanted, results, workers=workers or None, progress=progress, executor=executor)
     _write(rows, csv, parquet, report)
+    if figures is not None:
+        _draw(rows, figures)
     as_json(rows) if json else _show_rows(rows, expanded(columns))
     raise typer.Exit(1 if _tell_errors(rows) else 0)
 
@@ -178,6 +187,19 @@ def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | Non
         grid.write_parquet(rows, parquet)
     if html is not None:
         html.write_text(comparison(rows))
+
+
+def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
+    """The report's figures, one file each, numbered in their order there."""
+    from evaluator.plots import save
+    from evaluator.report import charts
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = charts([row for row in rows if "error" not in row])
+    for number, chart in enumerate(drawn, 1):
+        words = "-".join(re.findall("[a-z0-9]+", chart.title.lower()))
+        save(chart, folder / f"{number:02}-{words[:80]}.pdf")
+    print(f"{len(drawn)} figures in {folder}", file=sys.stderr)
 
 
 def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:

@@ -58,6 +58,7 @@ EXAMPLES = {
     "compare": (
         "dcnlab compare --topologies bcube:4,1,bcube:8,1 --schemes brp,wmgr,shortest --report report.html",
         "dcnlab compare --topologies bcube:4,2 --schemes brp,wmgr --failures links=5% --seeds 4 --csv all.csv",
+        "dcnlab compare --topologies bcube:4,1,bcube:8,1 --schemes brp,wmgr --figures figures",
     ),
     "throughput": (
         "dcnlab throughput hdcube:8,1 --scheme dcube",

@@ -30,6 +30,7 @@ from evaluator.compare import (
 from evaluator.evaluate import evaluate
 from evaluator.plots import Chart, Series, described, save, svg
 from evaluator.report import charts, comparison
+from lab.cli import evaluation
 from lab.cli.app import main
 from topos.registry import SpecError
 
@@ -191,3 +192,15 @@ def test_who_interrupts_does_not_wait_for_what_is_under_way(tmp_path: Path) -> N
     for worker in set(multiprocessing.active_children()) - others:
         worker.join(60)
         assert worker.exitcode is not None
+
+
+def test_the_reports_figures_are_written_one_by_one(
+    tmp_path: Path, rows: list[Row], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new" / "figures"
+    evaluation._draw([*rows, {**WANTED[0].__dict__, "key": "x", "error": "no"}], folder)
+    written = sorted(folder.iterdir())
+    assert len(written) == len(charts(rows)) > 1
+    assert all(path.read_bytes().startswith(b"%PDF") and path.suffix == ".pdf" for path in written)
+    assert written[0].name == "01-stretch.pdf"
+    assert capsys.readouterr().err == f"{len(written)} figures in {folder}\n"

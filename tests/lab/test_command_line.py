@@ -54,7 +54,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], says: str
 def test_a_lab_that_is_not_there() -> None:
     done = dcnlab("exec", "nosuchlab", "h0", "true")
     assert done.returncode == 1
-    assert "no lab answers" in done.stderr
+    assert "there is no lab named" in done.stderr
 
 
 def test_list_names_everything_in_the_registries() -> None:

@@ -55,7 +55,7 @@ def test_the_page_and_nothing_from_elsewhere(client: TestClient, page: str) -> N
 def test_a_lab_that_is_not_there(client: TestClient) -> None:
     answer = client.get(f"/{TOKEN}/state")
     assert answer.status_code == 503
-    assert "no lab answers" in answer.json()["error"]
+    assert "there is no lab named" in answer.json()["error"]
 
 
 def test_cutting_needs_a_post_and_a_link(client: TestClient) -> None:
