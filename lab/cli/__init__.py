@@ -11,6 +11,7 @@
     autoconfiguration.py   aacm, reconfigure, dissector
     scenarios.py run
     machine.py   doctor, demo
+    examples.py  lines to copy, below each command's help      complete.py   what the shell offers
     options.py   options that commands share, checked before any work begins
     show.py      how results are shown: JSON for scripts, tables for people
 

@@ -28,3 +28,17 @@ def labs(incomplete: str) -> Iterator[str]:
     from lab import runtime
 
     return (found.name for found in runtime.labs() if found.alive and found.name.startswith(incomplete))
+
+
+def names(incomplete: str) -> Iterator[str]:
+    """Topologies and schemes without their parameters."""
+    from addressing import registry as schemes
+    from topos import registry as families
+
+    return (name for name in (*families.known(), *schemes.known()) if name.startswith(incomplete))
+
+
+def labs_and_topologies(incomplete: str) -> Iterator[str]:
+    """Labs that run, then examples of the families."""
+    yield from labs(incomplete)
+    yield from (example for example, _ in topologies(incomplete))

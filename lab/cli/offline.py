@@ -24,7 +24,12 @@ SchemeName = Annotated[
 @app.command("list")
 def list_(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="One topology or scheme, with its parameters.")
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One topology or scheme, with its parameters.",
+            autocompletion=complete.names,
+        ),
     ] = "",
     json: JsonFlag = False,
 ) -> None:
@@ -123,7 +128,14 @@ def path(
 
 @app.command()
 def tables(
-    where: Annotated[str, typer.Argument(metavar="TOPOLOGY|LAB", help="A topology, or a running lab's name.")],
+    where: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPOLOGY|LAB",
+            help="A topology, or a running lab's name.",
+            autocompletion=complete.labs_and_topologies,
+        ),
+    ],
     node: Annotated[str, typer.Argument(metavar="NODE", help="h3, s0 or coordinates.")],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,

@@ -76,3 +76,14 @@ def test_a_terminal_of_few_letters_shows_something_in_their_place() -> None:
     done = dcnlab("explain", "bcube:4,1", "h0", "h15", "--scheme", "brp", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "route 101101110? -> port 2 to s4" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("up bcu", "bcube:4,1"), ("list bcu", "bcube"), ("list wmgr-", "wmgr-cayley"), ("tables clo", "clot:4x4")],
+)
+def test_the_shell_completes_names(words: str, offered: str) -> None:
+    asked = {"COMP_WORDS": f"dcnlab {words}", "COMP_CWORD": "2", "_DCNLAB_COMPLETE": "complete_bash"}
+    program = str(Path(sys.executable).with_name("dcnlab"))
+    done = subprocess.run([program], capture_output=True, text=True, check=False, env=os.environ | asked)
+    assert done.stdout.split() == [offered]
