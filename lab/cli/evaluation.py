@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -172,7 +172,9 @@ def compare(
     _write(rows, csv, parquet, report)
     if figures is not None:
         _draw(rows, figures)
-    as_json(rows) if json else _show_rows(rows, expanded(columns))
+    shown = expanded(columns)
+    _check_columns(rows, shown)
+    as_json(rows) if json else _show_rows(rows, shown)
     raise typer.Exit(1 if _tell_errors(rows) else 0)
 
 
@@ -202,13 +204,17 @@ def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
     print(f"{len(drawn)} figures in {folder}", file=sys.stderr)
 
 
-def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
-    """What was asked and the figures that are wanted; UsageError for one that no row has."""
+def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> None:
+    """UsageError for a figure that no row has."""
     good = [row for row in rows if "error" not in row]
     for column in columns if good else ():
         if not any(column in row for row in good):
             known = ", ".join(key for key, value in good[0].items() if isinstance(value, int | float))
             raise UsageError(f"--metrics: no figure {column!r} was found: there are {known}")
+
+
+def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
+    """What was asked and the figures that are wanted."""
     shown = ["topology", "scheme", "failures", "seed", *columns]
     table(shown, [[_cell(row.get(column)) for column in shown] for row in rows])
 

@@ -119,6 +119,7 @@ def test_what_cannot_be_asked_is_one_line_and_exit_code_2(line: str, run: Run) -
         ("path bcube:4,1 --scheme brp h0 h99 --json", 2, "no node 'h99'"),
         ("up bcube:1,1 --json", 2, "n must be at least 2"),
         ("evaluate bcube:4,1 --scheme brp --seed x --json", 2, "--seed"),
+        ("compare --topologies bcube:2,1 --schemes wmgr --metrics nope --json", 2, "no figure 'nope'"),
         ("ping nolab --json", 1, "there is no lab named"),
         ("stats nolab --json", 1, "there is no lab named"),
         ("fail nolab link h0 s0 --json", 1, "there is no lab named"),
