@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,3 +25,29 @@ def inlined(function: F) -> F:
 def threaded(function: F) -> F:
     """Compile a kernel whose ``numba.prange`` loops run on all of the process's threads."""
     return cast(F, numba.njit(cache=True, nogil=True, parallel=True)(function))
+
+
+@contextmanager
+def compilations(tell: Callable[[str], None]) -> Iterator[None]:
+    """Meanwhile ``tell`` hears the name of every kernel when its compilation begins, which takes seconds
+    and is kept for the next time, and an empty one when it is done."""
+    with event.install_listener("numba:compile", _Listener(tell)):
+        yield
+
+
+class _Listener(event.Listener):
+    """Tells of the outermost: a kernel's parts are compiled within it."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._depth = 0
+
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._tell(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._tell("")

@@ -15,7 +15,7 @@ import typer
 from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import Topology
-from lab.cli.show import JsonFlag, as_json, progress_bar, table
+from lab.cli.show import JsonFlag, as_json, progress_bar, table, working
 from lab.errors import UsageError
 from topos.registry import SpecError, lookup, split_spec
 
@@ -56,18 +56,19 @@ def evaluate(
     from evaluator.evaluate import evaluate as run
 
     try:
-        report = run(
-            topology,
-            schemes_of(scheme),
-            pairs=pairs,
-            failures=failures,
-            seed=seed,
-            aware=aware.value,
-            hops=hops.value,
-            metrics=_words(metrics),
-            traffic=traffic,
-            load=load,
-        ).as_dict()
+        with working("evaluating"):
+            report = run(
+                topology,
+                schemes_of(scheme),
+                pairs=pairs,
+                failures=failures,
+                seed=seed,
+                aware=aware.value,
+                hops=hops.value,
+                metrics=_words(metrics),
+                traffic=traffic,
+                load=load,
+            ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error
     as_json(report) if json else _show_report(report, _words(metrics))

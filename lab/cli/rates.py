@@ -10,7 +10,7 @@ import typer
 from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import SchemeName, Topology
-from lab.cli.show import JsonFlag, as_json, table
+from lab.cli.show import JsonFlag, as_json, table, working
 from lab.config import resolve
 from lab.errors import UsageError
 from topos.registry import SpecError
@@ -54,11 +54,14 @@ def throughput(
         phases = onoff.parse(on_off) if on_off else None
     except SpecError as error:
         raise UsageError(str(error)) from error
-    found = flows(bound, wanted, failed.links)
     asked = {"topology": fabric.spec, "scheme": scheme, "traffic": traffic, "failures": failures, "seed": seed}
-    figures = (
-        _steady(fabric, found, capacity) if phases is None else _pausing(fabric, found, phases, seed, capacity)
-    )
+    with working("following flows"):
+        found = flows(bound, wanted, failed.links)
+        figures = (
+            _steady(fabric, found, capacity)
+            if phases is None
+            else _pausing(fabric, found, phases, seed, capacity)
+        )
     if json:
         as_json({**asked, "on_off": on_off, "capacity": capacity, "flows": len(found), **figures})
         return

@@ -73,3 +73,23 @@ def progress_bar(quiet: bool) -> Iterator[Bar]:
             bar.update(task, completed=done, total=total, description=words)
 
         yield show
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Words on a terminal's standard error while something is computed, gone afterwards; they say so when
+    kernels have to be compiled first."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    from addressing.jit import compilations
+
+    def compiling(kernel: str) -> None:
+        status.update(f"{text}: compiling {kernel.strip('_')}, once on this machine" if kernel else text)
+
+    with Console(stderr=True).status(text) as status, compilations(compiling):
+        yield
