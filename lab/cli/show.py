@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+#: Columns that no table has.
+_WIDEST = 1 << 16
 _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
@@ -47,11 +49,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     from rich.console import Console
     from rich.table import Column, Table
 
-    headed = (Column(name, overflow="fold") for name in columns)
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    words = [max(map(len, name.split()), default=0) for name in columns]
+    whole = sum(words) + len(words) - 1 <= console.width  # words of the heading are only broken where they must
+    headed = (
+        Column(name, overflow="fold", min_width=longest if whole else None)
+        for name, longest in zip(columns, words, strict=True)
+    )
     shown = Table(*headed, title=title or None, title_justify="left", box=None, pad_edge=False)
     for row in rows:
         shown.add_row(*(str(cell) for cell in row))
-    Console(width=None if sys.stdout.isatty() else 200).print(shown)
+    wide = console.options.update(max_width=_WIDEST)
+    shown.collapse_padding = console.measure(shown, options=wide).maximum > console.width
+    console.print(shown)
 
 
 #: Told how much is done, of how much, and what comes next (a name, or a result that is not shown).

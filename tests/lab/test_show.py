@@ -1,0 +1,54 @@
+"""Tables as a terminal shows them."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from rich.text import Text
+
+from lab.cli import show
+
+COLUMNS = (
+    "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max", "bits max",
+    "label bits",
+)  # fmt: skip
+ROW = ("wmgr", 1, 4.1, 6, 1.3375, 3, 0.6625, 0.8875, 3.6667, 5, 43, 7)
+
+
+class Terminal(io.StringIO):
+    """What is printed, as to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def lines(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
+    """The table in so many columns."""
+    terminal = Terminal()
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys, "stdout", terminal)
+    show.table(COLUMNS, [ROW])
+    return Text.from_ansi(terminal.getvalue()).plain.splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_words_of_the_heading_and_figures_are_whole(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    found = lines(monkeypatch, width)
+    assert max(map(len, found)) <= width
+    words = " ".join(found).split()
+    assert {word for name in COLUMNS for word in name.split()} | {str(cell) for cell in ROW} <= set(words)
+
+
+def test_in_a_very_narrow_terminal_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = lines(monkeypatch, 40)
+    assert max(map(len, found)) <= 40
+    letters = sorted("".join("".join(found).split()))
+    assert letters == sorted("".join("".join(map(str, (*COLUMNS, *ROW))).split()))
+
+
+def test_two_blanks_lie_between_columns_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    heading, figures = lines(monkeypatch, 120)
+    assert heading.split("  ")[0] == "scheme"
+    assert heading.index("delivered") == figures.index(" 1 ") + 1 == len("scheme") + 2
