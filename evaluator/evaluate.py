@@ -161,7 +161,7 @@ def evaluate(
     check(metrics, given)
     chosen = choose(network, pairs, seed, failed.nodes)
     if hops == "servers" and _highest(chosen) >= network.servers:
-        raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it, or from:NODE with a server")
+        raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
     figures = tuple(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from typing import Any
 
 Message = dict[str, Any]
@@ -13,19 +12,16 @@ _CHUNK = 1 << 16
 
 
 class Channel:
-    """One end of such a connection; the socket is a blocking one.  Any thread may send, one receives."""
+    """One end of such a connection; the socket is a blocking one.  One thread sends and one receives:
+    agents have no other, and are a third larger where ``threading`` is so much as imported."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
         self._rest = b""
-        #: What does not fit into the socket at once goes in pieces, between which no other may come.
-        self._sending = threading.Lock()
 
     def send(self, message: Message) -> None:
         """Send one message; raises OSError when the other end is gone."""
-        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        with self._sending:
-            self.socket.sendall(line)
+        self.socket.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
 
     def receive(self) -> list[Message] | None:
         """Wait for something to arrive: the messages that it completes; None at the end of the stream.

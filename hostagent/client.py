@@ -51,6 +51,8 @@ class AgentPool:
         self.failures: list[tuple[int | None, str]] = []
         self._channel = Channel(ours)
         self._changed = threading.Condition()
+        #: A long order goes in pieces, between which no other thread's may come.
+        self._sending = threading.Lock()
         self._starts = self._serial = 0
         self._ready = self._ready_agents = 0
         self._answers: dict[int, Message] = {}
@@ -188,7 +190,8 @@ class AgentPool:
 
     def _order(self, message: Message) -> None:
         try:
-            self._channel.send(message)
+            with self._sending:
+                self._channel.send(message)
         except OSError as error:
             raise AgentError(self._first_failure()) from error
 

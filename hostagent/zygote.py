@@ -11,7 +11,6 @@ import contextlib
 import gc
 import os
 import random
-import secrets
 import selectors
 import socket
 import traceback
@@ -66,7 +65,7 @@ class Zygote:
         self._nodes = addresses_of(self._scheme)
         self._links = ALL_UP
         #: The agents' own: it authenticates what they tell each other, and is written to no channel.
-        self._key = secrets.token_bytes(_KEY_SIZE)
+        self._key = os.urandom(_KEY_SIZE)
         self._spread: Spread = options.spread
         self._children: dict[int, Child] = {}
         self._rounds: dict[int, Round] = {}

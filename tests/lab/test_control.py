@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from hostagent.channel import Channel
+from hostagent.client import AgentPool
+from hostagent.options import Options
 from lab import client, control, runtime
 from lab.client import glance
 from lab.control import Connection
@@ -151,16 +152,8 @@ def test_who_waits_for_a_round_that_fails_is_told_why_and_the_next_is_tried() ->
     health.stop()
 
 
-def test_messages_of_several_threads_arrive_whole() -> None:
-    near, far = socket.socketpair()
-    sender, receiver = Channel(near), Channel(far)
-    long = list(range(60_000))  # several times what a socket holds
-    with near, far, ThreadPoolExecutor(2) as pool:
-        sent = [pool.submit(sender.send, {"from": number, "down": long}) for number in range(20)]
-        found: list[int] = []
-        while len(found) < len(sent):
-            messages = receiver.receive()
-            assert messages is not None
-            assert all(message["down"] == long for message in messages)
-            found += [message["from"] for message in messages]
-    assert sorted(found) == list(range(20))
+def test_orders_of_several_threads_arrive_whole() -> None:
+    states = [range(first, first + 60_000) for first in range(20)]  # each several times what a socket holds
+    with AgentPool(Options("torus:2x2", "shortest")) as pool, ThreadPoolExecutor(2) as threads:
+        list(threads.map(pool.links, states))
+        assert [pool.wait_links(state) for state in states] == [0] * len(states)
