@@ -15,7 +15,17 @@ ASK = "import sys, {module}; print(*sorted({{name.partition('.')[0] for name in 
     "module", ["lab.cli.app", "lab.session", "lab.operations", "hostagent.zygote", "controller.__main__"]
 )
 def test_a_process_of_a_lab_starts_light(module: str) -> None:
+    found = imported(module)
+    assert module.partition(".")[0] in found
+    assert HEAVY.isdisjoint(found)
+
+
+def test_agents_import_no_threading() -> None:
+    """What it does in every forked child makes an agent a third larger (`python -m benchmarks agents`)."""
+    assert "threading" not in imported("hostagent.zygote")
+
+
+def imported(module: str) -> list[str]:
+    """The packages that a process has imported once it has imported this module."""
     words = [sys.executable, "-c", ASK.format(module=module)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert module.partition(".")[0] in done.stdout.split()
-    assert HEAVY.isdisjoint(done.stdout.split())
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
