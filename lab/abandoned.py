@@ -1,13 +1,16 @@
-"""What a lab runs for somebody ends when whoever asked for it has gone."""
+"""What a lab runs for somebody obeys their signals, and ends when whoever asked for it has gone."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import socket
 import subprocess
 import threading
+
+from lab.control import Call
 
 
 def end_without(client: socket.socket, process: subprocess.Popen[str]) -> None:
@@ -28,3 +31,16 @@ def _watch(client: int, process: int) -> None:
         pass  # it has ended meanwhile
     finally:
         os.close(process)
+
+
+def pass_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
+    """Give the client's signals to the program; when the client goes away, hang up on it."""
+    for message in call.messages():
+        _kill(process, int(message.get("signal", signal.SIGTERM)))
+    _kill(process, signal.SIGHUP)
+
+
+def _kill(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # it has ended just now
+            os.killpg(process.pid, number)

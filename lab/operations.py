@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import re
-import signal
 import socket
 import subprocess
 import threading
@@ -32,7 +30,7 @@ from lab import (
     programs,
     tables,
 )
-from lab.abandoned import end_without
+from lab.abandoned import end_without, pass_signals
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -129,7 +127,7 @@ class _Operations:
             env=self._environment(call.request["node"]),
         )  # fmt: skip
         call.close_descriptors()
-        threading.Thread(target=_pass_signals, args=(call, process), daemon=True).start()
+        threading.Thread(target=pass_signals, args=(call, process), daemon=True).start()
         code = process.wait()
         return {"exit": code if code >= 0 else 128 - code}
 
@@ -390,16 +388,3 @@ class _Operations:
     def _ends(self, number: int) -> list[str]:
         link = self._fabric.link(number)
         return [self._fabric.name(link.a.node), self._fabric.name(link.b.node)]
-
-
-def _pass_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
-    """Give the client's signals to the program; when the client goes away, hang up on it."""
-    for message in call.messages():
-        _kill(process, int(message.get("signal", signal.SIGTERM)))
-    _kill(process, signal.SIGHUP)
-
-
-def _kill(process: subprocess.Popen[bytes], number: int) -> None:
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):  # it has ended just now
-            os.killpg(process.pid, number)

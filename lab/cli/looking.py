@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from lab import naming
-from lab.cli import complete
 from lab.cli.app import app
+from lab.cli.offline import LabOrTopology
 from lab.cli.running import LabName, NodeName
 from lab.cli.show import JsonFlag, as_json, brief
 from lab.client import Lab, foreground
@@ -22,14 +22,7 @@ from topos.graph import ALL_UP
 
 @app.command()
 def explain(
-    where: Annotated[
-        str,
-        typer.Argument(
-            metavar="LAB|TOPOLOGY",
-            help="A running lab's name, or a topology.",
-            autocompletion=complete.labs_and_topologies,
-        ),
-    ],
+    where: LabOrTopology,
     a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",

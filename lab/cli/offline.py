@@ -15,6 +15,14 @@ from lab.errors import LabError, UsageError
 from topos.graph import ALL_UP
 
 _WRITTEN = "Such as bcube:4,1 (see `dcnlab list`)."
+LabOrTopology = Annotated[
+    str,
+    typer.Argument(
+        metavar="LAB|TOPOLOGY",
+        help="A running lab's name, or a topology.",
+        autocompletion=complete.labs_and_topologies,
+    ),
+]
 Topology = Annotated[str, typer.Argument(metavar="TOPOLOGY", help=_WRITTEN, autocompletion=complete.topologies)]
 SchemeName = Annotated[
     str, typer.Option("--scheme", help="The routing scheme, such as brp.", autocompletion=complete.schemes)
@@ -128,14 +136,7 @@ def path(
 
 @app.command()
 def tables(
-    where: Annotated[
-        str,
-        typer.Argument(
-            metavar="TOPOLOGY|LAB",
-            help="A topology, or a running lab's name.",
-            autocompletion=complete.labs_and_topologies,
-        ),
-    ],
+    where: LabOrTopology,
     node: Annotated[str, typer.Argument(metavar="NODE", help="h3, s0 or coordinates.")],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,
