@@ -79,6 +79,12 @@ def lab() -> Iterator[Lab]:
         yield running
 
 
+def _started(*words: str) -> subprocess.Popen[bytes]:
+    """`dcnlab` as a shell starts it in the foreground; tests that run in the background may ignore Ctrl-C,
+    which is inherited."""
+    return subprocess.Popen(["env", "--default-signal=INT", sys.executable, "-m", "lab.cli", *words])
+
+
 def _children(name: str) -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
@@ -110,8 +116,7 @@ def test_at_the_prompt_it_ends_a_command_and_not_the_lab() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Signals) -> None:
-    words = [sys.executable, "-m", "lab.cli", "exec", lab.config.name, "h0", "sleep", "600"]
-    running = subprocess.Popen(words)
+    running = _started("exec", lab.config.name, "h0", "sleep", "600")
     try:
         poll(lambda: bool(_children("sleep") or running.poll()), _PATIENCE)
         running.send_signal(number)
@@ -123,8 +128,7 @@ def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Si
 
 
 def test_a_measurement_ends_with_the_command(lab: Lab) -> None:
-    words = [sys.executable, "-m", "lab.cli", "iperf", lab.config.name, "h0", "h3", "--seconds", "600"]
-    running = subprocess.Popen(words)
+    running = _started("iperf", lab.config.name, "h0", "h3", "--seconds", "600")
     try:
         poll(lambda: len(_children("iperf3")) == 2, _PATIENCE)
         running.send_signal(signal.SIGINT)
