@@ -27,7 +27,8 @@ from hostagent.channel import Channel
 from hostagent.core import Agent, addresses_of
 from hostagent.linux import open_devices
 from hostagent.mmsg import Slots
-from hostagent.worker import Station, Worker
+from hostagent.station import Station
+from hostagent.worker import Worker
 from lab import launch
 from lab.config import LabConfig, resolve
 from tests.hostagent.namespaces import World

@@ -12,9 +12,12 @@ pairs; the two are set up alike for every way of relaying, so that only the rela
     agent     ours; "3 agents" are three relays in a row, "ends too" has agents at A and B as well
 
 TCP is what iperf3 receives; small packets are 64-byte UDP from one sender that uses
-sendmmsg, counted where they arrive at B's card; the round trip is the median of pings.  It is
-measured once more with everything on one processor: that one processor wakes a process of
-another takes a virtual machine long, and the kernel's own forwarding never has to wait for it.
+sendmmsg, counted where they arrive at B's card; the round trip is the median of pings.
+Each ping follows the answer to the one before, and meanwhile no processor may sleep, as
+cyclictest has it, too: what is left is the relays' own time.  It is measured once more with
+everything on one processor, and once with pings a millisecond apart on a machine that sleeps
+as it likes: in a virtual machine, each waking of a halted processor is tens of microseconds,
+which the kernel's own forwarding, done within the sender's system call, never waits for.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import re
 import select
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -46,6 +50,8 @@ from tests.hostagent.namespaces import World, run, world
 
 SCHEME = "wmgr"
 PINGS = 1000
+#: ping's option to send when the answer to the one before is there.
+BACK_TO_BACK = ("-A",)
 SMALL = 64
 _PORT = 9
 Setup = Callable[[World], contextlib.AbstractContextManager[None]]
@@ -62,13 +68,15 @@ class Way:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured: TCP in Gb/s, small packets a second, median round trip in microseconds."""
+    """What was measured: TCP in Gb/s, small packets a second, median round trips in microseconds."""
 
     tcp: float
     small: float
+    #: One after the other on processors that do not sleep: any, and one for everything.
     rtt: float
-    #: The same on one processor.
     alone: float
+    #: A millisecond apart on processors that do.
+    apart: float
 
 
 # --- ways of relaying ---------------------------------------------------------------
@@ -201,12 +209,22 @@ def packet_socket(card: str, offloads: bool) -> socket.socket:
 
 def measure(way: Way, seconds: int) -> Figures:
     """All figures between the two ends."""
-    with one_processor(), chain(way.relays) as lab, way.setup(lab):
-        alone = ping(lab)
+    with one_processor(), awake(), chain(way.relays) as lab, way.setup(lab):
+        alone = ping(lab, *BACK_TO_BACK)
     with chain(way.relays) as lab, way.setup(lab):
-        rtt = ping(lab)
+        with awake():
+            rtt = ping(lab, *BACK_TO_BACK)
+        apart = ping(lab, "-i", "0.001")
         last = lab.fabric.servers - 1
-        return Figures(tcp(lab, last, seconds), small_packets(lab, last, seconds), rtt, alone)
+        return Figures(tcp(lab, last, seconds), small_packets(lab, last, seconds), rtt, alone, apart)
+
+
+@contextlib.contextmanager
+def awake() -> Iterator[None]:
+    """No processor halts meanwhile (Linux's Documentation/power/pm_qos_interface)."""
+    with open("/dev/cpu_dma_latency", "wb", buffering=0) as held:
+        held.write(struct.pack("i", 0))
+        yield
 
 
 @contextlib.contextmanager
@@ -220,11 +238,11 @@ def one_processor() -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def ping(lab: World) -> float:
-    """The median round trip in microseconds."""
+def ping(lab: World, *pace: str) -> float:
+    """The median round trip in microseconds of pings at a pace."""
     address = lab.addresses[lab.fabric.servers - 1]
     lab.run(0, "ping", "-c", "5", "-i", "0.01", address)
-    said = lab.run(0, "ping", "-c", str(PINGS), "-i", "0.001", address)
+    said = lab.run(0, "ping", "-c", str(PINGS), *pace, address)
     return statistics.median(float(ms) * 1000 for ms in re.findall(r"time=([\d.]+)", said))
 
 
@@ -314,16 +332,15 @@ def chain(relays: int) -> Iterator[World]:
 def show(figures: dict[str, Figures]) -> None:
     """A table of figures and of their ratios to, or microseconds above, the kernel's and the loop's."""
     base, plain = figures["kernel ip_forward"], figures[LOOP]
-    table = Table(
-        "relay", *("TCP Gb/s", "of kernel", "small pkt/s", "x loop", "RTT us", "+", "on one CPU", "+")
-    )
+    heads = ("TCP Gb/s", "of kernel", "small pkt/s", "x loop")
+    table = Table("relay", *heads, "RTT us", "on one CPU", "1 ms apart")
     for name, one in figures.items():
+        trips = ((one.rtt, base.rtt), (one.alone, base.alone), (one.apart, base.apart))
         table.add_row(
             name,
             *(f"{one.tcp:.1f}", f"{one.tcp / base.tcp:.0%}"),
             *(f"{one.small:,.0f}", f"{one.small / plain.small:.2f}"),
-            *(f"{one.rtt:.0f}", f"{one.rtt - base.rtt:+.0f}"),
-            *(f"{one.alone:.0f}", f"{one.alone - base.alone:+.0f}"),
+            *(f"{own:.0f} ({own - forwarded:+.0f})" for own, forwarded in trips),
         )
     Console().print(table)
 

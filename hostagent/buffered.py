@@ -18,7 +18,7 @@ from hostagent.decisions import TO_HOST
 from hostagent.linux import Card, Devices, refuse_super_packets
 from hostagent.mmsg import BATCH, Slots
 from hostagent.relay import Relay
-from hostagent.worker import Report, Station
+from hostagent.station import Report, Station
 from topos.graph import LinkState
 
 #: Bytes of frames, as the kernel counts them, that a card takes: four of full size.
@@ -61,7 +61,7 @@ class BufferedStation(Station):
 
     # --- events ---------------------------------------------------------------
 
-    def _from_card(self, card: Card) -> None:
+    def _from_card(self, card: Card, again: bool) -> None:
         slots, port, receive, now = self._slots, card.port, self._relay.receive_frame, time.monotonic()
         try:
             count = slots.receive(card.socket.fileno())
@@ -73,7 +73,7 @@ class BufferedStation(Station):
                 self._to_host(view[packet.HOST_AT : end])
         self._pump()
 
-    def _from_host(self) -> None:
+    def _from_host(self, again: bool) -> None:
         slots, now = self._slots, time.monotonic()
         for index in range(BATCH):
             if not self._relay.room:

@@ -29,7 +29,8 @@ from hostagent.linux import Devices, all_but, open_devices, refuse_super_packets
 from hostagent.mmsg import Slots
 from hostagent.options import AgentPlace, Options, Spread
 from hostagent.relay import Relay
-from hostagent.worker import Station, Worker, failure
+from hostagent.station import Station
+from hostagent.worker import Worker, failure
 from topos import registry as topologies
 from topos.graph import ALL_UP, LinkState
 
