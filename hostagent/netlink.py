@@ -16,7 +16,8 @@ _ERROR = 2
 _REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
 _GROUP_LINK = 0x1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
-_IFLA_NAME, _IFLA_MTU = 3, 4
+_IFLA_NAME, _IFLA_MTU, _IFLA_AF_SPEC = 3, 4, 26
+_IFLA_INET_CONF, _ACCEPT_LOCAL = 1, 23
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _RTA_OIF, _RTA_PREFSRC = 4, 7
 _MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST = 254, 4, 253, 1
@@ -83,11 +84,19 @@ class Netlink(_Socket):
                 interface = _interface(kind, body)
                 found[interface.name] = interface
 
-    def set_up(self, index: int, *, arp: bool, mtu: int | None = None) -> None:
+    def set_up(self, index: int, *, arp: bool) -> None:
         """Bring an interface up, with or without ARP."""
-        flags = _IFF_UP | (0 if arp else _IFF_NOARP)
-        attributes = b"" if mtu is None else _attribute(_IFLA_MTU, struct.pack("=I", mtu))
-        body = _LINK.pack(socket.AF_UNSPEC, 0, index, flags, _IFF_UP | _IFF_NOARP)
+        self._set_up(index, 0 if arp else _IFF_NOARP, b"")
+
+    def set_up_tun(self, index: int, mtu: int) -> None:
+        """Bring a TUN device up that may bring packets from this host's own addresses."""
+        accept = _attribute(_ACCEPT_LOCAL, struct.pack("=I", 1))
+        settings = _attribute(socket.AF_INET, _attribute(_IFLA_INET_CONF, accept))
+        attributes = _attribute(_IFLA_MTU, struct.pack("=I", mtu)) + _attribute(_IFLA_AF_SPEC, settings)
+        self._set_up(index, _IFF_NOARP, attributes)
+
+    def _set_up(self, index: int, flags: int, attributes: bytes) -> None:
+        body = _LINK.pack(socket.AF_UNSPEC, 0, index, _IFF_UP | flags, _IFF_UP | _IFF_NOARP)
         self._ask(_SETLINK, 0, body + attributes)
 
     def add_address(self, index: int, address: bytes) -> None:

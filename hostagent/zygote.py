@@ -35,7 +35,7 @@ from topos import registry as topologies
 from topos.graph import ALL_UP, LinkState
 
 #: How many agents are prepared before they are forked; bounds the descriptors that are open meanwhile.
-_TOGETHER = 128
+_TOGETHER = 64
 _KEY_SIZE = 16
 
 
