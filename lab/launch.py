@@ -52,6 +52,10 @@ class Running:
             return self.fabric.name(node)
         return self._shard_of[self.fabric.name(node)].netns
 
+    def card(self, port: Port) -> tuple[str, str]:
+        """(namespace, interface) of a port."""
+        return self.namespace(port.node), interface(self.fabric, port.node, port.number)
+
     def shard(self, switch: str) -> Shard:
         """The Open vSwitch that carries a switch."""
         return self._shard_of[switch]
@@ -132,6 +136,7 @@ def build_network(running: Running, clock: Stages) -> None:
     openvswitch.start_switches(shards, starting)
     if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
         shaping.impose(running.config.shape, _ends(running))
+    netns.await_running(_ends(running))
 
 
 def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | None:
@@ -246,8 +251,7 @@ def _cables(running: Running) -> list[netns.Cable]:
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
     """(namespace, interface) of both ends of every link."""
     for link in running.fabric.links():
-        for end in (link.a, link.b):
-            yield running.namespace(end.node), interface(running.fabric, end.node, end.number)
+        yield from map(running.card, (link.a, link.b))
 
 
 def _configure_plain_hosts(running: Running) -> None:

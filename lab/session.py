@@ -124,11 +124,12 @@ class Session:
 
     def _cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         begun, said = time.monotonic(), len(self._said())
-        for number in links:
-            link = self.fabric.link(number)
-            for end in (link.b, link.a) if up else (link.b,):
-                name = launch.interface(self.fabric, end.node, end.number)
-                netns.set_up_in(self.running.namespace(end.node), name, up)
+        cables = [self.fabric.link(number) for number in links]
+        ends = [self.running.card(end) for link in cables for end in ((link.b, link.a) if up else (link.b,))]
+        for end in ends:
+            netns.set_up_in(*end, up)
+        if up:
+            netns.await_running(ends)
         self.health.wait_for(frozenset(links), up)
         converged = time.monotonic()
         openvswitch.settle(self.running.shards)

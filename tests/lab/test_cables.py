@@ -1,0 +1,55 @@
+"""Cables between namespaces, as labs make them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from addressing import mac
+from lab import netns
+
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
+
+#: More at once than the kernel starts in one go (MAX_DO_DEV_N of net/core/link_watch.c).
+MANY = 150
+_worlds = itertools.count()
+
+
+@pytest.fixture
+def namespaces() -> Iterator[tuple[str, str]]:
+    """Two fresh ones."""
+    number = next(_worlds)
+    names = tuple(f"dcnt{os.getpid()}c{number}{end}" for end in "ab")
+    netns.create(names)
+    yield names[0], names[1]
+    for name in names:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.mark.parametrize("turn", range(8))  # it goes wrong while the namespaces of the turn before vanish
+def test_all_cables_carry_once_they_are_waited_for(namespaces: tuple[str, str], turn: int) -> None:
+    a, b = namespaces
+    netns.connect(
+        netns.Cable(f"a{i}", a, mac.text(mac.hardware(1, i)), f"b{i}", b, mac.text(mac.hardware(2, i)), False)
+        for i in range(MANY)
+    )
+    netns.await_running((name, f"{end}{i}") for name, end in ((a, "a"), (b, "b")) for i in range(MANY))
+    for name in namespaces:
+        shown = subprocess.run(["ip", "-json", "-n", name, "link"], capture_output=True, check=True).stdout
+        states = {link["ifname"]: link["operstate"] for link in json.loads(shown)}
+        assert [card for card, state in states.items() if state != "UP" and card != "lo"] == []
+        assert len(states) == MANY + 1
+
+
+def test_an_end_without_a_cable_is_not_waited_for(namespaces: tuple[str, str]) -> None:
+    a, b = namespaces
+    netns.connect([netns.Cable("a", a, "02:00:00:00:00:01", "b", b, "02:00:00:00:00:02", False)])
+    netns.set_up_in(b, "b", False)
+    netns.await_running([(a, "a"), (b, "b")])
+    shown = subprocess.run(["ip", "-json", "-n", a, "link", "show", "a"], capture_output=True, check=True)
+    assert "NO-CARRIER" in json.loads(shown.stdout)[0]["flags"]
