@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable
 
 from lab import programs, world
@@ -31,8 +32,13 @@ def from_child(action: Callable[[], str]) -> str:
             try:
                 os.dup2(found.fileno(), 1)
                 print(action(), flush=True)
-            finally:
                 os._exit(0)
-        os.waitpid(child, 0)
+            except SystemExit as ended:  # the process in between, which has only waited for the world's first
+                os._exit(int(bool(ended.code)))
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        if os.waitpid(child, 0)[1]:
+            sys.exit("the child failed")
         found.seek(0)
         return found.read()
