@@ -32,7 +32,7 @@ from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
 #: Bare networks are built in turn so many times, or for so many seconds; medians are shown.
-ROUNDS, BRIEFLY = 5, 40.0
+ROUNDS, BRIEFLY = 5, 60.0
 #: Seconds in which the kernel clears away the namespaces of the network before.
 SETTLE = 2.0
 

@@ -46,7 +46,11 @@ SECTIONS = (
     ),
     Section("Agents", ("agents",), "All agents of a lab of 256 servers, beside an interpreter for each."),
     Section(
-        "Relaying", ("relay",), "One server between two others; ratios are to the kernel's and the loop's."
+        "Relaying",
+        ("relay",),
+        "One server between two others; ratios are to the kernel's and the loop's. Round trips, and what they are"
+        " above the kernel's: pings back to back on processors that stay awake, the same on one processor, and"
+        " pings a millisecond apart on processors that halt in between.",
     ),
     Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and at rest."),
     Section("Installing tables", ("install",), "The controller beside ovs-ofctl."),
