@@ -48,9 +48,9 @@ SECTIONS = (
     Section(
         "Relaying",
         ("relay",),
-        "One server between two others; ratios are to the kernel's and the loop's. Round trips, and what they are"
-        " above the kernel's: pings back to back on processors that stay awake, the same on one processor, and"
-        " pings a millisecond apart on processors that halt in between.",
+        "One server between two others; ratios are to the kernel's and the loop's. Round trips, and what they"
+        " are above the kernel's: pings back to back on processors that stay awake, the same on one processor,"
+        " and pings a millisecond apart on processors that halt in between.",
     ),
     Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and at rest."),
     Section("Installing tables", ("install",), "The controller beside ovs-ofctl."),
