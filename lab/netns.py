@@ -33,8 +33,8 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
 _IFF_UP, _IFF_RUNNING, _IFF_NOARP = 0x1, 0x40, 0x80
 _SIOCETHTOOL, _ETHTOOL_GLINK, _ETHTOOL_STXCSUM = 0x8946, 0x0A, 0x17
-#: Seconds between two looks at an interface that does not run yet.
-_BRIEFLY = 0.001
+#: Seconds between two looks at an interface that does not run yet, and until that is an error.
+_BRIEFLY, _PATIENCE = 0.001, 10.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -117,11 +117,13 @@ def await_running(ends: Iterable[tuple[str, str]]) -> None:
     """Until (namespace, interface) ends of cables send what they are given.
 
     Where many cables come at once, the kernel takes up to a second to set the ends that were up
-    first going, and drops what they send meanwhile without a word.
+    first going, and drops what they send meanwhile without a word.  Raises LabError if it takes longer.
     """
     interfaces: dict[str, list[str]] = {}
     for name, interface in ends:
         interfaces.setdefault(name, []).append(interface)
+
+    end = time.monotonic() + _PATIENCE
 
     def work() -> None:
         for name, here in interfaces.items():
@@ -129,6 +131,8 @@ def await_running(ends: Iterable[tuple[str, str]]) -> None:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
                 for interface in here:
                     while _starting(handle, interface):
+                        if time.monotonic() > end:
+                            raise LabError(f"{interface} in {name} has its cable, but does not run")
                         time.sleep(_BRIEFLY)
 
     _threaded(work)
