@@ -16,7 +16,8 @@ _ERROR = 2
 _REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
 _GROUP_LINK = 0x1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
-_IFLA_NAME, _IFLA_MTU, _IFLA_AF_SPEC = 3, 4, 26
+_IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE, _IFLA_AF_SPEC = 3, 4, 16, 26
+_OPERSTATE_UP = 6
 _IFLA_INET_CONF, _ACCEPT_LOCAL = 1, 23
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _RTA_OIF, _RTA_PREFSRC = 4, 7
@@ -38,11 +39,18 @@ class Interface:
     name: str
     mtu: int
     flags: int
+    #: RFC 2863's, in Linux's numbers.
+    state: int
 
     @property
     def up(self) -> bool:
         """It is up and has a carrier."""
         return self.flags & (_IFF_UP | _IFF_LOWER_UP) == _IFF_UP | _IFF_LOWER_UP
+
+    @property
+    def starting(self) -> bool:
+        """It has a carrier, but the kernel still drops what it is to send."""
+        return self.up and self.state != _OPERSTATE_UP
 
     @property
     def silent(self) -> bool:
@@ -84,6 +92,13 @@ class Netlink(_Socket):
                 interface = _interface(kind, body)
                 found[interface.name] = interface
 
+    def interface(self, index: int) -> Interface:
+        """One interface; one that is starting is set going by being asked for (Linux 6.8)."""
+        self._send(_GETLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0))
+        [(kind, body)] = _messages(self.socket.recv(_BUFFER))
+        _raise_refusal(kind, body)
+        return _interface(kind, body)
+
     def set_up(self, index: int, *, arp: bool) -> None:
         """Bring an interface up, with or without ARP."""
         self._set_up(index, 0 if arp else _IFF_NOARP, b"")
@@ -119,9 +134,7 @@ class Netlink(_Socket):
         """Send a request and await its acknowledgement; raises OSError if it is refused."""
         self._send(kind, flags | _ACK, body)
         for answer, content in _messages(self.socket.recv(_BUFFER)):
-            (code,) = struct.unpack_from("=i", content)
-            if answer == _ERROR and code:
-                raise OSError(-code, f"rtnetlink: {os.strerror(-code)}")
+            _raise_refusal(answer, content)
 
 
 class CarrierWatch(_Socket):
@@ -153,6 +166,13 @@ class CarrierWatch(_Socket):
                     yield _interface(kind, body)
 
 
+def _raise_refusal(kind: int, body: bytes) -> None:
+    """Raise OSError for an answer that refuses what was asked."""
+    (code,) = struct.unpack_from("=i", body)
+    if kind == _ERROR and code:
+        raise OSError(-code, f"rtnetlink: {os.strerror(-code)}")
+
+
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
     """(type, body) of each message of a datagram."""
     while len(data) >= _HEADER.size:
@@ -163,10 +183,11 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _interface(kind: int, body: bytes) -> Interface:
     _, _, index, flags, _ = _LINK.unpack_from(body)
-    attributes = _attributes(body, _LINK.size, {_IFLA_NAME, _IFLA_MTU})
+    attributes = _attributes(body, _LINK.size, {_IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE})
     name = attributes.get(_IFLA_NAME, b"").rstrip(b"\0").decode(errors="replace")
     mtu = int.from_bytes(attributes.get(_IFLA_MTU, b""), sys.byteorder)
-    return Interface(index, name, mtu, flags if kind == _NEWLINK else 0)
+    state = int.from_bytes(attributes.get(_IFLA_OPERSTATE, b""), sys.byteorder)
+    return Interface(index, name, mtu, flags if kind == _NEWLINK else 0, state)
 
 
 def _attributes(data: bytes, at: int, wanted: set[int]) -> dict[int, bytes]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from lab import capacity, configuring, runtime, settings
+from lab import capacity, configuring, runtime, settings, terminal
 from lab.config import LabConfig, check_buffers, check_emulable, check_link_state, check_spread, family, resolve
 from lab.control import Connection
 from lab.errors import LabError, UsageError
@@ -343,19 +343,26 @@ def _say_down(path: Path) -> None:
 
 
 def run_here(path: Path, node: str, words: list[str]) -> int:
-    """Run a program in a lab on this process's own standard descriptors; its exit code."""
-    return foreground(path, "exec", (0, 1, 2), node=node, words=words)
+    """Run a program in a lab on this process's own standard descriptors, or where they are a terminal on
+    one of its own, which this one shows; its exit code."""
+    if not terminal.ours():
+        return foreground(path, "exec", (0, 1, 2), node=node, words=words)
+    with terminal.relayed() as new:
+        errors = new if os.isatty(2) else 2
+        kind = os.environ.get("TERM", "dumb")
+        return foreground(path, "exec", (new, new, errors), node=node, words=words, terminal=kind)
 
 
 def foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
     """An operation that runs a program on these descriptors, with this process's signals passed
-    on to it; the program's exit code."""
+    on to it (its terminal's end too, when it has one of its own); the program's exit code."""
     connection = Connection(path)
 
     def forward(number: int, _: object) -> None:
         connection.signal(number)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+    hang_up = (signal.SIGHUP,) if "terminal" in words else ()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, *hang_up):
         signal.signal(number, forward)
     try:
         return int(connection.call(op, None, descriptors, **words)["exit"])

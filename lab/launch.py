@@ -130,13 +130,14 @@ def build_network(running: Running, clock: Stages) -> None:
         netns.connect(_cables(running))
         _configure_plain_hosts(running)
         starting = prepared.result()
-    if running.agents is not None:
-        running.agents.start(places(fabric))
-    clock.stage("switches")
-    openvswitch.start_switches(shards, starting)
+        carrying = beside.submit(netns.await_running, list(_ends(running)))
+        if running.agents is not None:
+            running.agents.start(places(fabric))
+        clock.stage("switches")
+        openvswitch.start_switches(shards, starting)
+        carrying.result()
     if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
         shaping.impose(running.config.shape, _ends(running))
-    netns.await_running(_ends(running))
 
 
 def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | None:

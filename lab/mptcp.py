@@ -76,9 +76,10 @@ def measure(
     subflows: int,
     seconds: float,
     inside: Callable[[str, list[str]], list[str]],
+    begun: Callable[[subprocess.Popen[str]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """One connection for some seconds, by TCP over the first way or (``subflows`` > 0) by Multipath
-    TCP: ``mbps`` as received, and how many ``subflows`` it had."""
+    TCP: ``mbps`` as received, and how many ``subflows`` it had.  ``begun`` hears of the sending process."""
     client, server = (_alias(one, 1) for one in servers)
     kind = "mptcp" if subflows else "tcp"
     listening = _start(inside, ends[1].name, "serve", kind, server, str(_PORT))
@@ -87,6 +88,7 @@ def measure(
         words = ("send", kind, server, str(_PORT), client, f"{seconds:g}", str(subflows))
         sending = _start(inside, ends[0].name, *words)
         try:
+            begun(sending)
             sent, got = _said(sending), _said(listening)
         finally:
             sending.kill()

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from hostagent.netlink import Interface, Netlink
 from lab.errors import LabError
 from lab.world import CLONE_NEWNET, mount, unshare
 
@@ -31,8 +32,8 @@ FOLDER = Path("/run/netns")
 _MS_BIND = 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
-_IFF_UP, _IFF_RUNNING, _IFF_NOARP = 0x1, 0x40, 0x80
-_SIOCETHTOOL, _ETHTOOL_GLINK, _ETHTOOL_STXCSUM = 0x8946, 0x0A, 0x17
+_IFF_UP, _IFF_NOARP = 0x1, 0x80
+_SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 #: Seconds between two looks at an interface that does not run yet, and until that is an error.
 _BRIEFLY, _PATIENCE = 0.001, 10.0
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -128,14 +129,22 @@ def await_running(ends: Iterable[tuple[str, str]]) -> None:
     def work() -> None:
         for name, here in interfaces.items():
             _enter(name)
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+            with Netlink() as kernel:
+                found = kernel.interfaces()
                 for interface in here:
-                    while _starting(handle, interface):
-                        if time.monotonic() > end:
-                            raise LabError(f"{interface} in {name} has its cable, but does not run")
-                        time.sleep(_BRIEFLY)
+                    _await(kernel, found[interface], end)
 
     _threaded(work)
+
+
+def _await(kernel: Netlink, card: Interface, end: float) -> None:
+    """Until an interface is not starting any more, with an error at the time ``end``."""
+    while card.starting:
+        card = kernel.interface(card.index)
+        if card.starting:
+            if time.monotonic() > end:
+                raise LabError(f"{card.name} has its cable, but does not run")
+            time.sleep(_BRIEFLY)
 
 
 def set_up_in(name: str, interface: str, up: bool) -> None:
@@ -167,7 +176,8 @@ def batch(program: list[str], lines: list[str]) -> None:
 def set_up(interface: str, up: bool, arp: bool = True) -> None:
     """Set an interface of the calling thread's namespace up (without ARP if so wished) or down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        flags = _flags(handle, interface)
+        request = struct.pack("16sh14x", interface.encode(), 0)
+        (flags,) = struct.unpack_from("h", fcntl.ioctl(handle, _SIOCGIFFLAGS, request), 16)
         flags = flags | _IFF_UP if up else flags & ~_IFF_UP
         flags |= 0 if arp else _IFF_NOARP
         fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", interface.encode(), flags))
@@ -200,29 +210,10 @@ def set_address6(interface: str, address: str, prefix_length: int) -> None:
 
 def compute_checksums(interface: str) -> None:
     """Have an interface of the calling thread's namespace send packets with their checksums computed."""
+    value = array("I", [_ETHTOOL_STXCSUM, 0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        _ethtool(handle, interface, _ETHTOOL_STXCSUM, 0)
-
-
-def _starting(handle: socket.socket, interface: str) -> bool:
-    """Whether an interface is up and has its cable, but does not run yet; asking hurries it (Linux 6.8)."""
-    flags = _flags(handle, interface)
-    if flags & _IFF_RUNNING or not flags & _IFF_UP or not _ethtool(handle, interface, _ETHTOOL_GLINK, 0):
-        return False
-    return not _flags(handle, interface) & _IFF_RUNNING
-
-
-def _flags(handle: socket.socket, interface: str) -> int:
-    request = struct.pack("16sh14x", interface.encode(), 0)
-    (flags,) = struct.unpack_from("h", fcntl.ioctl(handle, _SIOCGIFFLAGS, request), 16)
-    return int(flags)
-
-
-def _ethtool(handle: socket.socket, interface: str, command: int, value: int) -> int:
-    """Give an interface's driver a command with a value; the value that it leaves there."""
-    words = array("I", [command, value])
-    fcntl.ioctl(handle, _SIOCETHTOOL, struct.pack("16sP16x", interface.encode(), words.buffer_info()[0]))
-    return words[1]
+        request = struct.pack("16sP16x", interface.encode(), value.buffer_info()[0])
+        fcntl.ioctl(handle, _SIOCETHTOOL, request)
 
 
 def _enter(name: str) -> None:

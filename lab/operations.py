@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -50,6 +50,11 @@ def table(session: Session) -> dict[str, Operation]:
         for name in dir(operations)
         if name.startswith("op_")
     }
+
+
+def _ending_with(call: Call) -> Callable[[subprocess.Popen[str]], None]:
+    """What lets processes end when whoever asked goes away."""
+    return lambda process: end_without(call.connection, process)
 
 
 class _Operations:
@@ -114,8 +119,15 @@ class _Operations:
         )
 
     def _run(self, call: Call, words: list[str]) -> Any:
-        """Run a program in the node that a call names, on its descriptors; the program's exit code."""
-        command = self._inside(call.request["node"], words)
+        """Run a program in the node that a call names, on its descriptors, which may be a terminal of
+        its own (of the kind ``terminal``); the program's exit code."""
+        command, environment = (
+            self._inside(call.request["node"], words),
+            self._environment(call.request["node"]),
+        )
+        terminal = call.request.get("terminal")
+        if terminal:
+            command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
         stdin, stdout, stderr = call.descriptors
         if unfit := programs.unfit(words[0]):
             code, why = unfit
@@ -123,8 +135,8 @@ class _Operations:
             return {"exit": code}
         groups.pretend()
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
-            env=self._environment(call.request["node"]),
+            command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=not terminal,
+            env=environment,
         )  # fmt: skip
         call.close_descriptors()
         threading.Thread(target=pass_signals, args=(call, process), daemon=True).start()
@@ -206,11 +218,7 @@ class _Operations:
             options += ["-u", "-b", str(request.get("rate", "100M"))]
         prefix = [self._inside(end.name, []) for end in (client, server)]
         seconds, port = float(request.get("seconds", 2)), int(request.get("port", measure.IPERF_PORT))
-
-        def begun(process: subprocess.Popen[str]) -> None:
-            end_without(call.connection, process)
-
-        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options, port, begun)
+        return measure.iperf(prefix[0], prefix[1], server.address, seconds, options, port, _ending_with(call))
 
     def op_mptcp(self, call: Call) -> Any:
         """One TCP connection and one of Multipath TCP between two servers, each for some seconds."""
@@ -223,7 +231,9 @@ class _Operations:
         with mptcp.further_addresses((a, b), ends, ways):
             for name, subflows in (("tcp", 0), ("mptcp", ways)):
                 call.progress({"measuring": name})
-                found[name] = mptcp.measure((a, b), ends, subflows, float(request["seconds"]), self._inside)
+                found[name] = mptcp.measure(
+                    (a, b), ends, subflows, float(request["seconds"]), self._inside, _ending_with(call)
+                )
         found["ratio"] = round(found["mptcp"]["mbps"] / found["tcp"]["mbps"], 3)
         return found
 
@@ -285,7 +295,8 @@ class _Operations:
         ):
             call.progress({"replicating": name})
             with session.pinned(routes.pinned):
-                found[name] = run.replicate(cut(source, replicas, size), routes, ends, self._inside, 600.0)
+                parts = cut(source, replicas, size)
+                found[name] = run.replicate(parts, routes, ends, self._inside, 600.0, _ending_with(call))
         found["ratio"] = round(found["pipeline"]["seconds"] / found["complete graph"]["seconds"], 3)
         return found
 

@@ -89,15 +89,18 @@ def replicate(
     ends: dict[int, Endpoint],
     inside: Inside,
     patience: float,
+    begun: Callable[[subprocess.Popen[str]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Send the parts between servers (the first of ``ends`` is the source): ``seconds``, ``mbps`` of a
     replica's goodput, ``verified``, and the time that the links allow, ``busiest``; LabError when that is
-    not done within ``patience`` seconds."""
+    not done within ``patience`` seconds.  ``begun`` hears of every server's program."""
     size = sum(part.length for part in parts)
     programs = {server: _start(inside, server, ends, parts, size) for server in ends}
     alarm = threading.Timer(patience, _kill, [programs.values()])
     alarm.start()
     try:
+        for program in programs.values():
+            begun(program)
         for server, program in programs.items():
             if _line(program, ends[server].name) != "ready":
                 raise LabError(f"{ends[server].name}: the program did not start")
