@@ -106,7 +106,7 @@ def requests(
     wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
     at = loads if "latency" in wanted else (0.0,)
     for load in loads:
-        check(wanted, Conditions(load=load))
+        check(wanted, Conditions(load=load, traffic=pattern or "all-to-all"))
     for text in failures:
         sizes_of(text)  # refused here, once, and not by every evaluation
     found: dict[Request, None] = {}
@@ -256,11 +256,6 @@ def _append(directory: Path, row: Row) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / RESULTS).open("a") as file:
         file.write(json.dumps(row) + "\n")
-
-
-def write_json(rows: Sequence[Row], path: Path) -> None:
-    """All rows as one JSON array."""
-    path.write_text(json.dumps(list(rows), indent=1) + "\n")
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:

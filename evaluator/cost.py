@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -25,12 +25,16 @@ from topos.registry import SpecError, parse
 SIZES = (2048, 4096, 8192, 12288)
 
 
+#: So much, at most, that every sum of it is a number still.
+Amount = Annotated[float, Field(ge=0, le=1e12)]
+
+
 class Unit(BaseModel):
     """One thing's price and power."""
 
     model_config = ConfigDict(extra="forbid")
-    price: NonNegativeFloat
-    watts: NonNegativeFloat
+    price: Amount
+    watts: Amount
 
 
 class Prices(BaseModel):
@@ -60,7 +64,10 @@ class Prices(BaseModel):
         if not rest:
             whole, rest = whole - 1, largest
         last, many = self.cards[min(size for size in self.cards if size >= rest)], self.cards[largest]
-        return Unit(price=whole * many.price + last.price, watts=whole * many.watts + last.watts)
+        # Several may well cost more than one may.
+        return Unit.model_construct(
+            price=whole * many.price + last.price, watts=whole * many.watts + last.watts
+        )
 
 
 def read_prices(path: Path | None = None) -> Prices:

@@ -38,6 +38,8 @@ def parse(text: str) -> Mapping[str, float]:
         kind, amount = (kind, amount) if equals else ("links", part)
         if kind not in KINDS:
             raise SpecError(f"failures: unknown kind {kind!r}: write {', '.join(f'{k}=5%' for k in KINDS)}")
+        if kind in wanted:
+            raise SpecError(f"failures: {kind} is given twice")
         wanted[kind] = _amount(amount)
     return wanted
 

@@ -22,11 +22,13 @@ from evaluator.pairs import choose
 from evaluator.routed import Aware
 from evaluator.structure import path_diversity
 from evaluator.throughput import throughput
-from evaluator.traffic import traffic
+from evaluator.traffic import read, traffic
 from topos.graph import Fabric
 from topos.registry import SpecError
 
 Figures = Mapping[str, float | int]
+#: The least and the largest load: more packets than that do not fit, fewer than one are none.
+_LOADS = (1e-6, 100.0)
 #: Pairs of servers whose edge-disjoint paths are counted.
 _PAIRS = 100
 
@@ -117,8 +119,12 @@ def check(names: Sequence[str], given: Conditions) -> None:
     for name in names:
         if name not in SHOWN:
             raise SpecError(f"no metric {name!r}: known: {', '.join(SHOWN)}")
-    if not 0 < given.load < math.inf:
-        raise SpecError(f"load: {given.load:g} is no share of a link's rate: write a number above 0")
+    least, most = _LOADS
+    if not least <= given.load <= most:
+        raise SpecError(
+            f"load: {given.load:g} is no share of a link's rate: write a number from {least:g} to {most:g}"
+        )
+    read(given.traffic)  # refused even where no metric needs it
 
 
 def of_fabric(fabric: Fabric, names: Sequence[str], given: Conditions) -> dict[str, Figures]:

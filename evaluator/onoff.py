@@ -19,6 +19,12 @@ from topos.graph import Fabric
 from topos.registry import SpecError
 
 Floats = NDArray[np.float64]
+#: What each parameter may be; a larger ``sigma`` has a mean that no trace would ever show.
+_RANGES = {
+    "on": (1e-9, 1e9), "off": (1e-9, 1e9), "sigma": (0.0, 4.0), "length": (1e-9, 1e9), "samples": (1.0, 1e6),
+}  # fmt: skip
+#: Mean cycles of a trace, at most: each is drawn for every flow.
+_CYCLES = 1e6
 #: How many mean cycles pass before the trace is looked at.
 _WARM_UP = 10
 
@@ -34,11 +40,6 @@ class Phases:
     length: float = 100.0
     samples: int = 100
 
-    @property
-    def duty(self) -> float:
-        """The share of the time that a flow is on, in the long run."""
-        return self.on / (self.on + self.off)
-
 
 def parse(text: str) -> Phases:
     """``on=1,off=2,sigma=1,length=100,samples=100``, each optional; raises SpecError with one line."""
@@ -47,15 +48,21 @@ def parse(text: str) -> Phases:
     for part in filter(None, text.split(",")):
         key, _, value = part.partition("=")
         try:
-            given[key] = float(value) if key in known else math.nan
+            number = float(value) if key in known else math.nan
         except ValueError:
-            given[key] = math.nan
-        least = {"sigma": 0.0, "samples": 1.0}.get(key, math.ulp(0.0))
-        if not least <= given[key] < math.inf:
-            raise SpecError(
-                f"on-off: cannot read {part!r}: write {','.join(f'{k}={v}' for k, v in known.items())}"
-            )
-    return Phases(**{**given, "samples": int(given.get("samples", Phases.samples))})  # type: ignore[arg-type]
+            number = math.nan
+        least, most = _RANGES.get(key, (math.nan, math.nan))
+        if not least <= number <= most or (key == "samples" and not number.is_integer()):
+            shown = f", {key} from {least:g} to {most:g}" if key in known else ""
+            wanted = ",".join(f"{k}={v}" for k, v in known.items())
+            raise SpecError(f"on-off: cannot read {part!r}: write {wanted}{shown}")
+        if key in given:
+            raise SpecError(f"on-off: {key} is given twice")
+        given[key] = number
+    found = Phases(**{**given, "samples": int(given.get("samples", Phases.samples))})  # type: ignore[arg-type]
+    if found.length > _CYCLES * (found.on + found.off):
+        raise SpecError(f"on-off: length={found.length:g} is more than {_CYCLES:g} times on and off")
+    return found
 
 
 def active(phases: Phases, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -88,15 +88,20 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 
     Raises SpecError with one line.
     """
-    name, _, arguments = text.partition(":")
-    if name not in PATTERNS:
-        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}")
-    maker, defaults = PATTERNS[name]
-    given = {**defaults, **_read(name, arguments, defaults)}
+    maker, given = read(text)
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
     sources, destinations = maker(alive, np.random.default_rng([seed, 3]), given)
     different = sources != destinations
     return Traffic(text, sources[different], destinations[different])
+
+
+def read(text: str) -> tuple[Maker, Mapping[str, float]]:
+    """How the flows of a pattern are made, and its parameters; SpecError with one line."""
+    name, _, arguments = text.partition(":")
+    if name not in PATTERNS:
+        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}")
+    maker, defaults = PATTERNS[name]
+    return maker, {**defaults, **_read(name, arguments, defaults)}
 
 
 def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str, float]:
@@ -107,12 +112,14 @@ def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str,
         if key not in defaults or not _allowed(key, value):
             shown = ",".join(f"{k}={v:g}" for k, v in defaults.items())
             raise SpecError(f"traffic: cannot read {part!r}: write {name}{':' if shown else ''}{shown}")
+        if key in given:
+            raise SpecError(f"traffic: {key} is given twice")
         given[key] = float(value)
     return given
 
 
 def _allowed(key: str, value: str) -> bool:
-    """Whether a value can be read: shares from 0 to 1, all else in whole numbers from 1."""
+    """Whether a value can be read: shares from 0 to 1, all else in whole numbers from 1 that arrays hold."""
     if key == "share":
         return value.replace(".", "", 1).isdecimal() and float(value) <= 1
-    return value.isdecimal() and int(value) >= 1
+    return value.isdecimal() and 1 <= int(value) < 2**31

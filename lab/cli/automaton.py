@@ -32,7 +32,7 @@ def automaton(
     order: Annotated[
         str, typer.Option(help="natural, lex, colex, search, or ports such as 2.1.3.")
     ] = "natural",
-    seconds: Annotated[float, typer.Option(min=0, help="How long to search for an order.")] = 10.0,
+    seconds: Annotated[float, options.seconds("How long to search for an order.")] = 10.0,
     seed: options.Seed = 1,
     road: Annotated[
         Road, typer.Option("--from", help="Breadth first on the graph, or Knuth-Bendix completion.")
@@ -84,7 +84,7 @@ def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[t
     end, tried = time.monotonic() + seconds, []
     for trial in orders.search(family, seed):
         tried.append(trial)
-        if not time.monotonic() < end:  # nor ever, where somebody writes nan
+        if time.monotonic() >= end:
             break
     return min(tried, key=lambda trial: trial.states).order, len(tried)
 

@@ -118,8 +118,8 @@ def _show_metric(name: str, report: dict[str, Any]) -> None:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """What stands between commas."""
-    return tuple(filter(None, (part.strip() for part in text.split(","))))
+    """What stands between commas, everything once."""
+    return tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
 
 
 @app.command()
@@ -127,7 +127,7 @@ def compare(
     topologies: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
     schemes: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
     failures: Annotated[list[str], typer.Option(help="Such as links=5%; may be repeated.")] = [],  # noqa: B006
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds.")] = 1,
+    seeds: Annotated[int, options.number("How many seeds.", 1, options.MANY)] = 1,
     pairs: options.Pairs = "servers",
     traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
     metrics: Annotated[
@@ -240,7 +240,7 @@ def _executor(address: str) -> Iterator[Any]:
         raise UsageError("--dask needs the package: pip install 'dcnlab[dask]'") from error
     try:
         client = Client(address, timeout="10s")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {address}") from error
     with client:
         yield client.get_executor()
@@ -252,21 +252,24 @@ def _cell(value: Any) -> str:
 
 def _numbers(text: str) -> tuple[float, ...]:
     try:
-        return tuple(map(float, _words(text)))
+        found = tuple(map(float, _words(text)))
     except ValueError:
-        raise UsageError(f"--loads takes numbers, not {text!r}: write 0.2,0.5,1") from None
+        found = ()
+    if not found:
+        raise UsageError(f"--loads takes numbers, not {text!r}: write 0.2,0.5,1")
+    return found
 
 
 def split_specs(text: str) -> list[str]:
     """``bcube:4,1,wmgr,ksp:k=8``: a part that is a number, sizes or ``key=value`` belongs to the
-    specification before it."""
+    specification before it; everything once."""
     found: list[str] = []
     for part in text.split(","):
         if found and ":" not in part and ("=" in part or part[:1].isdecimal()):
             found[-1] += f",{part}"
         elif part.strip():
             found.append(part.strip())
-    return found
+    return list(dict.fromkeys(found))
 
 
 def schemes_of(text: str) -> list[str]:

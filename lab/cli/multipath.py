@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lab import naming
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.offline import Topology
 from lab.cli.show import JsonFlag, as_json, table
@@ -48,7 +49,7 @@ def complete(
     spec: Topology,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The server that sends.")],
     others: Annotated[list[str] | None, typer.Argument(help="The receivers; else the family's own.")] = None,
-    budget: Annotated[float, typer.Option(help="Seconds to search.")] = 20.0,
+    budget: Annotated[float, options.seconds("Seconds to search.")] = 20.0,
     json: JsonFlag = False,
 ) -> None:
     """An edge-disjoint complete graph of servers for one-to-several traffic: a path for every two."""

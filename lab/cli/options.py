@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -75,14 +76,42 @@ Unconfigured = Annotated[
 ]
 Miswire = Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")]
 
-# --- simulations ------------------------------------------------------------------
+# --- numbers ----------------------------------------------------------------------
 
-Seed = Annotated[int, typer.Option(min=0, help="Of all that is drawn by chance.")]
-FrameLoss = Annotated[float, typer.Option(min=0, max=0.9, help="Probability that a frame is lost.")]
-Duplicate = Annotated[float, typer.Option(min=0, max=1, help="Probability of a second copy.")]
-Jitter = Annotated[float, typer.Option(min=0, help="Mean extra delay in microseconds.")]
+
+def number(text: str, least: float, most: float) -> Any:
+    """The option of a number from ``least`` to ``most``, with its help: every number of a command is one,
+    so that neither nan nor what overflows on the way gets in."""
+    return typer.Option(min=least, max=most, help=text, callback=_is_number)
+
+
+def _is_number(value: float | None) -> float | None:
+    """Bounds alone hold nan back in some releases of typer, not in all."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is no number")
+    return value
+
+
+#: Seconds that anything may be told to take: eleven days.
+_LONGEST = 1e6
+#: Draws, or steps, that one command may be asked for.
+MANY = 100_000
+
+
+def seconds(text: str) -> Any:
+    """The option of how long something may take, with its help."""
+    return number(text, 0, _LONGEST)
+
+
+Seed = Annotated[int, number("Of all that is drawn by chance.", 0, 2**63 - 1)]
+Capacity = Annotated[
+    float, number("Of each link, in each direction; rates are in its unit.", least=1e-12, most=1e18)
+]
+FrameLoss = Annotated[float, number("Probability that a frame is lost.", 0, 0.9)]
+Duplicate = Annotated[float, number("Probability of a second copy.", 0, 1)]
+Jitter = Annotated[float, number("Mean extra delay in microseconds.", 0, 1e6 * _LONGEST)]
 Pairs = Annotated[str, typer.Option(help="servers: every two; all: switches too; from:NODE; sample:N.")]
-Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
+Workers = Annotated[int, number("Processes; 0: one per core.", 0, 4096)]
 
 # --- files ------------------------------------------------------------------------
 

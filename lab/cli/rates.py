@@ -26,9 +26,7 @@ def throughput(
     traffic: Annotated[str, typer.Option(help="Who sends to whom; `help` lists the patterns.")] = "all-to-all",
     on_off: Annotated[str, typer.Option(help="Flows pause: on=1,off=1,sigma=1,length=100,samples=100.")] = "",
     failures: Annotated[str, typer.Option(help="Such as links=5%,servers=2%.")] = "",
-    capacity: Annotated[
-        float, typer.Option(min=0, help="Of each link, in each direction; rates are in its unit.")
-    ] = 1.0,
+    capacity: options.Capacity = 1.0,
     seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:

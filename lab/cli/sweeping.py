@@ -24,8 +24,8 @@ def sweep(
         str, typer.Option(help="Of servers, switches, links, nodes.")
     ] = "servers,switches,links",
     to: Annotated[str, typer.Option(help="The largest share that fails.")] = "20%",
-    steps: Annotated[int, typer.Option(min=1, help="How many shares above 0.")] = 4,
-    seeds: Annotated[int, typer.Option(min=1, help="Draws per share.")] = 8,
+    steps: Annotated[int, options.number("How many shares above 0.", 1, options.MANY)] = 4,
+    seeds: Annotated[int, options.number("Draws per share.", 1, options.MANY)] = 8,
     figure: options.Figure = None,
     results: options.Results = Path("results"),
     csv: options.Csv = None,
@@ -36,7 +36,7 @@ def sweep(
     from evaluator import compare, panels
     from evaluator import sweep as sweeps
 
-    kinds = [kind.strip() for kind in failures.split(",")]
+    kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
     shares = [_share(to) * step / steps for step in range(steps + 1)]
     try:
         wanted = sweeps.points(topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1))

@@ -11,6 +11,8 @@ from typing import Literal
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+#: Eleven days: nothing that is longer is meant.
+_LONGEST = 1e6
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
@@ -35,7 +37,10 @@ def read_duration(value: object) -> float:
     found = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"must be a time such as 1.5s or 200ms, not {value!r}")
-    return float(found[1]) * _SECONDS[found[2]]
+    seconds = float(found[1]) * _SECONDS[found[2]]
+    if seconds > _LONGEST:
+        raise ValueError(f"must be a time of at most {_LONGEST:g} s, not {value!r}")
+    return seconds
 
 
 def read_name(value: object) -> str:

@@ -79,6 +79,14 @@ WRONG = {
     "evaluate bcube:4,1 --scheme brp --pairs from:h99": "no node 'h99'",
     "evaluate bcube:4,1 --scheme brp --failures links=500%": "out of range",
     "evaluate bcube:4,1 --scheme brp --metrics banana": "no metric 'banana'",
+    "evaluate bcube:4,1 --scheme brp --traffic foo": "unknown traffic 'foo'",
+    "evaluate bcube:4,1 --scheme brp --load 1e300": "from 1e-06 to 100",
+    "evaluate bcube:4,1 --scheme brp --seed 9223372036854775808": "--seed",
+    "evaluate bcube:4,1 --scheme brp --failures links=5%,links=50%": "links is given twice",
+    "compare --topologies bcube:2,1 --schemes brp --traffic foo": "unknown traffic 'foo'",
+    "compare --topologies bcube:2,1 --schemes brp --loads ''": "--loads takes numbers",
+    "compare --topologies bcube:2,1 --schemes brp --seeds 99999999999999999999": "--seeds",
+    "compare --topologies bcube:2,1 --schemes brp --dask foo": "no Dask scheduler answers at foo",
     "compare --topologies bcube:2,1 --schemes nosuch": "unknown scheme 'nosuch'",
     "compare --topologies '' --schemes brp": "none of these",
     "compare --topologies bcube:2,1 --schemes brp --results /etc/passwd": "is a file",
@@ -88,6 +96,20 @@ WRONG = {
     "sweep bcube:2,1 --scheme nosuch": "unknown scheme 'nosuch'",
     "sweep bcube:2,1 --scheme brp --figure x.banana": ".png, .pdf or .svg",
     "throughput bcube:2,1 --scheme brp --traffic banana": "unknown traffic",
+    "throughput bcube:2,1 --scheme brp --capacity 1e300": "--capacity",
+    "throughput bcube:2,1 --scheme brp --capacity 0": "--capacity",
+    "throughput bcube:2,1 --scheme brp --capacity nan": "--capacity",
+    "throughput bcube:2,1 --scheme brp --traffic local:group=99999999999999999999": "cannot read 'group=9",
+    "throughput bcube:2,1 --scheme brp --traffic stride:by=1,by=2": "by is given twice",
+    "throughput bcube:2,1 --scheme brp --on-off sigma=1e300": "sigma from 0 to 4",
+    "throughput bcube:2,1 --scheme brp --on-off samples=1.5": "samples from 1 to 1e+06",
+    "throughput bcube:2,1 --scheme brp --on-off on=1e-9,off=1e-9": "more than 1e+06 times on and off",
+    "throughput bcube:2,1 --scheme brp --on-off on=1,on=2": "on is given twice",
+    "complete bcube:4,1 h0 h1 --budget nan": "--budget",
+    "complete bcube:4,1 h0 h1 --budget -1": "--budget",
+    "automaton star:4 --order search --seconds inf": "--seconds",
+    f"densest --budget {'9' * 400}s": "at most 1e+06 s",
+    "label bcube:4,1 --jitter inf": "--jitter",
     "reproduce nosuch": "unknown experiment",
     "run /nonexistent.yaml": "No such file",
     "run /dev/null": "topology: and scheme:",
@@ -170,6 +192,21 @@ def test_json_is_one_value_whatever_is_found(command: str, run: Run) -> None:
     said = run(f"{command} {PRINTS_JSON[command]} --json")
     assert said.code in (0, 1), said.err
     assert isinstance(json.loads(said.out, parse_constant=pytest.fail), dict | list)
+
+
+@pytest.mark.parametrize("price", [".inf", ".nan", "1e300"])
+def test_prices_are_numbers_that_can_be_added_up(price: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(
+        f"switches: {{4: {{price: 1, watts: 1}}}}\ncards: {{2: {{price: {price}, watts: 1}}}}\n"
+    )
+    said = run("cost bcube:2,1 --prices p.yaml")
+    assert said.code == 2
+    assert "cards.2.price: Input should be" in said.err
+
+
+def test_what_is_named_twice_is_evaluated_once(run: Run) -> None:
+    said = run("evaluate bcube:2,1 --scheme brp,brp --metrics bisection,bisection --json")
+    assert [scheme["scheme"] for scheme in json.loads(said.out)["schemes"]] == ["brp"]
 
 
 def test_every_command_can_print_json(run: Run) -> None:
