@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from addressing.header import Choices, Forward, Header, Pattern, drop
+from addressing.header import Choices, Header, Pattern, drop
 from addressing.scheme import Scheme
 from topos.graph import ALL_UP, LinkState
 
@@ -56,8 +56,3 @@ def _entries(scheme: Scheme, node: int, links: LinkState) -> Iterable[Entry]:
     classes = sorted(scheme.classes(node), key=lambda item: (-item[0].priority, item[0].label, item[0].tag))
     for pattern, representative in classes:
         yield Entry(pattern, scheme.choices(node, representative, links))
-
-
-def forwards(choices: Choices) -> tuple[tuple[Forward, float], ...]:
-    """The choices that send the packet on."""
-    return tuple((action, weight) for action, weight in choices if isinstance(action, Forward))

@@ -61,10 +61,6 @@ class CayleyGraph(SymmetricGraph):
             vertex = self.step(vertex, port)
         return vertex
 
-    def quotient(self, u: int, v: int) -> int:
-        """u^-1 v: the element whose words lead from u to v."""
-        return self.product(self.inverse(u), v)
-
     def edges(self) -> IntArray:
         """Vertex by vertex in port order, each edge from the generator with the lower port, or from
         the lower vertex."""

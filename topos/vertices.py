@@ -61,10 +61,6 @@ class VertexGraph(Family):
         """The node's port that is port ``number`` of the graph."""
         return self.concentration + number
 
-    def host_port(self, host: int) -> int:
-        """The switch port of a plain host."""
-        return host % self.concentration + 1
-
     def vertex_label(self, vertex: int) -> str:
         """The coordinates of a vertex as people write them; its hosts append a full stop and i."""
         return str(vertex)

@@ -8,10 +8,9 @@ of normal forms.  Letters are numbered 0 .. k-1 in their order; k stands for pad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 from topos.cayley import CayleyGraph
 from topos.graph import IntArray
 
-T = TypeVar("T", bound=Hashable)
 Word = tuple[int, ...]
 
 
@@ -137,32 +135,6 @@ def of_graph(family: CayleyGraph, order: Sequence[int] | None = None) -> Group:
     images = family.images(np.arange(family.vertices, dtype=np.int64)).astype(np.int32)
     chosen = tuple(range(len(family.letters))) if order is None else tuple(port - 1 for port in order)
     return of_table(images, family.letters, chosen)
-
-
-def of_elements(generators: Sequence[T], identity: T, multiply: Callable[[T, T], T]) -> Group:
-    """The group that elements of any kind (permutations, matrices ...) generate.
-
-    Generators must be closed under inversion; GroupError names the first that has no inverse.
-    """
-    numbers = {identity: 0}
-    rows: list[list[int]] = []
-    queue = [identity]
-    for element in queue:
-        row = []
-        for generator in generators:
-            end = multiply(element, generator)
-            if end not in numbers:
-                numbers[end] = len(queue)
-                queue.append(end)
-            row.append(numbers[end])
-        rows.append(row)
-    names = tuple(str(generator) for generator in generators)
-    return of_table(np.array(rows, dtype=np.int32), names, tuple(range(len(generators))))
-
-
-def composed(u: Word, v: Word) -> Word:
-    """The product of permutations of 0 .. s-1 as :mod:`topos.cayley` has it: x goes to u[v[x]]."""
-    return tuple(u[x] for x in v)
 
 
 def of_table(images: IntArray, names: Sequence[str], order: Word) -> Group:

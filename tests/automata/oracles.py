@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import networkx as nx
+import numpy as np
 
-from addressing.automata.group import Group, Word, of_graph
+from addressing.automata.group import Group, Word, of_graph, of_table
 from topos.cayley import CayleyGraph
 from topos.registry import parse
+
+T = TypeVar("T", bound=Hashable)
 
 #: Every family, up to 120 elements.
 SMALL = (
@@ -36,6 +41,27 @@ def family(spec: str) -> CayleyGraph:
 def group(spec: str, order: tuple[int, ...] | None = None) -> Group:
     """The group of a specification, built once."""
     return of_graph(family(spec), order)
+
+
+def of_elements(generators: Sequence[T], identity: T, multiply: Callable[[T, T], T]) -> Group:
+    """The group that elements of any kind (permutations, matrices ...) generate.
+
+    Generators must be closed under inversion; GroupError names the first that has no inverse.
+    """
+    numbers = {identity: 0}
+    rows: list[list[int]] = []
+    queue = [identity]
+    for element in queue:
+        row = []
+        for generator in generators:
+            end = multiply(element, generator)
+            if end not in numbers:
+                numbers[end] = len(queue)
+                queue.append(end)
+            row.append(numbers[end])
+        rows.append(row)
+    names = tuple(str(generator) for generator in generators)
+    return of_table(np.array(rows, dtype=np.int32), names, tuple(range(len(generators))))
 
 
 @functools.cache
@@ -74,4 +100,4 @@ def definition15(spec: str, order: tuple[int, ...] | None = None) -> frozenset[i
             one, other = words[u], words[graph.step(u, port)]
             for t in range(max(len(one), len(other)) + 1):
                 pairs.add((spell(one[:t]), spell(other[:t])))
-    return frozenset(graph.quotient(a, b) for a, b in pairs)
+    return frozenset(graph.product(graph.inverse(a), b) for a, b in pairs)

@@ -16,7 +16,7 @@ from topos.registry import SpecError, fabric
 def test_flows_are_on_as_long_and_as_often_as_asked() -> None:
     phases = Phases(on=2.0, off=3.0, sigma=1.2, length=400.0, samples=8000)
     on = active(phases, 300, np.random.default_rng(5))
-    assert on.mean() == pytest.approx(phases.duty, rel=0.03)
+    assert on.mean() == pytest.approx(2.0 / (2.0 + 3.0), rel=0.03)
     step = phases.length / phases.samples
     starts = on[1:] & ~on[:-1]
     assert starts.sum() / (300 * phases.length) == pytest.approx(1 / (phases.on + phases.off), rel=0.05)

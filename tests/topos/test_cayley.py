@@ -37,7 +37,6 @@ def test_group_laws(name: str, data: st.DataObject) -> None:
     assert family.product(family.product(u, v), w) == family.product(u, family.product(v, w))
     assert family.product(0, u) == family.product(u, 0) == u
     assert family.product(u, family.inverse(u)) == family.product(family.inverse(u), u) == 0
-    assert family.product(u, family.quotient(u, v)) == v
 
 
 @EVERY

@@ -33,7 +33,3 @@ class NovaCube(Torus):
         port = np.full_like(nodes, 2 * len(self.sizes) + 1)
         jumps = np.stack([nodes, port, far, port], axis=1)[nodes < far]
         return np.concatenate([super().cables(), jumps]).astype(np.int32)
-
-    def antipode(self, server: int) -> int:
-        """The server at the other end of the jump cable."""
-        return self.server(tuple(c + h for c, h in zip(self.coordinates(server), self.halves, strict=True)))
