@@ -24,16 +24,11 @@ def capacity_matrix(fabric: Fabric, links: LinkState = ALL_UP) -> csr_array:
     return coo_array((ones, ends), shape=(fabric.size, fabric.size)).tocsr()
 
 
-def edge_disjoint_paths(fabric: Fabric, a: int, b: int, links: LinkState = ALL_UP) -> int:
-    """The largest number of paths between two nodes that share no cable (maximum flow)."""
-    return int(maximum_flow(capacity_matrix(fabric, links), a, b).flow_value)
-
-
 def path_diversity(
     fabric: Fabric, pairs: int, seed: int, links: LinkState = ALL_UP, failed: Collection[int] = ()
 ) -> Floats:
-    """Edge-disjoint paths of ``pairs`` pairs of servers that did not fail, drawn with ``seed``; of none
-    where fewer than two are left."""
+    """Edge-disjoint paths (maximum flow) between ``pairs`` pairs of servers that did not fail, drawn with
+    ``seed``; of none where fewer than two are left."""
     rng = np.random.default_rng([seed, 4])
     matrix = capacity_matrix(fabric, links)
     alive = np.setdiff1d(np.arange(fabric.servers), np.fromiter(failed, np.int64, len(failed)))

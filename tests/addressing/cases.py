@@ -13,6 +13,7 @@ import numpy as np
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme
+from tests.topos.graphs import built, graph
 from topos import registry as families
 from topos.family import Family, ParameterError
 from topos.graph import ALL_UP, Fabric, LinkState
@@ -30,12 +31,6 @@ SETTINGS = {
     "tz": ("tz:seed=4",),
     "wmgr-cayley": ("wmgr-cayley:order=search",),
 }
-
-
-@functools.cache
-def build(spec: str) -> Fabric:
-    """The fabric of a specification, built once."""
-    return families.fabric(spec)
 
 
 def symmetric(family: type[Family]) -> bool:
@@ -105,16 +100,7 @@ def _values(field: dataclasses.Field[object], hint: object) -> list[object]:
 @functools.lru_cache(maxsize=512)
 def bound(spec: str, text: str) -> Scheme:
     """A scheme bound to a fabric, built once."""
-    return schemes.bind(text, build(spec))
-
-
-def graph(fabric: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
-    """The fabric as networkx sees it."""
-    found = nx.MultiGraph()
-    found.add_nodes_from(range(fabric.size))
-    ends = fabric.cables[:, [0, 2]].tolist()
-    found.add_edges_from((a, b) for i, (a, b) in enumerate(ends) if i not in down.down)
-    return found
+    return schemes.bind(text, built(spec))
 
 
 @functools.lru_cache(maxsize=256)

@@ -20,7 +20,8 @@ from addressing.schemes.hrsw import Hrsw
 from addressing.schemes.pow import Pow
 from addressing.schemes.twolevel import TwoLevel
 from addressing.table import compile_table
-from tests.addressing.cases import bound, build, failures, graph
+from tests.addressing.cases import bound, failures
+from tests.topos.graphs import built, graph
 from topos.graph import ALL_UP, Fabric
 
 
@@ -126,7 +127,7 @@ def test_prefixes_say_the_function_and_none_can_be_spared(wanted: list[int | Non
 
 
 def test_two_level_spreads_the_hosts_of_an_edge_switch_over_all_core_switches() -> None:
-    scheme = TwoLevel(build("fattree:8"))
+    scheme = TwoLevel(built("fattree:8"))
     tree = scheme.tree
     far = [tree.host(5, edge, place) for edge in range(4) for place in range(4)]
     cores = {node for host in far for node in path(scheme, 0, host) or () if node >= scheme.fabric.size - 16}
@@ -156,7 +157,7 @@ def test_hrsw_tables_have_c_less_1_and_k_less_1_and_m_entries(
 
 
 def test_hrsw_stays_inside_a_cluster_and_takes_a_shortest_way_there() -> None:
-    fabric = build("smallworld:8x8,clusters=2x2")
+    fabric = built("smallworld:8x8,clusters=2x2")
     scheme = Hrsw(fabric)
     inside = nx.Graph(graph(fabric))
     cluster = scheme.clustering
@@ -170,7 +171,7 @@ def test_hrsw_stays_inside_a_cluster_and_takes_a_shortest_way_there() -> None:
 
 
 def test_the_set_rule_is_never_longer_between_clusters_on_average() -> None:
-    fabric = build("smallworld:16x16,clusters=4x4")
+    fabric = built("smallworld:16x16,clusters=4x4")
     draw = random.Random(1)
     pairs = [(draw.randrange(256), draw.randrange(256)) for _ in range(600)]
 
@@ -185,7 +186,7 @@ def test_the_set_rule_is_never_longer_between_clusters_on_average() -> None:
 
 def test_pow_gives_the_printed_probabilities() -> None:
     # Displacement (3, 4) at k = 8: 8.33 % three times, and 75 % for the switch.
-    fabric = build("clot:8x8")
+    fabric = built("clot:8x8")
     scheme = Pow(fabric)
     there = scheme.torus.server((3, 4))
     (header, _), *_ = scheme.headers(0, there)
@@ -217,7 +218,7 @@ def test_cells_of_table_3(t1: int, t2: int, text: str, longest: int, average: fl
 
 
 def test_cr_can_go_in_circles_and_is_helped_out_of_them() -> None:
-    fabric = build("borel:7,2,0,1")
+    fabric = built("borel:7,2,0,1")
     deep, nearest = Cr(fabric, 4), schemes.bind("cr-bfs:d=4", fabric)
     assert isinstance(nearest, RuleScheme)
     pairs = list(itertools.permutations(range(21), 2))
@@ -227,7 +228,7 @@ def test_cr_can_go_in_circles_and_is_helped_out_of_them() -> None:
 
 
 def test_rings_are_refused_where_none_is_known() -> None:
-    family = build("borel:13,2,2,3").family
+    family = built("borel:13,2,2,3").family
     assert "cr" not in schemes.fitting(family)
     assert "twophase" in schemes.fitting(family)
 

@@ -15,19 +15,16 @@ from addressing.complete import NoCompleteGraph, complete, own_cables
 from addressing.disjoint import disjoint_paths
 from addressing.parallel import parallel, shareable
 from evaluator.certificate import of_complete, of_parallel
+from tests.topos.graphs import graph
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import Fabric
 from topos.registry import fabric
 
 
-def graph_of(network: Fabric) -> nx.Graph:
-    return nx.Graph((link.a.node, link.b.node) for link in network.links())
-
-
 def check_walks(network: Fabric, paths: list[tuple[int, ...]], source: int, destination: int) -> None:
-    graph = graph_of(network)
+    simple = nx.Graph(graph(network))
     for path in paths:
-        assert nx.is_simple_path(graph, path)
+        assert nx.is_simple_path(simple, path)
         assert (path[0], path[-1]) == (source, destination)
 
 
@@ -77,7 +74,7 @@ def test_dcube_has_as_many_ways_as_max_flow_allows(spec: str, weak: bool) -> Non
 )
 def test_elsewhere_paths_share_nothing_and_are_as_many_as_max_flow_allows(spec: str) -> None:
     network = fabric(spec)
-    graph = graph_of(network)
+    simple = nx.Graph(graph(network))
     ends = random.Random(4)
     for _ in range(25):
         source, destination = ends.sample(range(network.servers), 2)
@@ -86,7 +83,7 @@ def test_elsewhere_paths_share_nothing_and_are_as_many_as_max_flow_allows(spec: 
         assert len(list(itertools.chain(*(path[1:-1] for path in paths)))) == len(
             set(itertools.chain(*(path[1:-1] for path in paths)))
         )
-        most = len(list(nx.node_disjoint_paths(graph, source, destination)))
+        most = len(list(nx.node_disjoint_paths(simple, source, destination)))
         assert len(paths) == most
         if spec.startswith(("bcube", "dcell")):
             assert most == len(network.links_of(source))

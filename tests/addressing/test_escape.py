@@ -11,7 +11,8 @@ import pytest
 from addressing.escape import Escape
 from addressing.header import Forward, Header
 from addressing.scheme import Scheme
-from tests.addressing.cases import bound, failures, graph
+from tests.addressing.cases import bound, failures
+from tests.topos.graphs import graph
 from topos.families.torus import Torus
 from topos.graph import ALL_UP, LinkState
 

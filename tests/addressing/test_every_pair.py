@@ -15,8 +15,9 @@ from addressing import registry as schemes
 from addressing.header import Header
 from addressing.scheme import Scheme
 from addressing.table import Table, compile_table
-from tests.addressing.cases import bound, build, failures, pairs, smalls, texts
+from tests.addressing.cases import bound, failures, pairs, smalls, texts
 from tests.addressing.walks import PAIRS, TABLES, Walks
+from tests.topos.graphs import built
 from topos import registry as families
 from topos.graph import ALL_UP, LinkState
 
@@ -66,13 +67,13 @@ def test_classes_are_well_formed(spec: str, text: str) -> None:
 @every_pair
 @pytest.mark.parametrize(("share", "splitting"), [(0.1, False), (0.4, True)])
 def test_known_failures_lose_nothing(spec: str, text: str, share: float, splitting: bool) -> None:
-    down = failures(build(spec), 2, share, splitting)
+    down = failures(built(spec), 2, share, splitting)
     holds(bound(spec, text).given(down), down, pairs=60)
 
 
 @every_pair
 def test_unknown_failures_never_circle(spec: str, text: str) -> None:
-    down = failures(build(spec), 4, 0.1)
+    down = failures(built(spec), 4, 0.1)
     scheme = bound(spec, text)
     walks = Walks.of(scheme, down, pairs=60)
     assert walks.circles() == []
@@ -82,7 +83,7 @@ def test_unknown_failures_never_circle(spec: str, text: str) -> None:
 @every_pair
 def test_threads_that_share_a_scheme_find_what_one_alone_finds(spec: str, text: str, switching: None) -> None:
     """The controller's and the session's threads do: what a scheme remembers must be final when it is seen."""
-    fabric = build(spec)
+    fabric = built(spec)
     down = failures(fabric, 2, 0.1)
     nodes = [node for node in range(fabric.size) if not fabric.is_plain(node)]
     asked = random.Random(1).sample(nodes, min(2 * TABLES, len(nodes)))
@@ -119,7 +120,7 @@ def test_garbage_is_answered(spec: str, text: str) -> None:
 @given(data=st.data())
 def test_small_sizes(name: str, data: st.DataObject) -> None:
     spec = data.draw(st.sampled_from(smalls(name)))
-    fabric = build(spec)
+    fabric = built(spec)
     scheme = schemes.bind(data.draw(st.sampled_from(sorted(texts(fabric.family)))), fabric)
     holds(scheme, ALL_UP, pairs=60)
     down = failures(fabric, data.draw(st.integers(0, 99)), 0.2, data.draw(st.booleans()))

@@ -16,7 +16,7 @@ from addressing.scheme import LabelTooWide, path
 from addressing.table import compile_table
 from evaluator.pairs import choose
 from evaluator.routed import Spread, spread
-from tests.addressing.cases import build, graph
+from tests.topos.graphs import built, graph
 from topos.graph import Fabric, LinkState
 from topos.registry import SpecError
 
@@ -58,7 +58,7 @@ def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
 )
 def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text: str, seed: int) -> None:
     draw = random.Random(seed)
-    fabric = build(spec)
+    fabric = built(spec)
     whole = hierarchy(text, fabric)
     down = LinkState(frozenset(cut_apart(whole, draw) | cut_apart(whole, draw)))
     scheme = hierarchy(text, fabric).given(down)
@@ -76,7 +76,7 @@ def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text:
 
 
 def test_detours_cost_entries_only_where_they_lead_through() -> None:
-    fabric = build("smallworld:16x16,clusters=4x4")
+    fabric = built("smallworld:16x16,clusters=4x4")
     whole = hierarchy("hrsw:budget=0", fabric)
     lone = whole.places[5][6]
     inside = [
@@ -122,7 +122,7 @@ def independent(scheme: Hierarchy, seed: int) -> float:
 
 @pytest.mark.parametrize(("blocks", "least", "most"), [("4x4", 0.01, 0.1), ("8x8", 0.2, 0.6)])
 def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: float, most: float) -> None:
-    scheme = hierarchy("hrsw", build(f"smallworld:32x32,clusters={blocks}"))
+    scheme = hierarchy("hrsw", built(f"smallworld:32x32,clusters={blocks}"))
     assert least < independent(scheme, 1) < most
     found = spread(scheme, choose(scheme.fabric, "servers", 1))
     assert found.mass == found.pairs
@@ -138,12 +138,12 @@ def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: floa
 )
 def test_a_prefix_that_does_not_do_is_refused_in_one_line(text: str, words: str) -> None:
     with pytest.raises((SpecError, LabelTooWide), match=words) as refused:
-        schemes.bind(text, build("smallworld:16x16,clusters=2x2")).check_width()
+        schemes.bind(text, built("smallworld:16x16,clusters=2x2")).check_width()
     assert "\n" not in str(refused.value)
 
 
 def test_addresses_lie_below_the_prefix_given() -> None:
-    scheme = schemes.bind("hrsw:prefix=172.16.0.0/12", build("smallworld:8x8,clusters=2x2"))
+    scheme = schemes.bind("hrsw:prefix=172.16.0.0/12", built("smallworld:8x8,clusters=2x2"))
     scheme.check_width()
     assert {scheme.ipv4(host) >> 20 for host in range(scheme.fabric.servers)} == {172 << 4 | 1}
 
@@ -159,7 +159,7 @@ def test_addresses_lie_below_the_prefix_given() -> None:
     ],
 )
 def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
-    scheme = hierarchy(text, build(spec))
+    scheme = hierarchy(text, built(spec))
     assert len(scheme.places) > 1
     whole = nx.Graph(graph(scheme.fabric))
     for cluster in range(len(scheme.places)):
@@ -176,4 +176,4 @@ def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
 )
 def test_clusters_that_cannot_be_are_refused(spec: str, text: str) -> None:
     with pytest.raises(SpecError, match=r"blocks must divide|is no grid|has 9 nodes"):
-        schemes.bind(text, build(spec))
+        schemes.bind(text, built(spec))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from addressing.keys import PLACES, home, places
-from tests.addressing.cases import graph
+from tests.topos.graphs import graph
 from topos import registry
 from topos.families.torus import Torus
 from topos.graph import ALL_UP

@@ -12,14 +12,15 @@ from addressing.header import Forward
 from addressing.scheme import path
 from addressing.schemes.updown import UpDown
 from addressing.schemes.valiant import Valiant
-from tests.addressing.cases import build, failures, graph
+from tests.addressing.cases import failures
+from tests.topos.graphs import built, graph
 from topos.graph import ALL_UP, LinkState
 
 
 @pytest.mark.parametrize("spec", ["jellyfish:6,20,4", "smallworld:4x5,clusters=1x1", "torus:4x4"])
 @pytest.mark.parametrize("broken", [False, True])
 def test_ways_go_up_then_down_and_no_channels_wait_in_a_circle(spec: str, broken: bool) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     down = failures(fabric, 3, 0.1) if broken else ALL_UP
     scheme = UpDown(fabric, known=down)
     top = scheme.order[0]
@@ -35,7 +36,7 @@ def test_ways_go_up_then_down_and_no_channels_wait_in_a_circle(spec: str, broken
 
 
 def test_valiant_draws_every_other_group_alike_and_passes_through_it() -> None:
-    fabric = build("dragonfly:4,2,2")
+    fabric = built("dragonfly:4,2,2")
     scheme, family = Valiant(fabric), Valiant(fabric).family
     for a, b in [(0, 40), (3, 71), (17, 9)]:
         home = int(scheme.homes[a])
@@ -48,7 +49,7 @@ def test_valiant_draws_every_other_group_alike_and_passes_through_it() -> None:
 
 
 def test_valiant_leaves_out_groups_that_cannot_be_reached() -> None:
-    fabric = build("dragonfly:4,2,2")
+    fabric = built("dragonfly:4,2,2")
     family = Valiant(fabric).family
     gateway, across = family.gateway(0, 5)
     router = family.node_of(gateway)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from addressing.header import Deliver, Forward, Header
 from addressing.schemes.pow import Pow
-from tests.addressing.cases import bound, graph
+from tests.addressing.cases import bound
+from tests.topos.graphs import graph
 from topos.families.clot import Clot
 from topos.graph import LinkState
 

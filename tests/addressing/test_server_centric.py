@@ -19,7 +19,8 @@ from addressing.schemes.dcube import DCube
 from addressing.schemes.dcube_shortest import DCubeShortest
 from addressing.schemes.dfr import Dfr
 from addressing.table import compile_table
-from tests.addressing.cases import build, failures, graph, pieces
+from tests.addressing.cases import failures, pieces
+from tests.topos.graphs import built, graph
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import Fabric, LinkState
 from topos.registry import SpecError
@@ -35,7 +36,7 @@ def servers(fabric: Fabric, nodes: tuple[int, ...] | None) -> list[int]:
 
 @pytest.mark.parametrize("spec", ["bcube:4,1", "bcube:3,2", "bcube:2,3", "bcube:4,2,parts=3"])
 def test_brp_has_k_plus_one_node_disjoint_paths(spec: str) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     scheme = Brp(fabric, multipath=True)
     draw = random.Random(1)
     for _ in range(60):
@@ -55,7 +56,7 @@ def test_brp_has_k_plus_one_node_disjoint_paths(spec: str) -> None:
 
 
 def test_brp_takes_a_shortest_path_and_a_switch_has_an_entry_a_port() -> None:
-    fabric = build("bcube:4,1")
+    fabric = built("bcube:4,1")
     scheme, known = Brp(fabric), graph(fabric)
     for source, destination in itertools.permutations(range(fabric.servers), 2):
         found = path(scheme, source, destination)
@@ -79,7 +80,7 @@ def cube_distances(family: CubeOfSwitches) -> nx.Graph:
     ("m", "share"), [(1, 0), (2, 0), (3, Fraction(1, 8)), (4, Fraction(1, 8)), (5, Fraction(5, 32))]
 )
 def test_algorithm_3_is_one_hop_too_long_for_the_known_share_of_pairs(m: int, share: Fraction) -> None:
-    family = build(f"mdcube:{m},1").family
+    family = built(f"mdcube:{m},1").family
     assert isinstance(family, CubeOfSwitches)
     distance = dict(nx.all_pairs_shortest_path_length(cube_distances(family)))
     excess: Counter[int] = Counter()
@@ -95,7 +96,7 @@ def test_algorithm_3_is_one_hop_too_long_for_the_known_share_of_pairs(m: int, sh
 
 
 def test_printed_routes_of_h_dcube_correct_bits_from_the_highest_down() -> None:
-    fabric = build("hdcube:4,2")
+    fabric = built("hdcube:4,2")
     scheme = DCube(fabric)
     for source, destination in itertools.permutations(range(fabric.servers), 2):
         (way,) = scheme.ways(source, destination)
@@ -110,7 +111,7 @@ def test_printed_routes_of_h_dcube_correct_bits_from_the_highest_down() -> None:
     "spec", ["hdcube:4,2", "mdcube:4,1", "dcube:3,1,cube=twisted", "dcube:4,1,cube=mobius0"]
 )
 def test_shortest_routes_have_the_fewest_server_hops(spec: str) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     scheme = DCubeShortest(fabric)
     joined = nx.Graph()
     for switch in range(fabric.servers, fabric.size):
@@ -125,14 +126,14 @@ def test_shortest_routes_have_the_fewest_server_hops(spec: str) -> None:
 
 def test_h_dcube_of_8_ports_has_the_computed_average_path() -> None:
     # Switch addresses and places are all alike in H-DCube(8, 1): one source stands for all.
-    fabric = build("hdcube:8,1")
+    fabric = built("hdcube:8,1")
     scheme = DCubeShortest(fabric)
     ways = [next(scheme.ways(0, destination)) for destination in range(1, fabric.servers)]
     assert sum(len(way) - 1 for way in ways) / len(ways) == pytest.approx(8.065, abs=5e-4)
 
 
 def test_a_switch_of_dcube_has_an_entry_a_port() -> None:
-    fabric = build("mdcube:4,2")
+    fabric = built("mdcube:4,2")
     for scheme in (DCube(fabric), DCubeShortest(fabric)):
         assert len(compile_table(scheme, fabric.servers).entries) == 4
 
@@ -144,7 +145,7 @@ def test_a_switch_of_dcube_has_an_entry_a_port() -> None:
     ("spec", "bound"), [("dcell:4,1", 3), ("dcell:3,2", 7), ("ficonn:4,2", 7), ("hcn:3,2", 7)]
 )
 def test_cell_routing_takes_at_most_two_to_the_k_plus_one_less_one_hops(spec: str, bound: int) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     scheme, draw = Dfr(fabric), random.Random(1)
     for _ in range(300):
         source, destination = draw.randrange(fabric.servers), draw.randrange(fabric.servers)
@@ -152,7 +153,7 @@ def test_cell_routing_takes_at_most_two_to_the_k_plus_one_less_one_hops(spec: st
 
 
 def test_a_switch_of_dcell_has_an_entry_a_port_and_a_server_one_per_sibling_cell() -> None:
-    fabric = build("dcell:4,1")
+    fabric = built("dcell:4,1")
     scheme = Dfr(fabric)
     assert len(compile_table(scheme, fabric.servers).entries) == 4
     assert len(list(scheme.rule_classes(0))) == 3 + 4
@@ -160,7 +161,7 @@ def test_a_switch_of_dcell_has_an_entry_a_port_and_a_server_one_per_sibling_cell
 
 @pytest.mark.parametrize("spec", ["dcell:4,1", "dcell:3,2", "ficonn:4,2"])
 def test_local_reroute_passes_single_faults_that_only_servers_know(spec: str) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     scheme, draw = Dfr(fabric), random.Random(2)
     for seed in range(25):
         down = failures(fabric, seed, 1e-9)
@@ -173,7 +174,7 @@ def test_local_reroute_passes_single_faults_that_only_servers_know(spec: str) ->
 
 
 def test_a_broken_ways_flows_go_to_the_next_and_all_others_stay() -> None:
-    fabric = build("bcube:4,2")
+    fabric = built("bcube:4,2")
     scheme = Brp(fabric, multipath=True)
     before = [header.tag for header, _ in scheme.headers(0, 63)]
     assert len(before) == len(set(before)) == 3
@@ -190,10 +191,10 @@ def test_a_broken_ways_flows_go_to_the_next_and_all_others_stay() -> None:
 
 @pytest.mark.parametrize("paths", [1, 2, 3, 9])
 def test_paths_bounds_how_many_ways_flows_are_spread_over(paths: int) -> None:
-    scheme = bind(f"brp:multipath=yes,paths={paths}", build("bcube:4,2"))
+    scheme = bind(f"brp:multipath=yes,paths={paths}", built("bcube:4,2"))
     assert len(scheme.headers(0, 63)) == min(paths, 3)
 
 
 def test_no_ways_are_refused() -> None:
     with pytest.raises(SpecError, match="paths must be at least 1"):
-        bind("brp:multipath=yes,paths=0", build("bcube:4,2"))
+        bind("brp:multipath=yes,paths=0", built("bcube:4,2"))

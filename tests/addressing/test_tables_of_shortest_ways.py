@@ -16,7 +16,8 @@ from addressing.schemes.shortest import Shortest
 from addressing.schemes.tz import Tz
 from addressing.table import compile_table
 from addressing.ways import Ways
-from tests.addressing.cases import build, failures, graph
+from tests.addressing.cases import failures
+from tests.topos.graphs import built, graph
 from topos.graph import ALL_UP
 
 SPECS = ["bcube:3,1", "fattree:4", "slimfly:3,hosts=1", "jellyfish:5,20,3", "borel:7,2,1,2", "clot:4x4"]
@@ -25,7 +26,7 @@ SPECS = ["bcube:3,1", "fattree:4", "slimfly:3,hosts=1", "jellyfish:5,20,3", "bor
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_shortest_takes_the_first_port_of_a_shortest_way(spec: str, share: float) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     down = failures(fabric, 1, share) if share else ALL_UP
     scheme, known = Shortest(fabric, known=down), graph(fabric, down)
     for destination in range(0, fabric.servers, 5):
@@ -39,13 +40,13 @@ def test_shortest_takes_the_first_port_of_a_shortest_way(spec: str, share: float
 
 
 def test_full_tables_have_one_entry_per_server() -> None:
-    fabric = build("bcube:3,1")
+    fabric = built("bcube:3,1")
     for node in range(fabric.size):
         assert len(compile_table(Shortest(fabric), node).entries) == fabric.servers
 
 
 def test_a_neighbour_that_fails_unannounced_is_passed_by_on_another_shortest_way() -> None:
-    fabric = build("fattree:4")
+    fabric = built("fattree:4")
     scheme = Shortest(fabric)
     edge, there = fabric.servers, Header(fabric.servers - 1)
     action, _ = scheme.choices(edge, there)[0]
@@ -57,7 +58,7 @@ def test_a_neighbour_that_fails_unannounced_is_passed_by_on_another_shortest_way
 
 
 def test_distances_are_found_from_either_end() -> None:
-    fabric = build("dcell:3,1")
+    fabric = built("dcell:3,1")
     ways, prepared = Ways(fabric, ALL_UP), Ways(fabric, ALL_UP)
     prepared.prepare(3)
     for node in range(fabric.size):
@@ -67,7 +68,7 @@ def test_distances_are_found_from_either_end() -> None:
 
 @pytest.mark.parametrize("spec", ["slimfly:3,hosts=1", "bcube:3,1", "jellyfish:5,20,3"])
 def test_ksp_finds_the_k_shortest_simple_paths(spec: str) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     scheme, draw = Ksp(fabric, 6), random.Random(3)
     forwarding = nx.Graph(graph(fabric).subgraph(v for v in range(fabric.size) if not fabric.is_plain(v)))
     for _ in range(15):
@@ -83,7 +84,7 @@ def test_ksp_finds_the_k_shortest_simple_paths(spec: str) -> None:
 
 
 def test_ksp_uses_every_path_with_equal_weight() -> None:
-    fabric = build("slimfly:3,hosts=1")
+    fabric = built("slimfly:3,hosts=1")
     scheme = Ksp(fabric, 4)
     edge, host = fabric.servers, 17
     choices = scheme.choices(edge, Header(scheme.label(host), tag=12345 & 0x3F, in_port=1))
@@ -95,7 +96,7 @@ def test_ksp_uses_every_path_with_equal_weight() -> None:
 @pytest.mark.parametrize("spec", ["smallworld:8x8", "jellyfish:7,60,4", "bcube:4,1", "random:60,3"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_tz_stretch_is_at_most_three(spec: str, seed: int) -> None:
-    fabric = build(spec)
+    fabric = built(spec)
     scheme, known, draw = Tz(fabric, seed), graph(fabric), random.Random(seed)
     for _ in range(250):
         source, destination = draw.sample(range(fabric.servers), 2)
@@ -107,7 +108,7 @@ def test_tz_stretch_is_at_most_three(spec: str, seed: int) -> None:
 
 
 def test_tz_clusters_and_landmarks_are_what_the_definition_says() -> None:
-    fabric = build("random:60,3")
+    fabric = built("random:60,3")
     scheme, known = Tz(fabric), graph(fabric)
     distance = dict(nx.all_pairs_shortest_path_length(known))
     radius = {v: min(distance[v][a] for a in scheme.landmarks) for v in range(60)}

@@ -22,7 +22,8 @@ from addressing.schemes.wmgr import Wmgr
 from addressing.table import compile_table
 from evaluator.pairs import choose
 from evaluator.routed import spread
-from tests.addressing.cases import build, failures, graph, smalls
+from tests.addressing.cases import failures, smalls
+from tests.topos.graphs import built, graph
 from topos import registry as families
 from topos.graph import ALL_UP, Fabric, LinkState
 from topos.registry import SpecError
@@ -86,7 +87,7 @@ def combinations() -> list[tuple[str, int]]:
     for name in families.known():
         specs = smalls(name)
         for spec in dict.fromkeys(specs[:: max(1, len(specs) // FABRICS)][:FABRICS]):
-            size = build(spec).size
+            size = built(spec).size
             found += [(spec, root) for root in dict.fromkeys((0, size // 2))][:ROOTS]
     samples = Path(families.__file__).parent / "samples"
     files = sorted(found.name for found in samples.iterdir())
@@ -119,7 +120,7 @@ def agree(scheme: Wmgr, links: LinkState) -> None:
 @pytest.mark.parametrize(("spec", "root"), combinations())
 def test_scheme_and_table_are_algorithms_1_and_2(spec: str, root: int) -> None:
     for order in ORDERS:
-        scheme = registry.bind(f"wmgr:root={root},order={order}", build(spec))
+        scheme = registry.bind(f"wmgr:root={root},order={order}", built(spec))
         assert isinstance(scheme, Wmgr)
         agree(scheme, ALL_UP)
 
@@ -128,8 +129,8 @@ def test_scheme_and_table_are_algorithms_1_and_2(spec: str, root: int) -> None:
 @pytest.mark.parametrize("spec", ["bcube:3,1", "hypercube:4", "jellyfish:4,8,3", "file:petersen.edgelist"])
 @pytest.mark.parametrize("splitting", [False, True])
 def test_they_agree_after_failures(spec: str, order: str, splitting: bool) -> None:
-    down = failures(build(spec), 7, 0.3, splitting)
-    scheme = registry.bind(f"wmgr:root=centre,order={order}", build(spec)).given(down)
+    down = failures(built(spec), 7, 0.3, splitting)
+    scheme = registry.bind(f"wmgr:root=centre,order={order}", built(spec)).given(down)
     assert isinstance(scheme, Wmgr)
     agree(scheme, down)
 
@@ -138,7 +139,7 @@ def test_they_agree_after_failures(spec: str, order: str, splitting: bool) -> No
 @pytest.mark.parametrize("spec", ["bubblesort:4", "bcube:3,1", "dcell:3,1"])
 def test_arrays_follow_the_rule(spec: str, order: str) -> None:
     """The evaluator's kernel and the rule give the same distribution of hops, link by link down or not."""
-    scheme = registry.bind(f"wmgr:order={order}", build(spec))
+    scheme = registry.bind(f"wmgr:order={order}", built(spec))
     for down in (ALL_UP, failures(scheme.fabric, 3, 0.2)):
         pairs = choose(scheme.fabric, "all", 1)
         fast, slow = spread(scheme, pairs, down), spread(scheme, pairs, down, generic=True)
@@ -149,7 +150,7 @@ def test_arrays_follow_the_rule(spec: str, order: str) -> None:
 def test_searched_is_never_worse_than_what_it_begins_with(spec: str) -> None:
     hops = {
         order: spread(
-            registry.bind(f"wmgr:order={order}", build(spec)), choose(build(spec), "all", 1)
+            registry.bind(f"wmgr:order={order}", built(spec)), choose(built(spec), "all", 1)
         ).path_mean
         for order in ORDERS
     }
@@ -158,15 +159,15 @@ def test_searched_is_never_worse_than_what_it_begins_with(spec: str) -> None:
 
 def test_port_order_is_perfect_on_hypercubes() -> None:
     """Scanned by ports, all pairs have stretch 1; by ShortLex they do not."""
-    built, shortlex = (registry.bind(f"wmgr:order={order}", build("hypercube:5")) for order in ORDERS[:2])
-    pairs = choose(built.fabric, "all", 1)
-    assert spread(built, pairs).stretch_max == 1
+    ported, shortlex = (registry.bind(f"wmgr:order={order}", built("hypercube:5")) for order in ORDERS[:2])
+    pairs = choose(ported.fabric, "all", 1)
+    assert spread(ported, pairs).stretch_max == 1
     assert spread(shortlex, pairs).stretch_max > 1
 
 
 def test_orders_do_not_change_labels() -> None:
     labels = {
-        tuple(map(registry.bind(f"wmgr:order={order}", build("bcube:3,1")).label, range(15)))
+        tuple(map(registry.bind(f"wmgr:order={order}", built("bcube:3,1")).label, range(15)))
         for order in ORDERS
     }
     assert len(labels) == 1
@@ -175,8 +176,8 @@ def test_orders_do_not_change_labels() -> None:
 @pytest.mark.parametrize("spec", ["file:petersen.edgelist", "torus:3x9", "bcube:3,1", "fattree:4"])
 def test_the_centre_lies_in_the_middle(spec: str) -> None:
     """Nowhere is it farther from anything than the radius, on these."""
-    found = freegroup.centre(build(spec))
-    assert nx.eccentricity(graph(build(spec)), found) == nx.radius(graph(build(spec)))
+    found = freegroup.centre(built(spec))
+    assert nx.eccentricity(graph(built(spec)), found) == nx.radius(graph(built(spec)))
 
 
 def test_the_centre_of_a_tree_is_exact(tmp_path: Path) -> None:
@@ -189,7 +190,7 @@ def test_the_centre_of_a_tree_is_exact(tmp_path: Path) -> None:
 
 
 def test_roots_by_name() -> None:
-    fabric = build("bcube:3,1")
+    fabric = built("bcube:3,1")
     roots = [registry.bind(f"wmgr:root={root}", fabric) for root in ("h3", "3", "s0", "9")]
     assert [scheme.root_node for scheme in roots if isinstance(scheme, Wmgr)] == [3, 3, 9, 9]
     assert path(roots[2], 0, 8) is not None
@@ -198,4 +199,4 @@ def test_roots_by_name() -> None:
 @pytest.mark.parametrize(("text", "says"), [("root=h99", "no node"), ("order=best", "must be one of")])
 def test_what_cannot_be_is_refused(text: str, says: str) -> None:
     with pytest.raises(SpecError, match=says):
-        registry.bind(f"wmgr:{text}", build("bcube:3,1"))
+        registry.bind(f"wmgr:{text}", built("bcube:3,1"))

@@ -15,6 +15,7 @@ from addressing.scheme import Scheme, path
 from addressing.schemes.wmgr_cayley import WmgrCayley
 from addressing.table import compile_table
 from tests.automata.oracles import family, normal_forms
+from tests.topos.graphs import graph
 from topos.registry import SpecError, fabric
 
 SPECS = (
@@ -30,8 +31,7 @@ def bound(spec: str, text: str = "wmgr-cayley") -> Scheme:
 @pytest.mark.parametrize("hosts", ["", ",hosts=2"])
 def test_stretch_is_one(spec: str, hosts: str) -> None:
     scheme = bound(spec + hosts)
-    network = nx.Graph((a, b) for a, _, b, _ in scheme.fabric.cables.tolist())
-    distances = dict(nx.all_pairs_shortest_path_length(network))
+    distances = dict(nx.all_pairs_shortest_path_length(graph(scheme.fabric)))
     for source in range(0, scheme.fabric.servers, 3):
         for destination in range(scheme.fabric.servers):
             way = path(scheme, source, destination)
@@ -40,9 +40,9 @@ def test_stretch_is_one(spec: str, hosts: str) -> None:
 
 
 def test_the_way_from_the_identity_is_the_normal_form() -> None:
-    scheme, graph = bound("star:5"), family("star:5")
+    scheme, star = bound("star:5"), family("star:5")
     for vertex, word in normal_forms("star:5").items():
-        ways = [graph.spell(tuple(letter + 1 for letter in word[:t])) for t in range(len(word) + 1)]
+        ways = [star.spell(tuple(letter + 1 for letter in word[:t])) for t in range(len(word) + 1)]
         assert path(scheme, 0, vertex) == tuple(ways)
 
 

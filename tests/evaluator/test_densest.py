@@ -11,7 +11,7 @@ import pytest
 
 from evaluator import densest
 from evaluator.reproduce.borel_figures import cr_constants, gcr_constants, livelocked
-from tests.addressing.cases import build, graph
+from tests.topos.graphs import built, graph
 from topos.families.borel import Borel
 
 
@@ -22,7 +22,7 @@ def test_the_densest_graph_of_diameter_7_is_the_paper_s() -> None:
             break
     assert state.best is not None
     assert (state.best.p, state.best.k, state.best.nodes) == (47, 23, 1081)
-    found = build(state.best.spec)
+    found = built(state.best.spec)
     assert nx.diameter(nx.Graph(graph(found)), usebounds=True) == 7
 
 
@@ -36,7 +36,7 @@ def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
                 continue
             for t1, t2 in ((s, t) for s in range(k) for t in range(s + 1, k)):
                 if math.gcd(t1, t2, k) == 1 and k not in (2 * t1, 2 * t2):
-                    whole = nx.Graph(graph(build(f"borel:{p},{a},{t1},{t2}")))
+                    whole = nx.Graph(graph(built(f"borel:{p},{a},{t1},{t2}")))
                     depths = nx.single_source_shortest_path_length(whole, 0)
                     if max(depths.values()) <= 4:
                         largest = max(largest, p * k)
@@ -46,7 +46,7 @@ def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
 
 
 def test_constants_of_both_representations() -> None:
-    family = build("borel:11,3,1,2").family
+    family = built("borel:11,3,1,2").family
     assert isinstance(family, Borel)
     for vertex in range(family.vertices):
         expected = {(vertex + c) % family.vertices for c in gcr_constants(family)[vertex % family.k]}

@@ -20,6 +20,7 @@ from evaluator.loads import link_loads
 from evaluator.pairs import choose
 from evaluator.structure import path_diversity
 from evaluator.tables import table_sizes
+from tests.topos.graphs import graph
 from topos.registry import SpecError, fabric
 
 
@@ -42,11 +43,8 @@ def test_distances_and_stretch_are_those_of_the_damaged_network() -> None:
     network = fabric("torus:4x5")
     failed = failures.draw(network, "links=20%,nodes=1", 4)
     assert (report.failed_links, report.failed_nodes) == (len(failed.links.down), 1)
-    graph = nx.Graph(
-        (link.a.node, link.b.node) for link in network.links() if link.index not in failed.links.down
-    )
-    graph.add_nodes_from(set(range(20)) - failed.nodes)
-    lengths = [d for _, row in nx.all_pairs_shortest_path_length(graph) for d in row.values() if d]
+    whole = graph(network, failed.links)
+    lengths = [d for _, row in nx.all_pairs_shortest_path_length(whole) for d in row.values() if d]
     assert report.mean_distance == pytest.approx(np.mean(lengths))
     assert report.diameter == max(lengths)
     assert report.pair_count == 19 * 18

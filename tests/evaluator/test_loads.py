@@ -16,14 +16,11 @@ from evaluator.flows import flows
 from evaluator.loads import carried, link_loads
 from evaluator.pairs import choose
 from evaluator.routed import spread
-from evaluator.structure import edge_disjoint_paths, path_diversity
+from evaluator.structure import path_diversity
 from evaluator.traffic import traffic
-from topos.graph import Fabric
+from tests.topos.graphs import graph
+from topos.graph import Fabric, LinkState
 from topos.registry import fabric
-
-
-def graph_of(network: Fabric) -> nx.Graph:
-    return nx.Graph((link.a.node, link.b.node) for link in network.links())
 
 
 @pytest.mark.parametrize(
@@ -76,9 +73,8 @@ def test_one_search_per_destination_sums_what_the_rule_does(spec: str, failing: 
 def test_loads_over_paths_equal_the_betweenness_of_networkx(spec: str) -> None:
     network = fabric(spec)
     failed = failures.draw(network, "links=10%", 2)
-    graph = nx.Graph((x.a.node, x.b.node) for x in network.links() if x.index not in failed.links.down)
-    graph.add_nodes_from(range(network.size))
-    expected = nx.edge_betweenness_centrality(graph.to_directed(), normalized=False)
+    directed = nx.Graph(graph(network, failed.links)).to_directed()
+    expected = nx.edge_betweenness_centrality(directed, normalized=False)
     loads = split_loads(network, choose(network, "all", 1), failed.links, evenly="paths")
     owner = np.repeat(np.arange(network.size), np.diff(network.slots.start))
     for slot in np.flatnonzero(loads):
@@ -90,10 +86,10 @@ def test_loads_over_paths_equal_the_betweenness_of_networkx(spec: str) -> None:
 def test_splitting_over_paths_counts_every_shortest_path_alike(spec: str) -> None:
     network = fabric(spec)
     loads = split_loads(network, choose(network, "servers", 1), evenly="paths")
-    graph = graph_of(network)
+    whole = nx.Graph(graph(network))
     expected: Counter[tuple[int, int]] = Counter()
     for pair in itertools.permutations(range(network.servers), 2):
-        routes = list(nx.all_shortest_paths(graph, *pair))
+        routes = list(nx.all_shortest_paths(whole, *pair))
         for route in routes:
             for hop in itertools.pairwise(route):
                 expected[hop] += 1 / len(routes)
@@ -114,16 +110,20 @@ def test_splitting_by_server_hops_prefers_fewest_servers() -> None:
 
 
 def _one_hop(network: Fabric) -> nx.Graph:
-    graph = graph_of(network)
-    joined = nx.Graph((a, b) for a, b in graph.edges if max(a, b) < network.servers)
+    whole = graph(network)
+    joined = nx.Graph((a, b) for a, b in whole.edges() if max(a, b) < network.servers)
     for switch in range(network.servers, network.size):
-        joined.add_edges_from(itertools.combinations(graph[switch], 2))
+        joined.add_edges_from(itertools.combinations(whole[switch], 2))
     return joined
 
 
-def test_edge_disjoint_paths_equal_networkx() -> None:
+def test_path_diversity_is_what_networkx_counts_between_the_same_pairs() -> None:
+    """Cut around server 0, so that pairs differ; 600 draws of 120 pairs leave none out by chance."""
     network = fabric("clot:4x4")
-    graph = graph_of(network)
-    for a, b in ((0, 1), (0, 10), (3, 17)):
-        assert edge_disjoint_paths(network, a, b) == nx.edge_connectivity(graph, a, b)
+    links, failed = LinkState(frozenset({0, 1, 2})), (15,)
+    whole = nx.Graph(graph(network, links))
+    alive = [server for server in range(network.servers) if server not in failed]
+    expected = {nx.edge_connectivity(whole, a, b) for a, b in itertools.combinations(alive, 2)}
+    assert len(expected) > 1
+    assert set(path_diversity(network, 600, 1, links, failed)) == expected
     assert set(path_diversity(fabric("bcube:3,2"), 6, seed=1)) == {3.0}

@@ -10,6 +10,7 @@ import pytest
 
 from evaluator import compare, panels, sweep
 from evaluator.failures import draw
+from tests.topos.graphs import graph
 from topos.registry import SpecError, fabric
 
 SPECS = ["hdcube:3,1", "bcube:3,1", "fattree:4"]
@@ -19,16 +20,15 @@ def by_hand(point: sweep.Point) -> tuple[float, float, float]:
     """(ABT, share delivered, mean path) by splitting each pair's packet evenly at every node."""
     network = fabric(point.topology)
     failed = draw(network, point.failures, point.seed)
-    graph = nx.Graph((x.a.node, x.b.node) for x in network.links() if x.index not in failed.links.down)
-    graph.add_nodes_from(range(network.size))
+    whole = nx.Graph(graph(network, failed.links))
     live = [server for server in range(network.servers) if server not in failed.nodes]
     load: dict[tuple[int, int], float] = {}
     lengths = []
     for to in live:
-        distance = nx.single_source_shortest_path_length(graph, to)
+        distance = nx.single_source_shortest_path_length(whole, to)
         mass = dict.fromkeys(live, 1.0)
         for node in sorted(distance, key=lambda v: -distance[v]):
-            nearer = [v for v in graph[node] if distance[v] < distance[node]]
+            nearer = [v for v in whole[node] if distance[v] < distance[node]]
             for v in nearer:
                 load[node, v] = load.get((node, v), 0) + mass.get(node, 0) / len(nearer)
                 mass[v] = mass.get(v, 0) + mass.get(node, 0) / len(nearer)

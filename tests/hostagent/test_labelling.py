@@ -17,7 +17,8 @@ from addressing.seal import Rejection
 from hostagent.labelling import Labeller, Timing
 from hostagent.labelnet import LabelNetwork
 from hostagent.virtual import Noise
-from tests.addressing.cases import build, failures, graph, pieces
+from tests.addressing.cases import failures, pieces
+from tests.topos.graphs import built, graph
 from topos import registry as families
 from topos.graph import LinkState
 
@@ -41,7 +42,7 @@ def undelivered(network: LabelNetwork) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("root", [0, 5])
 def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) -> None:
     """On every family; with links down that split it, and healed again."""
-    fabric = build(families.known()[name].example)
+    fabric = built(families.known()[name].example)
     network = LabelNetwork(fabric, min(root, fabric.size - 1), key=KEY)
     first = network.start()
     assert first.changed == fabric.size
@@ -58,7 +59,7 @@ def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) 
 def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
     """The farthest node has its label after the trail has come down, its parent has heard of it, and
     labels have come down: one and a half round trips more than the depth at most."""
-    network = LabelNetwork(build("bcube:4,1"))
+    network = LabelNetwork(built("bcube:4,1"))
     outcome = network.start()
     depth = max(map(len, scheme_of(network).embedding.words))
     assert outcome.seconds <= (2 * depth + 3) * 15e-6
@@ -70,7 +71,7 @@ def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
 def test_lost_doubled_and_late_frames(spec: str) -> None:
     for seed in range(5):
         noise = Noise(loss=0.2, duplicate=0.2, jitter=50e-6)
-        network = LabelNetwork(build(spec), seed=seed, noise=noise, key=KEY, timing=Timing(5e-4, 60, 0.2))
+        network = LabelNetwork(built(spec), seed=seed, noise=noise, key=KEY, timing=Timing(5e-4, 60, 0.2))
         network.start()
         assert network.differing(scheme_of(network).embedding) == []
         network.change([2, 7], up=False)
@@ -81,7 +82,7 @@ def test_lost_doubled_and_late_frames(spec: str) -> None:
 @pytest.mark.parametrize("speaks_later", [False, True])
 def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
     """A carrier, but nobody there: given up after some attempts; taken in again when it speaks."""
-    network = LabelNetwork(build("bcube:3,1"))
+    network = LabelNetwork(built("bcube:3,1"))
     link = network.fabric.link(4)
     network.cut(link.a)
     network.start()
@@ -104,7 +105,7 @@ def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
 
 
 def test_a_dead_root_is_replaced_by_the_least_number() -> None:
-    network = LabelNetwork(build("torus:4x4"), root=6)
+    network = LabelNetwork(built("torus:4x4"), root=6)
     network.start()
     network.change(network.fabric.links_of(6), up=False)
     assert network.stations[0].label == Label()
@@ -119,7 +120,7 @@ class History(RuleBasedStateMachine):
         super().__init__()
         timing = Timing(interval=5e-4, attempts=60, patience=0.2)
         noise = Noise(0.1, 0.1, 30e-6)
-        self.network = LabelNetwork(build("bcube:2,2"), noise=noise, key=KEY, timing=timing)
+        self.network = LabelNetwork(built("bcube:2,2"), noise=noise, key=KEY, timing=timing)
         self.network.start()
 
     @rule(number=st.integers(0, 23))
@@ -192,7 +193,7 @@ def test_a_forged_frame_changes_nothing(place: int, change: int) -> None:
 
 def test_the_trees_are_breadth_first() -> None:
     """Depths by networkx: no label is longer than the distance from the root."""
-    network = LabelNetwork(build("jellyfish:4,8,3"), root=2)
+    network = LabelNetwork(built("jellyfish:4,8,3"), root=2)
     network.start()
     distance = nx.single_source_shortest_path_length(graph(network.fabric), 2)
     depths = {node: len(station.label.word) for node, station in network.stations.items() if station.label}

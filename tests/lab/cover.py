@@ -19,7 +19,8 @@ import functools
 from collections.abc import Set
 
 from addressing import registry as schemes
-from tests.addressing.cases import SETTINGS, build, symmetric
+from tests.addressing.cases import SETTINGS, symmetric
+from tests.topos.graphs import built
 from topos import registry
 from topos.family import Family
 
@@ -58,7 +59,7 @@ def candidates() -> list[Pair]:
 
 def kind(spec: str) -> str:
     """Who forwards, and over what: servers without switches, servers and switches, switches alone."""
-    fabric = build(spec)
+    fabric = built(spec)
     if fabric.is_plain(0):
         return "plain hosts"
     return "relays and switches" if fabric.switches else "relays"
@@ -75,7 +76,7 @@ def shows(pair: Pair) -> frozenset[Shown]:
 def cover() -> tuple[Pair, ...]:
     """Few pairs that together show all this: the one that shows most that is new first, small ones before
     large ones; the same on every machine."""
-    left = sorted(candidates(), key=lambda pair: build(pair[0]).size)
+    left = sorted(candidates(), key=lambda pair: built(pair[0]).size)
     chosen: list[Pair] = []
     seen: set[Shown] = set()
     while left:

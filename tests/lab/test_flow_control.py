@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from lab.client import Lab
-from tests.addressing.cases import graph
+from tests.topos.graphs import graph
 from topos import registry
 from topos.graph import LinkState
 

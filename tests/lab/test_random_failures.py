@@ -10,18 +10,17 @@ import networkx as nx
 import pytest
 
 from lab.client import Lab
+from tests.topos.graphs import graph
 from topos import registry
-from topos.graph import Fabric
+from topos.graph import Fabric, LinkState
 
 pytestmark = pytest.mark.lab
 
 
 def connected(fabric: Fabric, down: set[int]) -> list[list[str]]:
     """All ordered pairs of servers that a way over live links joins, by networkx."""
-    graph = nx.Graph()
-    graph.add_nodes_from(range(fabric.size))
-    graph.add_edges_from((link.a.node, link.b.node) for link in fabric.links() if link.index not in down)
-    pieces = ([v for v in piece if v < fabric.servers] for piece in nx.connected_components(graph))
+    found = nx.connected_components(graph(fabric, LinkState(frozenset(down))))
+    pieces = ([v for v in piece if v < fabric.servers] for piece in found)
     pairs = (pair for piece in pieces for pair in itertools.permutations(sorted(piece), 2))
     return [[fabric.name(a), fabric.name(b)] for a, b in pairs]
 

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import shortest_path
 
 from topos.family import Family, ParameterError
-from topos.graph import Fabric
+from topos.graph import ALL_UP, Fabric, LinkState
 from topos.registry import SpecError, fabric, known, parameters, parse
 
 #: Nodes of the instances that properties are drawn from.
@@ -57,7 +57,7 @@ def _value(draw: random.Random, family: type[Family], field: Field[Any], hint: o
     return draw.randint(low, low + 7)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
 def built(spec: str) -> Fabric:
     """The fabric of a specification, built once."""
     return fabric(spec)
@@ -77,11 +77,12 @@ def links(network: Fabric) -> set[tuple[int, int]]:
     return {(min(a, b), max(a, b)) for a, _, b, _ in network.cables.tolist()}
 
 
-def graph(network: Fabric) -> nx.MultiGraph:
-    """The fabric as networkx sees it."""
+def graph(network: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
+    """The fabric as networkx sees it, all nodes and the cables that are up."""
     found = nx.MultiGraph()
     found.add_nodes_from(range(network.size))
-    found.add_edges_from(network.cables[:, [0, 2]].tolist())
+    ends = network.cables[:, [0, 2]].tolist()
+    found.add_edges_from((a, b) for i, (a, b) in enumerate(ends) if i not in down.down)
     return found
 
 
