@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.jit import compiled
+from evaluator.jit import compiled, threaded
 from topos.graph import IntArray
 
 #: What stands for the depth of a node that was not reached.
@@ -48,3 +49,21 @@ def descend(
                 out[at] = slot
                 break
     return reached
+
+
+@threaded
+def descend_to_each(
+    out: IntArray,
+    roots: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    known: NDArray[np.bool_],
+    live: NDArray[np.bool_],
+    group: IntArray,
+) -> None:
+    """Row i of ``out`` gets what :func:`descend` finds from ``roots[i]`` alone."""
+    size = len(start) - 1
+    for i in numba.prange(len(roots)):
+        depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
+        depth[roots[i]], queue[0] = 0, roots[i]
+        descend(out[i], depth, queue, 1, start, peer, known, live, group)

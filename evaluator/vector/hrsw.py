@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from addressing.hierarchy import Hierarchy
 from addressing.scheme import Scheme
 from evaluator.adjacency import homes, live_slots
-from evaluator.jit import compiled, threaded
-from evaluator.nearest import UNSEEN, descend
+from evaluator.jit import compiled
+from evaluator.nearest import UNSEEN, descend, descend_to_each
 from evaluator.vector import Rule
 from topos.graph import NONE, Fabric, IntArray, LinkState
 
@@ -39,7 +38,7 @@ def with_inside(scheme: Hierarchy, towards: Towards) -> Rule:
     def destined(hosts: IntArray) -> IntArray:
         last = vertices[hosts]
         out = outward[group[last]]
-        _inside(out, last, slots.start, slots.peer, tables, group)
+        descend_to_each(out, last, slots.start, slots.peer, tables, tables, group)
         out[np.arange(len(hosts)), last] = final[hosts]
         return out
 
@@ -124,20 +123,3 @@ def _to_exits(
             reached += 1
     descend(out, depth, queue, reached, start, peer, usable, usable, group)
     return out
-
-
-@threaded
-def _inside(
-    out: IntArray,
-    last: IntArray,
-    start: NDArray[np.int64],
-    peer: IntArray,
-    usable: NDArray[np.bool_],
-    group: IntArray,
-) -> None:
-    """Shortest paths inside the part of each ``last`` node."""
-    size = len(start) - 1
-    for i in numba.prange(len(last)):
-        depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
-        depth[last[i]], queue[0] = 0, last[i]
-        descend(out[i], depth, queue, 1, start, peer, usable, usable, group)
