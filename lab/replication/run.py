@@ -104,7 +104,7 @@ def replicate(
         for server, program in programs.items():
             if _line(program, ends[server].name) != "ready":
                 raise LabError(f"{ends[server].name}: the program did not start")
-        begun = time.monotonic()
+        since = time.monotonic()
         for program in programs.values():
             assert program.stdin is not None
             program.stdin.write("go\n")
@@ -115,7 +115,7 @@ def replicate(
         for program in programs.values():
             program.kill()
             program.communicate()
-    seconds = max(answer["done"] for answer in said.values()) - begun
+    seconds = max(answer["done"] for answer in said.values()) - since
     busiest: Fraction = plan.busiest(parts, routes.paths)
     return {
         "seconds": round(seconds, 3),
