@@ -35,6 +35,11 @@ def compilations(tell: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
+def listen(tell: Callable[[str], None]) -> None:
+    """As :func:`compilations`, for as long as the process lives."""
+    event.register("numba:compile", _Listener(tell))  # type: ignore[no-untyped-call]
+
+
 class _Listener(event.Listener):
     """Tells of the outermost: a kernel's parts are compiled within it."""
 

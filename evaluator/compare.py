@@ -19,16 +19,19 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numba
 
 from addressing.registry import fitting
+from evaluator import compiling
 from evaluator.adjacency import Hops
 from evaluator.evaluate import evaluate
 from evaluator.failures import parse as sizes_of
 from evaluator.metrics import Conditions, check
+from evaluator.pairs import check as check_pairs
 from evaluator.routed import Aware
 from topos.registry import SpecError, parse, split_spec
 
@@ -107,6 +110,7 @@ def requests(
     at = loads if "latency" in wanted else (0.0,)
     for load in loads:
         check(wanted, Conditions(load=load, traffic=pattern or "all-to-all"))
+    check_pairs(pairs)
     for text in failures:
         sizes_of(text)  # refused here, once, and not by every evaluation
     found: dict[Request, None] = {}
@@ -163,10 +167,13 @@ def compare(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
+    compiles: compiling.Tell | None = None,
     executor: Executor | None = None,
 ) -> list[Row]:
     """The results of ``wanted``: see :func:`collect`."""
-    return collect(answer, wanted, directory, workers=workers, progress=progress, executor=executor)
+    return collect(
+        answer, wanted, directory, workers=workers, progress=progress, compiles=compiles, executor=executor
+    )
 
 
 def collect(
@@ -176,19 +183,21 @@ def collect(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
+    compiles: compiling.Tell | None = None,
     executor: Executor | None = None,
 ) -> list[Row]:
     """The answers to ``wanted``, in that order; those that ``directory`` holds are read from it.
 
     ``executor`` runs the rest (any ``concurrent.futures`` executor, a Dask client's too);
-    without one, ``workers`` processes do (one per core).  What fails gives a row
-    with an ``error`` instead of figures, and is tried again next time.
+    without one, ``workers`` processes do (one per core), and ``compiles`` hears which kernels
+    they compile.  What fails gives a row with an ``error`` instead of figures, and is tried
+    again next time.
     """
     known = load(directory) if directory else {}
     rows = {asked.key: known[asked.key] for asked in wanted if asked.key in known}
     pending = [asked for asked in wanted if asked.key not in rows]
     done = len(rows)
-    with closing(_run(answer, pending, workers, executor)) as answers:
+    with closing(_run(answer, pending, workers, executor, compiles)) as answers:
         for row in answers:
             rows[row["key"]] = row
             done += 1
@@ -200,7 +209,11 @@ def collect(
 
 
 def _run(
-    answer: Callable[[Q], Row], pending: Sequence[Q], workers: int | None, executor: Executor | None
+    answer: Callable[[Q], Row],
+    pending: Sequence[Q],
+    workers: int | None,
+    executor: Executor | None,
+    compiles: compiling.Tell | None,
 ) -> Generator[Row, None, None]:
     if not pending:
         return
@@ -213,7 +226,10 @@ def _run(
     # Not forked: numba's threads do not survive that.
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(count, context, _begin_worker, (threads,)) as pool:
+    with (
+        compiling.heard(context, compiles) as to,
+        ProcessPoolExecutor(count, context, _begin_worker, (threads, to)) as pool,
+    ):
         try:
             yield from _gather(pool, answer, pending)
         except BaseException:  # interrupted: nobody waits for what has not been answered
@@ -223,10 +239,12 @@ def _run(
             raise
 
 
-def _begin_worker(threads: int) -> None:
-    """Ctrl-C is for the process that asks."""
+def _begin_worker(threads: int, to: Connection | None) -> None:
+    """Ctrl-C is for the process that asks, and so is what is compiled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     numba.set_num_threads(threads)
+    if to is not None:
+        compiling.say(to)
 
 
 def _gather(executor: Executor, answer: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:

@@ -45,6 +45,14 @@ class Pairs:
             yield Pairs(self.destinations[first : first + size], sources)
 
 
+def check(text: str) -> None:
+    """SpecError, in one line, for what names no pairs on any fabric."""
+    kind, _, argument = text.partition(":")
+    counted = argument.isdecimal() and int(argument) > 0
+    if not (text in ("servers", "all") or kind == "from" or (kind == "sample" and counted)):
+        raise SpecError(f"pairs: {text!r}: write servers, all, from:NODE or sample:N")
+
+
 def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -> Pairs:
     """The pairs that ``text`` names, without failed nodes; raises SpecError with one line.
 
@@ -52,17 +60,14 @@ def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -
     from one node to the servers, ``sample:N`` N different ordered pairs of servers drawn
     uniformly with ``seed``.  A fabric without servers has its switches paired instead.
     """
+    check(text)
     kind, _, argument = text.partition(":")
     dead = np.fromiter(failed, dtype=np.int32, count=len(failed))
     limit = fabric.size if kind == "all" or not fabric.servers else fabric.servers
     alive = np.setdiff1d(np.arange(limit, dtype=np.int32), dead)
-    if kind in ("servers", "all") and not argument:
-        return Pairs(alive, (alive,))
     if kind == "from":
         return Pairs(alive, (np.array([_source(fabric, argument, failed)], dtype=np.int32),))
-    if kind == "sample" and argument.isdecimal() and int(argument) > 0:
-        return _sample(alive, int(argument), seed)
-    raise SpecError(f"pairs: {text!r}: write servers, all, from:NODE or sample:N")
+    return _sample(alive, int(argument), seed) if kind == "sample" else Pairs(alive, (alive,))
 
 
 def _source(fabric: Fabric, name: str, failed: Collection[int]) -> int:

@@ -169,7 +169,10 @@ def compare(
     except SpecError as error:
         raise UsageError(str(error)) from error
     with _executor(dask) as executor, progress_bar(quiet=json) as progress:
-        rows = grid.compare(wanted, results, workers=workers or None, progress=progress, executor=executor)
+        rows = grid.compare(
+            wanted, results, workers=workers or None, progress=progress, compiles=progress.compiling,
+            executor=executor,
+        )  # fmt: skip
     _write(rows, csv, parquet, report)
     if figures is not None:
         _draw(rows, figures)

@@ -51,6 +51,7 @@ def reproduce(
 
 def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
     """The results of one experiment, or of all in turn."""
+    from addressing.jit import compilations
     from evaluator.reproduce import registry
 
     found, known = {}, registry.experiments()
@@ -60,7 +61,7 @@ def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
             lookup(one, known, "experiment")
     except SpecError as error:
         raise UsageError(str(error)) from error
-    with progress_bar(quiet) as progress:
+    with progress_bar(quiet) as progress, compilations(progress.compiling):
         for done, one in enumerate(names):
             progress(done, len(names), one)
             found[one] = registry.run(one, figures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -64,25 +65,38 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     console.print(shown)
 
 
-#: Told how much is done, of how much, and what comes next (a name, or a result that is not shown).
-Bar = Callable[[int, int, object], None]
+class Bar:
+    """Told how much is done, of how much, and what comes next (a name, or a result that is not shown)."""
+
+    def __init__(self, update: Callable[..., None]) -> None:
+        self._update = update
+        self._words = "evaluating"
+
+    def __call__(self, done: int, total: int, what: object) -> None:
+        """One more is done."""
+        self._words = what if isinstance(what, str) else "evaluating"
+        self._update(completed=done, total=total, description=self._words)
+
+    def compiling(self, kernel: str) -> None:
+        """A kernel is compiled, here or by a worker; an empty one when that is done."""
+        self._update(description=_compiling(self._words, kernel))
+
+
+def _compiling(text: str, kernel: str) -> str:
+    """What is done, and that a kernel has to be compiled first."""
+    return f"{text}: compiling {kernel.strip('_')}, once on this machine" if kernel else text
 
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Bar]:
-    """A bar on standard error, gone when the work is done; it names what is worked on."""
+    """A bar on standard error, gone when the work is done; it names what is worked on, and the kernel
+    that has to be compiled first where its ``compiling`` is told."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as bar:
-        task = bar.add_task("evaluating", total=None)
-
-        def show(done: int, total: int, what: object) -> None:
-            words = what if isinstance(what, str) else "evaluating"
-            bar.update(task, completed=done, total=total, description=words)
-
-        yield show
+    with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as shown:
+        yield Bar(functools.partial(shown.update, shown.add_task("evaluating", total=None)))
 
 
 @contextmanager
@@ -99,7 +113,7 @@ def working(text: str) -> Iterator[None]:
     from addressing.jit import compilations
 
     def compiling(kernel: str) -> None:
-        status.update(f"{text}: compiling {kernel.strip('_')}, once on this machine" if kernel else text)
+        status.update(_compiling(text, kernel))
 
     with Console(stderr=True).status(text) as status, compilations(compiling):
         yield

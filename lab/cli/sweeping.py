@@ -43,7 +43,10 @@ def sweep(
     except SpecError as error:
         raise UsageError(str(error)) from error
     with progress_bar(quiet=json) as progress:
-        rows = compare.collect(sweeps.measure, wanted, results, workers=workers or None, progress=progress)
+        rows = compare.collect(
+            sweeps.measure, wanted, results, workers=workers or None, progress=progress,
+            compiles=progress.compiling,
+        )  # fmt: skip
     if csv is not None:
         compare.write_csv(rows, csv)
     good = [row for row in rows if "error" not in row]

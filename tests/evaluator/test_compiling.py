@@ -1,0 +1,63 @@
+"""Workers tell what they compile, and whoever waits hears of it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
+
+import numba
+import pytest
+
+from evaluator import compiling
+
+
+@numba.njit
+def _doubled(value: int) -> int:
+    return 2 * value
+
+
+def _say(to: Connection) -> None:
+    compiling.say(to)
+
+
+def _twice(value: int) -> int:
+    return int(_doubled(value))
+
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def test_a_worker_that_compiles_is_heard_of_until_it_is_done() -> None:
+    said: list[str] = []
+    with compiling.heard(SPAWN, said.append) as to, ProcessPoolExecutor(1, SPAWN, _say, (to,)) as pool:
+        assert pool.submit(_twice, 4).result() == 8
+        assert pool.submit(_twice, 5).result() == 10
+    assert said == ["_doubled", ""]
+
+
+def test_nobody_waits_for_a_worker_that_has_died() -> None:
+    said: list[str] = []
+    with (
+        pytest.raises(BrokenProcessPool),
+        compiling.heard(SPAWN, said.append) as to,
+        ProcessPoolExecutor(1, SPAWN, _say, (to,)) as pool,
+    ):
+        pool.submit(os._exit, 1).result()
+    assert said == []
+
+
+def test_of_two_that_compile_one_is_named_until_it_is_done() -> None:
+    said: list[str] = []
+    with compiling.heard(SPAWN, said.append) as to:
+        assert to is not None
+        for message in ((1, "rows"), (2, "trace"), (1, ""), (2, "")):
+            to.send(message)
+    assert said == ["rows", "rows", "trace", ""]
+
+
+def test_where_nobody_listens_there_is_no_pipe() -> None:
+    with compiling.heard(SPAWN, None) as to:
+        assert to is None
