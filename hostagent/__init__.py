@@ -8,10 +8,12 @@ no way, or a TTL ends, it answers by ICMP as any router does.
 
     packet.py    pure: slots, checksums, ICMP errors, flow hashes
     core.py      pure: Agent, decides, remembering per leading bytes of a frame     decisions.py   the values
+    framing.py   pure: a scheme's labels and tags as bytes of frames
     burst.py     pure: the same for the headers of many frames at once
     mmsg.py      many packets per system call
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
-    worker.py    the event loop of one process        zygote.py  the parent that forks them
+    station.py   an agent with its devices            worker.py  the event loop of one process
+    zygote.py    the parent that forks these processes           __main__.py  begins it
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
     probing.py   pure: a source probes its parallel ways
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent

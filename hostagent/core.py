@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing import ipv4, mac
-from addressing.header import Action, Deliver, Drop, Field, Forward, Header
+from addressing.header import Action, Deliver, Drop, Forward, Header
 from addressing.scheme import Scheme
 from addressing.source import SourceRouted, Way
 from hostagent import packet
 from hostagent.burst import Headers
-from hostagent.decisions import CONSUMED, MEMORY, NOBODY, TO_HOST, Allowance, Exit, Plan, remember
+from hostagent.decisions import CONSUMED, MEMORY, TO_HOST, Allowance, Exit, Plan, remember
+from hostagent.framing import Framing
 from hostagent.options import Spread
 from topos.graph import ALL_UP, LinkState
 
@@ -72,6 +73,8 @@ class Agent:
     asked: set[int] = field(init=False, default_factory=set)
 
     own: bytes = field(init=False)
+    #: How frames are written and read by :attr:`current`.
+    framing: Framing = field(init=False)
     _links: LinkState = field(init=False, default=ALL_UP)
     _announced: LinkState = field(init=False, default=ALL_UP)
     _lost: frozenset[int] = field(init=False, default=frozenset())
@@ -252,8 +255,8 @@ class Agent:
 
     def _bind(self, scheme: Scheme) -> None:
         self._now = scheme
-        self._by_address = scheme.carrier is Field.IPV4_DST
-        self._tagged = scheme.tag_bits > 0
+        self.framing = Framing(scheme)
+        self._by_address, self._tagged = self.framing.by_address, self.framing.tagged
         self._forget()
 
     def _forget(self) -> None:
@@ -266,13 +269,7 @@ class Agent:
 
     def _plan_frame(self, key: bytes, port: int) -> Plan:
         """Decide on frames that arrive at ``port`` and begin with ``key``; remember it."""
-        scheme = self._now
-        if self._by_address:
-            label = int.from_bytes(key[:4], "big")
-        else:
-            label = mac.decode(int.from_bytes(key[:6], "big"), scheme.label_bits)
-        tag = mac.decode(int.from_bytes(key[-6:], "big"), scheme.tag_bits) if self._tagged else 0
-        plan = self._plan(((Header(label, tag, port), 1.0),))
+        plan = self._plan(((self.framing.header(key, port), 1.0),))
         return remember(self._frames[port], key, plan)
 
     def _plan_packet(self, target: bytes) -> Plan:
@@ -321,16 +318,10 @@ class Agent:
         return self._leave(action, header)
 
     def _leave(self, action: Forward, header: Header) -> Exit:
-        scheme = self._now
-        after = action.apply(header, scheme.tag_bits)
-        to, by = NOBODY, mac.hardware(self.node, action.port).to_bytes(6, "big")
-        if not self._by_address:
-            to = mac.encode(after.label, scheme.label_bits).to_bytes(6, "big")
-        elif after.label != header.label:
+        after = action.apply(header, self._now.tag_bits)
+        if self._by_address and after.label != header.label:
             return Exit(CONSUMED, reason="the rule rewrites an IPv4 address")
-        if self._tagged:
-            by = mac.encode(after.tag, scheme.tag_bits).to_bytes(6, "big")
-        return Exit(action.port, to + by)
+        return Exit(action.port, self.framing.addresses(after, mac.hardware(self.node, action.port)))
 
     def pick(self, plan: Plan, slot: memoryview, end: int) -> Exit:
         """One of several exits, by this packet's draw or its flow's."""

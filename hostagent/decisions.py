@@ -13,8 +13,6 @@ from itertools import pairwise
 TO_HOST = 0
 CONSUMED = -1
 
-#: The destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
-NOBODY = b"\x02" + b"\xff" * 5
 #: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
 MEMORY = 4096
 

@@ -6,11 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from addressing import mac
-from addressing.header import Field
 from hostagent.core import Agent
 from hostagent.credit import ADAPTIVE, CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
-from hostagent.decisions import NOBODY
 from topos.graph import Fabric
 
 #: Seconds of silence about frames that are outstanding, after which the receiver is asked.
@@ -157,8 +154,7 @@ class Ledger:
                 yield Entry(True, channel, grant.sent)
 
     def _frame(self, port: int, server: int, entries: list[Entry]) -> bytes:
-        scheme, to = self._agent.current, NOBODY
-        if scheme.carrier is Field.ETH_DST:
-            to = mac.encode(scheme.label(server), scheme.label_bits).to_bytes(6, "big")
+        scheme = self._agent.current
+        to = self._agent.framing.destination(scheme.label(server))
         mark = Mark(CONTROL, 0, self._agent.node).encode(port)
         return control_frame(to, mark, self._agent.own, scheme.ipv4(server).to_bytes(4, "big"), entries)

@@ -16,9 +16,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from addressing import mac
 from addressing.escape import Escape
-from addressing.header import Field
 from addressing.scheme import Scheme
 from hostagent import packet
 from hostagent.core import Agent
@@ -258,11 +256,10 @@ class Relay:
 
     def _reached(self, port: int, target: bytes, addresses: bytes) -> int | None:
         """The server that next reads a frame which leaves so."""
-        key = (port, target if self._by_address else addresses[:6])
+        framing = self.agent.framing
+        key = (port, target if framing.by_address else addresses[:6])
         if key not in self._ends:
-            label = int.from_bytes(key[1], "big")
-            label = label if self._by_address else mac.decode(label, self.agent.current.label_bits)
-            end = self._escape.leg(self.agent.node, port, label)
+            end = self._escape.leg(self.agent.node, port, framing.label(key[1]))
             self._ends[key] = None if end is None else end.node
         return self._ends[key]
 
@@ -275,7 +272,6 @@ class Relay:
 
     def _follow(self, escape: Escape) -> None:
         self._escape = escape
-        self._by_address = escape.scheme.carrier is Field.IPV4_DST
         self._ends: dict[tuple[int, bytes], int | None] = {}
 
     def _count(self, what: str) -> int:

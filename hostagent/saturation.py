@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from addressing import mac
 from addressing.escape import Escape
-from addressing.header import Field, Forward, Header
+from addressing.header import Forward, Header
 from addressing.scheme import Scheme
 from hostagent import packet
 from hostagent.core import Agent, addresses_of
 from hostagent.decisions import TO_HOST
+from hostagent.framing import Framing
 from hostagent.options import Spread
 from hostagent.relay import Relay
 from hostagent.virtual import VirtualNetwork
@@ -236,18 +236,17 @@ class Saturation(VirtualNetwork[Host | Switch]):
 
     def _switched(self, node: int, data: bytes, port: int) -> int:
         """The port by which a switch's rule sends a frame on."""
-        scheme = self._known
-        if scheme.carrier is Field.IPV4_DST:
-            label = int.from_bytes(data[packet.IP_AT + 16 : packet.IP_AT + 20], "big")
-        else:
-            label = mac.decode(int.from_bytes(data[10:16], "big"), scheme.label_bits)
-        ((action, _),) = scheme.choices(node, Header(label, 0, port), self.links)
+        framing = self._framing
+        at, size = (packet.IP_AT + 16, 4) if framing.by_address else (packet.FRAME_AT, 6)
+        header = Header(framing.label(data[at : at + size]), 0, port)
+        ((action, _),) = framing.scheme.choices(node, header, self.links)
         assert isinstance(action, Forward)
         return action.port
 
     @cached_property
-    def _known(self) -> Scheme:
-        return self.scheme.given(self.links) if self.links else self.scheme
+    def _framing(self) -> Framing:
+        """That of the scheme as the links are known."""
+        return Framing(self.scheme.given(self.links) if self.links else self.scheme)
 
     @cached_property
     def _escape(self) -> Escape:

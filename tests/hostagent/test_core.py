@@ -17,7 +17,8 @@ from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme, walk
 from hostagent import packet
 from hostagent.core import Agent
-from hostagent.decisions import CONSUMED, MEMORY, NOBODY, TO_HOST
+from hostagent.decisions import CONSUMED, MEMORY, TO_HOST
+from hostagent.framing import NOBODY
 from tests.hostagent.frames import agent, frame, from_card, from_host, parsed, scheme, udp, with_fresh_checksums
 from topos.graph import ALL_UP, LinkState
 
