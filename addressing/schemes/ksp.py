@@ -35,7 +35,7 @@ class Ksp(VertexScheme):
     summary: ClassVar[str] = "k shortest paths, the path's number in the packet"
     source: ClassVar[str] = "Singla et al., Jellyfish, NSDI 2012, section 5; Yen, 1971"
 
-    k: int = param("paths per pair", low=1, default=8)
+    k: int = param("paths per pair", low=1, high=4096, default=8)
 
     @classmethod
     def misfit(cls, family: Family) -> str | None:

@@ -49,8 +49,8 @@ class Wmgr(Scheme):
         """The number of the root."""
         if self.root == "centre":
             return freegroup.centre(self.fabric)
-        if self.root.isdecimal():
-            return int(self.root) % self.fabric.size
+        if self.root.isdecimal() and int(self.root) < self.fabric.size:
+            return int(self.root)
         try:
             return self.fabric.index(self.root)
         except KeyError as error:

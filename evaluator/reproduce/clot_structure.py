@@ -41,7 +41,7 @@ def shortest_paths(network: Fabric, a: int, b: int) -> int:
     level = rows(adjacency(network), np.array([b], dtype=np.int32))[0]
     tail, head = network.cables[:, 0], network.cables[:, 2]
     tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
-    count = np.zeros(network.size, dtype=np.int64)
+    count = np.zeros(network.size, dtype=object)  # whole numbers of any size: int64 ends at 34 by 34 hops
     count[b] = 1
     for hops in range(1, int(level[a]) + 1):
         down = (level[tail] == hops) & (level[head] == hops - 1)

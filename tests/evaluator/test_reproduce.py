@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import networkx as nx
 import pytest
 
 from evaluator.reproduce.claim import Claim, Row
+from evaluator.reproduce.clot_structure import shortest_paths
 from evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, run, summary
-from topos.registry import SpecError
+from topos.families.torus import Torus
+from topos.registry import SpecError, fabric
 
 
 @pytest.mark.parametrize(
@@ -70,3 +75,17 @@ def test_an_earlier_computation_of_one_choice_agrees_within_the_range_of_the_cho
     assert Row(claim, 76.3, (75.8, 78.9)).agrees is False
     assert Row(claim, 76.3).agrees is False
     assert cells(Row(claim, 76.3, (72.7, 78.9)))[3] == "76.3 (72.7 to 78.9)"
+
+
+@pytest.mark.parametrize("gaps", [(3, 2), (33, 33), (34, 34), (39, 39)])
+def test_shortest_paths_are_counted_beyond_what_machine_words_hold(gaps: tuple[int, int]) -> None:
+    torus = fabric("torus:80x80")
+    assert isinstance(torus.family, Torus)
+    assert shortest_paths(torus, 0, torus.family.server(gaps)) == math.comb(sum(gaps), gaps[0])
+
+
+def test_shortest_paths_half_way_round_are_those_of_a_search() -> None:
+    torus = fabric("torus:4x6")
+    whole = nx.Graph(torus.cables[:, [0, 2]].tolist())
+    for end in range(1, torus.size):
+        assert shortest_paths(torus, 0, end) == len(list(nx.all_shortest_paths(whole, 0, end)))
