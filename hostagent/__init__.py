@@ -38,7 +38,7 @@ The control socket carries one JSON object per line.  Orders:
     {"op": "spread", "value": "packet"}               or "flow"
     {"op": "listen", "dimensions": 2, "serial": 3}      take part in AACM
     {"op": "pin", "ways": [[0, 12, 15]], "serial": 4}       packets from server 0 to 15 go by 12
-    {"op": "learn", "root": 0, "serial": 4}             take part in labelling
+    {"op": "learn", "root": 0, "serial": 5}             take part in labelling
     {"op": "label", "node": 0}                              be the root that begins it
     {"op": "configure", "node": 0, "sizes": [4, 4], "epoch": 1}          be its origin
 
@@ -46,6 +46,7 @@ and events:
 
     {"event": "ready", "node": 0} ... {"event": "ready"}          the last: all that were started
     {"event": "links-applied", "count": 16, "serial": 1}          by so many agents
+    {"event": "pinned", "count": 16, "serial": 4}                 as well
     {"event": "stats", "agents": {"0": {"relayed": 5, ...}}, "serial": 2}
     {"event": "carrier", "node": 3, "port": 2, "up": false}       at once, unasked
     {"event": "listening", "count": 16, "serial": 3}

@@ -4,7 +4,7 @@ pool = AgentPool("bcube:4,1", "brp")            # returns at once; imports run m
 pool.start([AgentPlace(0, "/run/netns/h0", {1: "h0-eth1", 2: "h0-eth2"}), ...])
 pool.wait_ready(10)
 pool.on_carrier = lambda node, port, up: ...    # called from the reader thread
-pool.links([3, 17]); pool.wait_links()
+pool.links([3, 17]); pool.wait_links([3, 17])
 pool.close()
 """
 
@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
@@ -113,6 +114,15 @@ class AgentPool:
         """Every agent's counters, by server."""
         agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
         return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
+
+    def sent(self, protocol: str) -> Counter[str]:
+        """Frames that all agents together have sent for a protocol (``AACM``, ``labelling``), by kind."""
+        total: Counter[str] = Counter()
+        for counts in self.stats().values():
+            for name, count in counts.items():
+                if name.startswith(f"{protocol} sent "):
+                    total[name.removeprefix(f"{protocol} sent ")] += count
+        return total
 
     def listen(self, dimensions: int, timeout: float = _PATIENCE) -> int:
         """Have all agents take part in AACM, by the ports of a torus of so many dimensions; how many do."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any
 
 from addressing.ipv4 import AddressError
@@ -88,7 +87,7 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     fabric = scheme.fabric
     family = fabric.family
     assert isinstance(family, Torus)
-    before = frames(agents)
+    before = agents.sent("AACM")
     patience = Timing().patience(family.sizes) * (4 + sum(family.sizes))
     outcome = agents.configure(family.sizes, epoch, patience)
     if not outcome["success"]:
@@ -96,17 +95,7 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     wrong = [node for node, place in outcome["places"].items() if place != family.coordinates(node)]
     if wrong:
         raise LabError(f"AACM gave {fabric.name(wrong[0])} the coordinates of another server")
-    return {"protocol": "AACM", "ms": outcome["ms"], "frames": dict(frames(agents) - before)}
-
-
-def frames(agents: AgentPool) -> Counter[str]:
-    """How many AACM frames the servers have sent, by kind."""
-    total: Counter[str] = Counter()
-    for counts in agents.stats().values():
-        for name, count in counts.items():
-            if name.startswith("AACM sent "):
-                total[name.removeprefix("AACM sent ")] += count
-    return total
+    return {"protocol": "AACM", "ms": outcome["ms"], "frames": dict(agents.sent("AACM") - before)}
 
 
 def _failure(fabric: Fabric, outcome: dict[str, Any]) -> str:

@@ -125,13 +125,8 @@ def wrong(agents: AgentPool, scheme: Wmgr) -> str:
 
 
 def frames(agents: AgentPool) -> Counter[str]:
-    """How many labelling frames the servers have sent, by kind."""
-    total: Counter[str] = Counter()
-    for counts in agents.stats().values():
-        for name, count in counts.items():
-            if name.startswith("labelling sent "):
-                total[name.removeprefix("labelling ")] += count
-    return total
+    """How many labelling frames the servers have sent, by kind, under the names of rounds offline."""
+    return Counter({f"sent {kind}": count for kind, count in agents.sent("labelling").items()})
 
 
 def links_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
