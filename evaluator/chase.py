@@ -144,19 +144,3 @@ def tally_all(
                 if length != LOST and sources[k] != destinations[i]:
                     joints[thread, length, distances[i, k]] += 1
     return joints
-
-
-@compiled
-def gather(
-    joint: NDArray[np.float64],
-    outcome: NDArray[np.float64],
-    distance: NDArray[np.uint16],
-    sources: IntArray,
-    to: int,
-) -> None:
-    """As :func:`tally`, of expectations: ``outcome[v, h]`` is the probability that v needs h hops."""
-    for i in range(len(sources)):
-        if sources[i] != to:
-            for hops in range(outcome.shape[1]):
-                if outcome[sources[i], hops] > 0:
-                    joint[hops, distance[i]] += outcome[sources[i], hops]

@@ -277,17 +277,22 @@ def _count(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
 
 def _expect(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down: LinkState) -> Floats:
     """The joint expectations of a block, by the shares of every slot."""
-    total = NOTHING
-    few = max(1, (1 << 20) // fabric.size)
-    for first in range(0, len(block.pairs.destinations), few):
-        split = Splits.of(fabric, towards, block.pairs.destinations[first : first + few], down)
-        outcomes = split.outcomes(cost)
-        joint = np.zeros((outcomes.shape[2], block.farthest + 1))
-        for row, found in enumerate(outcomes):
-            sources, distance = block.pairs.of(first + row), block.distances[first + row]
-            chase.gather(joint, found, distance, sources, int(split.destinations[row]))
-        total = total.plus(Spread(joint, 0, 0))
-    return total.joint
+    joint = np.zeros((1, block.farthest + 1))
+    for part in block.parts(max(1, (1 << 20) // fabric.size)):
+        split = Splits.of(fabric, towards, part.pairs.destinations, down)
+        found = split.joint(cost, _by_node(part, fabric.size), block.farthest)
+        joint = np.pad(joint, ((0, max(0, len(found) - len(joint))), (0, 0)))
+        joint[: len(found)] += found
+    return joint
+
+
+def _by_node(block: Block, size: int) -> Levels:
+    """``[i, v]``: the distance of the pair from node v to destination i, FAR where there is no such pair."""
+    distance = np.full((len(block.pairs.destinations), size), FAR, dtype=np.uint16)
+    for position, to, sources, known in block:
+        distance[position, sources] = known
+        distance[position, to] = FAR
+    return distance
 
 
 def _ask(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, seen: LinkState) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from evaluator.adjacency import live_slots
 from evaluator.chase import uplinks
+from evaluator.distances import FAR, Levels
 from evaluator.jit import compiled, inlined, threaded
 from evaluator.vector import Shares
 from topos.graph import NONE, Fabric, IntArray, LinkState
@@ -55,12 +56,14 @@ class Splits:
             raise ValueError("shares that lead in a circle")
         return found
 
-    def outcomes(self, cost: IntArray) -> Floats:
-        """``[i, v, h]``: the probability that a packet from v reaches ``destinations[i]`` after h hops;
-        ``cost[v]`` is how many hops an arrival at v counts."""
-        slots = self.fabric.slots
+    def joint(self, cost: IntArray, distance: Levels, farthest: int) -> Floats:
+        """``[h, d]``: the expected number of packets, one from every v, that reach ``destinations[i]`` after
+        h hops from ``distance[i, v]`` = d, at most ``farthest``; none from where that is FAR.  ``cost[v]`` is
+        how many hops an arrival at v counts."""
+        slots, threads = self.fabric.slots, numba.get_num_threads()
         rest = self.order, self.share, slots.start, slots.peer, self.usable, cost
-        return _expect(self.destinations, *rest, _longest(*rest) + 1)
+        counted = _count(self.destinations, *rest, distance, _longest(*rest) + 1, farthest, threads)
+        return np.asarray(counted.sum(axis=0))
 
     def loads(self, demand: IntArray) -> Floats:
         """Per slot the expected number of packets, ``demand[i, v]`` from v to ``destinations[i]``; where
@@ -138,27 +141,35 @@ def _longest(
 
 
 @threaded
-def _expect(
-    to: IntArray,
-    order: IntArray,
-    share: Floats,
-    start: Offsets,
-    peer: IntArray,
-    usable: Mask,
-    cost: IntArray,
-    width: int,
-) -> Floats:
-    count, size = order.shape
-    result = np.zeros((count, size, width))
-    for i in numba.prange(count):
-        result[i, to[i], 0] = 1.0
-        for node in order[i]:
-            for slot in range(start[node], start[node + 1]):
-                if share[i, slot] > 0 and usable[slot]:
-                    step = cost[peer[slot]]
-                    for hops in range(width - step):
-                        result[i, node, hops + step] += share[i, slot] * result[i, peer[slot], hops]
-    return result
+def _count(
+    to: IntArray, order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask, cost: IntArray,
+    distance: Levels, width: int, farthest: int, threads: int,
+) -> Floats:  # fmt: skip
+    """By thread: ``chance[v, h]``, that a packet from v takes h hops, is worked out for one destination at a
+    time, in an array that stays near the processor, and only from the fewest hops of v to the most."""
+    size = order.shape[1]
+    joints = np.zeros((threads, width, farthest + 1))
+    for thread in numba.prange(threads):
+        chance = np.zeros((size, width))
+        low, high = np.zeros(size, np.int64), np.full(size, -1, np.int64)
+        for i in range(thread, len(to), threads):
+            for node in order[i]:
+                chance[node, low[node] : high[node] + 1] = 0.0
+                low[node], high[node] = width, -1
+                if node == to[i]:
+                    chance[node, 0], low[node], high[node] = 1.0, 0, 0
+                for slot in range(start[node], start[node + 1]):
+                    part, end = share[i, slot], peer[slot]
+                    if part > 0 and usable[slot] and high[end] >= 0:
+                        step = cost[end]
+                        for hops in range(low[end], high[end] + 1):
+                            chance[node, hops + step] += part * chance[end, hops]
+                        low[node] = min(low[node], low[end] + step)
+                        high[node] = max(high[node], high[end] + step)
+                if distance[i, node] != FAR:
+                    for hops in range(low[node], high[node] + 1):
+                        joints[thread, hops, distance[i, node]] += chance[node, hops]
+    return joints
 
 
 @inlined

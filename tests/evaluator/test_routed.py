@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from fractions import Fraction
 
+import networkx as nx
+import numba
 import numpy as np
 import pytest
 
@@ -15,7 +19,7 @@ from evaluator.pairs import choose
 from evaluator.routed import Aware, Spread, informed, spread
 from evaluator.states import explore
 from evaluator.vector import rule_of, shares_of, ways_of
-from topos.graph import ALL_UP
+from topos.graph import ALL_UP, Fabric
 from topos.registry import fabric, known
 
 
@@ -68,6 +72,48 @@ def test_cells_within_cells_are_left_as_the_rule_says(spec: str, failing: str) -
     pairs = choose(network, "servers", 1, failed.nodes)
     assert rule_of(scheme.given(failed.links), failed.links) is not None
     assert same(spread(scheme, pairs, failed.links), spread(scheme, pairs, failed.links, generic=True))
+
+
+def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, int]]:
+    """By hops and distance over what is up, exactly: what of every pair's unit arrives when all nodes split
+    evenly over the next hops of the intact graph, and what goes out of a link that is down is lost."""
+    cables = [(int(a), int(b)) for a, b in network.cables[:, [0, 2]]]
+    intact, left = nx.Graph(cables), nx.Graph(c for i, c in enumerate(cables) if i not in down)
+    left.add_nodes_from(intact)
+    found: Counter[tuple[int, int]] = Counter()
+    for to in range(network.servers):
+        level = nx.single_source_shortest_path_length(intact, to)
+        real = nx.single_source_shortest_path_length(left, to)
+        arriving = {to: {0: Fraction(1)}}
+        for node in sorted(level, key=lambda v: level[v])[1:]:
+            nearer = [v for v in intact[node] if level[v] == level[node] - 1]
+            arriving[node] = Counter()
+            for v in nearer:
+                for hops, share in arriving[v].items():
+                    arriving[node][hops + 1] += share / len(nearer) * left.has_edge(node, v)
+            if node < network.servers:
+                for hops, share in arriving[node].items():
+                    if share:
+                        found[hops, real[node]] += share
+    return found
+
+
+@pytest.mark.parametrize("spec", ["torus:3x4x5", "bcube:3,2", "fattree:4", "jellyfish:14,5,2", "hypercube:5"])
+@pytest.mark.parametrize("failing", ["", "links=10%"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_multipath_is_what_fractions_give(spec: str, failing: str, threads: int) -> None:
+    network = fabric(spec)
+    failed = failures.draw(network, failing, seed=2)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, before))
+    try:
+        found = spread(bind("ecmp", network), choose(network, "servers", 1), failed.links, aware="no")
+    finally:
+        numba.set_num_threads(before)
+    by_hand = spread_by_hand(network, failed.links.down)
+    seen = {(h, d): found.joint[h, d] for h, d in np.argwhere(found.joint > 0).tolist()}
+    assert seen.keys() == by_hand.keys()
+    assert seen == pytest.approx({key: float(share) for key, share in by_hand.items()}, rel=1e-12)
 
 
 def walked(scheme: Scheme, source: int, to: int, seed: int) -> int | None:
