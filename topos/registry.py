@@ -8,6 +8,7 @@ import importlib
 import inspect
 import math
 import pkgutil
+import traceback
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +30,8 @@ class Shelf(Mapping[str, type[T]]):
     """Classes found by name: ``package`` has a file for each (``-`` written ``_``), which is imported
     when its class is asked for.
 
-    A file without a subclass of ``base`` of its name raises ImportError then.
+    What is wrong with a file (it cannot be imported, it has no subclass of ``base`` of its name, or that
+    one leaves something out) raises SpecError then, with one line that says where.
     """
 
     def __init__(self, package: types.ModuleType, base: type[Any]) -> None:
@@ -53,10 +55,27 @@ class Shelf(Mapping[str, type[T]]):
         return name in self._names
 
     def _load(self, name: str, path: str) -> type[T]:
-        for item in vars(importlib.import_module(path)).values():
+        try:
+            module = importlib.import_module(path)
+        except Exception as error:  # whatever somebody's new file does
+            raise SpecError(f"{name} cannot be loaded: {_where(error)}") from error
+        kind = self._base.__name__
+        for item in vars(module).values():
             if inspect.isclass(item) and issubclass(item, self._base) and vars(item).get("name") == name:
+                if lacking := sorted(item.__abstractmethods__):
+                    raise SpecError(
+                        f"{name} ({module.__file__}) does not say {', '.join(lacking)}, as a {kind} must"
+                    )
                 return typing.cast(type[T], item)
-        raise ImportError(f"{path} has no {self._base.__name__} whose name is {name!r}")
+        raise SpecError(f"{module.__file__} has no {kind} whose name is {name!r}")
+
+
+def _where(error: Exception) -> str:
+    """An error and the line that raised it: ``.../ring.py, line 4: NameError: ...``."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (last.filename, last.lineno)
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{place[0]}, line {place[1]}: {type(error).__name__}: {said}"
 
 
 @cache

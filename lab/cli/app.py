@@ -16,6 +16,7 @@ import typer
 from lab.cli import examples
 from lab.cli.show import Printed, as_json
 from lab.errors import LabError
+from topos.registry import SpecError
 
 #: The base of the errors that a command line itself can have (typer exports its children only).
 _ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
@@ -71,6 +72,8 @@ def main() -> NoReturn:
         _fail(error.format_message(), 2)
     except LabError as error:
         _fail(str(error), error.exit_code)
+    except SpecError as error:  # a file of a topology or scheme that is wrong, whichever command meets it
+        _fail(str(error), 2)
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as error:  # a full disk, a folder that has gone

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topos.graphs import refusal
-from topos.registry import SpecError, known, parse, usage
+from topos.family import Family
+from topos.registry import Shelf, SpecError, known, parse, usage
 
 
 @pytest.mark.parametrize(
@@ -76,3 +81,38 @@ def test_the_contract_of_names() -> None:
         " slimfly dragonfly random hypercube bubblesort star transposition pancake butterfly borel file"
     )
     assert set(promised.split()) <= set(known())
+
+
+_HEAD = "from topos.family import Family\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            _HEAD + "x = nothing\n",
+            "mine cannot be loaded: {file}, line 2: NameError: name 'nothing' is not defined",
+        ),
+        (_HEAD + "\ndef (\n", "mine cannot be loaded: {file}, line 3: SyntaxError: invalid syntax"),
+        (_HEAD, "{file} has no Family whose name is 'mine'"),
+        (
+            _HEAD + "class Mine(Family):\n    name = 'mine'\n    def counts(self):\n        return 1, 0\n",
+            "mine ({file}) does not say cables, as a Family must",
+        ),
+    ],
+    ids=["name", "syntax", "empty", "abstract"],
+)
+def test_what_is_wrong_with_a_new_file_is_one_line_that_says_where(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "myfamilies"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "mine.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "myfamilies", raising=False)
+    monkeypatch.delitem(sys.modules, "myfamilies.mine", raising=False)
+    shelf: Shelf[Family] = Shelf(importlib.import_module("myfamilies"), Family)
+    with pytest.raises(SpecError) as caught:
+        shelf["mine"]
+    assert str(caught.value) == said.format(file=folder / "mine.py")
