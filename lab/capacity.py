@@ -6,7 +6,7 @@ import resource
 
 import psutil
 
-from lab import programs
+from lab import netns, programs
 from lab.errors import UsageError
 from lab.openvswitch import MOST_SHARDS, PORTS_PER_SHARD
 from topos.family import Family
@@ -17,15 +17,38 @@ _PER_SERVER = 3 << 20
 _PER_PORT = 256 << 10
 _PER_SHARD = 30 << 20
 _BASE = 300 << 20
-#: Descriptors that one Open vSwitch needs per port, and the session per server.
-_DESCRIPTORS_PER_PORT, _DESCRIPTORS_PER_SERVER = 4, 2
+#: Open files of any program of a lab at its start; of an Open vSwitch per bridge and per port at most
+#: (the kernel's datapath takes some per port, the one in user space one); of agents per server.
+_FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT, _FILES_PER_SERVER = 64, 4, 4, 2
 
 
 def memory_needed(fabric: Fabric) -> int:
     """Bytes that a lab of this fabric takes, estimated."""
     ports = 2 * len(fabric.cables)
-    shards = min(MOST_SHARDS, 1 + ports // PORTS_PER_SHARD)
-    return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + shards * _PER_SHARD
+    return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + _shards(fabric) * _PER_SHARD
+
+
+def files_needed(fabric: Fabric) -> int:
+    """Open files that one program of a lab of this fabric has at a time, at most."""
+    ports = 2 * len(fabric.cables)
+    in_switches = _FILES_PER_BRIDGE * fabric.switches + _FILES_PER_PORT * ports
+    return _FILES + max(
+        fabric.servers * _FILES_PER_SERVER,
+        -(-in_switches // _shards(fabric)) if fabric.switches else 0,
+        netns.FILES_PER_CABLE * min(len(fabric.cables), netns.CABLES_AT_ONCE),
+    )
+
+
+def allow_files(fabric: Fabric) -> None:
+    """Let this process and what it starts open as many files as a lab of this fabric needs, where an
+    ordinary limit is lower than the one that :func:`check` knows."""
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if usual != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, files_needed(fabric)), most))
+
+
+def _shards(fabric: Fabric) -> int:
+    return max(1, min(MOST_SHARDS, fabric.switches, 1 + 2 * len(fabric.cables) // PORTS_PER_SHARD))
 
 
 def check_size(family: Family) -> None:
@@ -42,13 +65,10 @@ def check(fabric: Fabric) -> None:
         )
     _check_memory(fabric.spec, memory_needed(fabric))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    descriptors = max(
-        fabric.servers * _DESCRIPTORS_PER_SERVER,
-        _DESCRIPTORS_PER_PORT * 2 * len(fabric.cables) // MOST_SHARDS,
-    )
-    if most != resource.RLIM_INFINITY and descriptors > most:
+    files = files_needed(fabric)
+    if most != resource.RLIM_INFINITY and files > most:
         raise UsageError(
-            f"{fabric.spec} needs {descriptors:,} open files and {most:,} are allowed (ulimit -Hn)"
+            f"{fabric.spec} needs up to {files:,} open files and {most:,} are allowed (ulimit -Hn)"
         )
 
 

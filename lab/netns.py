@@ -34,6 +34,8 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
+#: ``ip -batch`` keeps the two namespaces of every cable open, and 1,024 open files are usual.
+FILES_PER_CABLE, CABLES_AT_ONCE = 2, 400
 #: Seconds between two looks at an interface that does not run yet, and until that is an error.
 _BRIEFLY, _PATIENCE = 0.001, 10.0
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -86,7 +88,7 @@ def create(names: Iterable[str]) -> None:
 
 
 def connect(cables: Iterable[Cable]) -> None:
-    """Make all veth pairs, with one ``ip -batch``; both ends are up afterwards.
+    """Make all veth pairs, with few ``ip -batch``; both ends are up afterwards.
 
     The two ends get different interface indices: with equal ones the kernel reports
     a lost carrier after 0.8 s instead of at once.
@@ -100,7 +102,8 @@ def connect(cables: Iterable[Cable]) -> None:
             f" netns {cable.a_netns} up{arp} type veth peer name {cable.b} address {cable.b_mac}"
             f" mtu {cable.mtu} index {100_002 + 2 * index} netns {cable.b_netns}"
         )
-    batch(["ip"], lines)
+    for start in range(0, len(lines), CABLES_AT_ONCE):
+        batch(["ip"], lines[start : start + CABLES_AT_ONCE])
     far: dict[str, list[Cable]] = {}
     for cable in cables:
         far.setdefault(cable.b_netns, []).append(cable)

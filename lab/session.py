@@ -21,7 +21,7 @@ from addressing import ipv4, ipv6
 from addressing.scheme import Scheme
 from controller.client import ControllerError
 from hostagent.client import AgentError
-from lab import hosts, launch, naming, netns, openvswitch, programs
+from lab import capacity, hosts, launch, naming, netns, openvswitch, programs
 from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
@@ -43,6 +43,7 @@ class Session:
         self.started = time.time()
         self.fabric, scheme = resolve(config.topology, config.scheme)
         check_emulable(scheme)
+        capacity.allow_files(self.fabric)
         self.health = Health(self.fabric, self._spread)
         self.running = launch.launch(config, scheme, self.health.report, report)
         self.probes: dict[int, Probe] = {}
