@@ -62,7 +62,7 @@ class Shelf(Mapping[str, type[T]]):
         kind = self._base.__name__
         for item in vars(module).values():
             if inspect.isclass(item) and issubclass(item, self._base) and vars(item).get("name") == name:
-                if lacking := sorted(item.__abstractmethods__):
+                if lacking := sorted(getattr(item, "__abstractmethods__", ())):
                     raise SpecError(
                         f"{name} ({module.__file__}) does not say {', '.join(lacking)}, as a {kind} must"
                     )
