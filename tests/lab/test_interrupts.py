@@ -6,6 +6,7 @@ import contextlib
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab("bcube:2,1", "brp") as running:
+    with Lab("bcube:2,1", "brp:multipath=yes,paths=2", link_state="agents", rate="4Mbit") as running:
         yield running
 
 
@@ -30,10 +31,11 @@ def _started(*words: str) -> subprocess.Popen[bytes]:
 
 
 def _children(name: str) -> list[psutil.Process]:
+    """Programs, or Python modules that run as such, of that name."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # others end while one looks
-            found += [process] if process.name() == name else []
+            found += [process] if name in (process.name(), *process.cmdline()[2:3]) else []
     return found
 
 
@@ -71,13 +73,24 @@ def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Si
         running.wait()
 
 
-def test_a_measurement_ends_with_the_command(lab: Lab) -> None:
-    running = _started("iperf", lab.config.name, "h0", "h3", "--seconds", "600")
+@pytest.mark.parametrize(
+    ("words", "program", "ends"),
+    [
+        ("iperf {} h0 h3 --seconds 600", "iperf3", 2),
+        ("iperf {} h0 h3 --seconds 600 --mptcp", "lab.connection", 2),
+        ("replicate {} h0 h1 h2 --size 200M", "lab.replication.node", 3),
+    ],
+)
+def test_a_measurement_ends_with_the_command(lab: Lab, words: str, program: str, ends: int) -> None:
+    """Each would take ten minutes."""
+    if "--mptcp" in words and not Path("/proc/sys/net/mptcp").exists():
+        pytest.skip("this kernel has no Multipath TCP")
+    running = _started(*words.format(lab.config.name).split())
     try:
-        poll(lambda: len(_children("iperf3")) == 2, PATIENCE)
+        poll(lambda: len(_children(program)) == ends, PATIENCE)
         running.send_signal(signal.SIGINT)
         assert running.wait(PATIENCE) == 130
-        poll(lambda: not _children("iperf3"), PATIENCE)
+        poll(lambda: not _children(program), PATIENCE)
     finally:
         running.kill()
         running.wait()
