@@ -29,6 +29,8 @@ Candidates = Mapping[Pair, Sequence[NodePath]]
 
 #: The longest paths between members that are searched on a DCube, in switch hops.
 _SWITCH_HOPS = 4
+#: What scipy's ``milp`` says of a program that has been proved to have no solution.
+_INFEASIBLE = 2
 #: How many shortest paths per pair are searched on any other network.
 _PER_PAIR = 24
 
@@ -188,6 +190,6 @@ def _choose(
         )  # fmt: skip
         if solved.x is not None:
             return {pairs[i]: paths[i] for i in np.flatnonzero(np.round(solved.x))}
-        if solved.status == 1:
+        if solved.status != _INFEASIBLE:
             raise NoCompleteGraph(f"no edge-disjoint complete graph was found among {scope} in {budget:g} s")
     raise NoCompleteGraph(f"there is no edge-disjoint complete graph among {scope}")

@@ -19,6 +19,9 @@ _RELATIONS: Mapping[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt,
 }
 
+#: Values as near as this are equal: a ratio of sums is seldom exactly what it is on paper.
+_EQUAL = 1e-9
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -64,9 +67,10 @@ class Row:
             return "not printed"
         low, high = self.seen or (self.measured, self.measured)
         if claim.relation == "=":
-            holds = low - claim.tolerance - 1e-9 <= claim.printed <= high + claim.tolerance + 1e-9
+            holds = low - claim.tolerance - _EQUAL <= claim.printed <= high + claim.tolerance + _EQUAL
         else:
             slack = claim.tolerance if claim.relation in ("<=", "<") else -claim.tolerance
+            slack += _EQUAL if claim.relation in ("<=", ">") else -_EQUAL
             holds = _RELATIONS[claim.relation](self.measured, claim.printed + slack)
         return "holds" if holds else "does not hold"
 
@@ -76,7 +80,7 @@ class Row:
         if self.measured is None or self.claim.computed is None:
             return None
         low, high = self.seen or (self.measured, self.measured)
-        slack = self.claim.spread + 1e-9
+        slack = self.claim.spread + _EQUAL
         return low - slack <= self.claim.computed <= high + slack
 
 
