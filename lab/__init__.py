@@ -17,6 +17,7 @@ them every interface and namespace; the guard then removes the socket.
     network.py    Mininet objects over all that            health.py   link state, merged
     measure.py    ping, iperf, probes                      client.py   Lab for Python
     counters.py   what links have carried            capture.py  tcpdump in a node
+    losses.py     the lab's own processes that ended
     explain.py    a packet's way in words            tables.py   predicted and installed entries
     configuring.py   addresses that configure themselves (AACM), cables swapped on purpose
     labelling.py     WMGR labels learned by messages, offline and between agents

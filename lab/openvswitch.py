@@ -79,6 +79,9 @@ class Shard:
         return done.stdout
 
 
+#: What runs in every shard, each with a pid file of its name in ``rundir``.
+DAEMONS = ("ovsdb-server", "ovs-vswitchd")
+
 #: A command line, and the shard whose programs it is for.
 Command = tuple[Shard, list[str]]
 Process = subprocess.Popen[str]

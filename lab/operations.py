@@ -23,6 +23,7 @@ from lab import (
     frequencies,
     groups,
     labelling,
+    losses,
     measure,
     mptcp,
     netns,
@@ -79,6 +80,7 @@ class _Operations:
             "down": sorted(session.health.state().down),
             "started": session.started,
             "launch": session.running.seconds,
+            "ended": losses.ended(session.running),
         }
 
     def op_nodes(self, call: Call) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
@@ -159,6 +159,8 @@ def ps(json: JsonFlag = False) -> None:
             ("name", *keys, "state"),
             [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
         )
+        for row in rows:
+            _say_ended(row["name"], row.get("ended", ()))
     else:
         print("no labs: start one with `dcnlab up bcube:4,1 --scheme brp`")
 
@@ -166,7 +168,17 @@ def ps(json: JsonFlag = False) -> None:
 def _state(row: dict[str, Any]) -> str:
     if not row["alive"]:
         return "stale"
-    return "running" if "topology" in row else "starting"
+    if "topology" not in row:
+        return "starting"
+    return "damaged" if row.get("ended") else "running"
+
+
+def _say_ended(name: str, ended: Iterable[str]) -> None:
+    """The lab's own processes that are gone, and what is to be done."""
+    lines = [f"{name}: {line}" for line in ended]
+    if lines:
+        print("\n".join(lines))
+        print(f"{name}: these are not started anew: end it with `dcnlab down {name}`, and launch again")
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -193,7 +205,8 @@ def ping(
     """Ping between two servers, or all pairs; exit 0 if all were answered."""
     if bool(a) != bool(b):
         raise UsageError("name two servers, or none for all pairs")
-    found = Lab.attach(lab).pingall(pairs=[[a, b]] if a else "all", version=6 if ipv6 else 0)
+    attached = Lab.attach(lab)
+    found = attached.pingall(pairs=[[a, b]] if a else "all", version=6 if ipv6 else 0)
     if json:
         as_json(found)
     else:
@@ -202,6 +215,8 @@ def ping(
         print(f"{found['received']}/{found['sent']} answered{times}")
         for source, target in found["lost"][:20]:
             print(f"lost: {source} -> {target}")
+        if found["lost"]:
+            _say_ended(lab, attached.info().get("ended", ()))
     raise typer.Exit(0 if found["received"] == found["sent"] else 1)
 
 

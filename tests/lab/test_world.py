@@ -86,6 +86,31 @@ def test_two_labs_at_once_do_not_meet() -> None:
         assert {first.config.name, second.config.name} <= names
 
 
+def test_a_lab_says_which_of_its_own_processes_have_been_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = f"losses-{os.getpid()}"
+    monkeypatch.setenv("DCNLAB_TEST", mark)
+
+    def ours(program: str) -> list[int]:
+        return [pid for pid in processes_of(mark) if program in Path(f"/proc/{pid}/cmdline").read_text()]
+
+    with Lab("bcube:2,1", "brp") as lab:
+        said: list[str] = []
+        assert lab.info()["ended"] == said
+        for program, line in (
+            ("hostagent", r"the agent of h[0-3]: its process ended with -9"),
+            ("ovs-vswitchd", r"ovs-vswitchd of s0, s1, s2, s3: its process ended"),
+            ("ovsdb-server", r"ovsdb-server of s0, s1, s2, s3: its process ended"),
+            ("controller\0--topology", r"the controller: its process ended with -9"),
+        ):
+            os.kill(max(ours(program)), signal.SIGKILL)  # the agents' parent is older than they are
+            said.append(line)
+            wait_until(lambda: len(lab.info()["ended"]) == len(said))
+        assert all(any(re.fullmatch(line, text) for text in lab.info()["ended"]) for line in said)
+        shown = dcnlab("ps")
+        assert re.search(rf"(?m)^{lab.config.name} .*damaged *$", shown)
+        assert f"{lab.config.name}: the controller: its process ended with -9" in shown
+
+
 def dcnlab(*words: str) -> str:
     return subprocess.run(
         [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=True
