@@ -110,7 +110,9 @@ class CellFamily(Family):
         is_switch = text.startswith("<")
         digits = text.strip("<>()").replace(",", " ").split()
         widths = self.widths[is_switch:]
-        values = tuple(int(digit) for digit in reversed(digits) if digit.isdecimal())
+        if not all(map(str.isdecimal, digits)):
+            return None
+        values = tuple(map(int, reversed(digits)))
         if len(values) != len(widths) or any(v >= w for v, w in zip(values, widths, strict=True)):
             return None
         if is_switch:
