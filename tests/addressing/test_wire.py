@@ -99,19 +99,26 @@ places = st.none() | st.lists(st.integers(0, 7), min_size=1, max_size=6).map(tup
 sightings = st.builds(Sighting, st.integers(0, 255), st.integers(0, 2**48 - 1), st.integers(0, 255), places)
 
 
-@given(
-    st.builds(
-        Report, st.integers(0, 2**48 - 1), places, st.booleans(), st.lists(sightings, max_size=12).map(tuple)
-    )
+reports = st.builds(
+    Report, st.integers(0, 2**48 - 1), places, st.booleans(), st.lists(sightings, max_size=12).map(tuple)
 )
+
+
+@given(reports)
 def test_reports_come_back_as_they_were(report: Report) -> None:
     assert Report.decode(report.encode()) == report
     assert Report.decode(report.encode()[:-1]) is None
 
 
-@given(st.binary(max_size=100))
-def test_any_bytes_are_a_report_or_none(data: bytes) -> None:
-    Report.decode(data)
+@given(reports.map(Report.encode) | st.binary(max_size=100), st.integers(min_value=0), st.binary(max_size=3))
+def test_any_bytes_are_a_report_or_none(data: bytes, place: int, written: bytes) -> None:
+    """Reports with some bytes overwritten reach what is behind the lengths."""
+    at = place % (len(data) + 1)
+    damaged = (data[:at] + written + data[at + len(written) :])[: len(data)]
+    found = Report.decode(damaged)
+    if found is not None:
+        assert len(found.encode()) == len(damaged)
+        assert Report.decode(found.encode()) == found
 
 
 def test_a_million_random_and_mutated_frames() -> None:

@@ -10,6 +10,8 @@ from addressing import ipv4, mac
 from controller import arp
 from tests.controller.values import addresses, macs
 
+REQUEST = Ether(src=mac.text(1)) / ARP(op=1, hwsrc=mac.text(1), psrc="10.0.0.1", pdst="10.0.0.2")
+
 
 @given(macs, addresses, addresses)
 def test_scapys_requests_are_understood(sender: int, sender_ip: int, target_ip: int) -> None:
@@ -32,12 +34,15 @@ def test_scapy_reads_the_replies(owner: int, ip: int, to: int, to_ip: int) -> No
     assert announced[ARP].hwsrc == announced[ARP].hwdst == mac.text(owner)
 
 
-@given(st.binary(max_size=80))
-def test_anything_else_is_nothing(frame: bytes) -> None:
-    assert arp.parse_request(frame) is None
+@given(place=st.integers(12, 21), flip=st.integers(1, 255), padding=st.binary(max_size=40))
+def test_any_other_kind_is_nothing(place: int, flip: int, padding: bytes) -> None:
+    """Bytes 12 to 21 name protocols, sizes and the operation."""
+    frame = bytearray(bytes(REQUEST) + padding)
+    assert arp.parse_request(bytes(frame)) is not None
+    frame[place] ^= flip
+    assert arp.parse_request(bytes(frame)) is None
 
 
-@given(st.binary(max_size=41))
-def test_short_frames_are_nothing(tail: bytes) -> None:
-    whole = bytes(Ether() / ARP(op=1))
-    assert arp.parse_request(whole[: len(tail)]) is None
+def test_short_frames_are_nothing() -> None:
+    whole = bytes(REQUEST)
+    assert [size for size in range(len(whole) + 1) if arp.parse_request(whole[:size])] == [42]

@@ -41,9 +41,25 @@ def test_a_damaged_question_is_none(place: int, flip: int) -> None:
     assert nd.parse_solicitation(bytes(damaged)) is None
 
 
-@given(st.binary(max_size=120))
-def test_any_bytes_are_answered(frame: bytes) -> None:
-    nd.parse_solicitation(frame)
+@given(st.integers(0, 85), st.binary(max_size=120))
+def test_any_bytes_behind_the_beginning_of_a_question_are_none(begun: int, rest: bytes) -> None:
+    """Only the question itself, whatever pads it, has its checksum."""
+    whole = question()
+    assert len(whole) == 86
+    frame = whole[:begun] + rest
+    if not frame.startswith(whole):
+        assert nd.parse_solicitation(frame) is None
+
+
+@given(st.ip_addresses(v=6), st.ip_addresses(v=6), st.sampled_from([255, 254]), st.binary(max_size=30))
+def test_what_scapy_asks_is_read_or_forbidden(
+    source: ipaddress.IPv6Address, target: ipaddress.IPv6Address, hops: int, padding: bytes
+) -> None:
+    """Every checksum is right; RFC 4861, section 7.1.1, says which questions are none."""
+    frame = question(src=str(source), tgt=str(target), hlim=hops) + padding
+    legal = hops == 255 and not target.is_multicast and not source.is_unspecified
+    expected = nd.Solicitation(0x0101, int(source), int(target)) if legal else None
+    assert nd.parse_solicitation(frame) == expected
 
 
 def test_the_answer_is_what_scapy_would_write() -> None:

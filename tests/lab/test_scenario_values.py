@@ -97,10 +97,13 @@ def test_what_was_not_measured_holds_nothing(expectation: Expectation) -> None:
         assert not expectation.judge(results).held
 
 
-@given(st.text(max_size=30))
-def test_no_text_does_anything_but_be_read_or_refused(text: str) -> None:
+@given(st.text(max_size=30) | st.from_regex(r"\s?[\w-]{1,4}\.\w{1,4}\s?[<=>!]{1,2}\s?[+-]?\d{1,3}(\.\d)?\s?"))
+def test_a_text_is_refused_or_says_what_is_read_from_it(text: str) -> None:
     with contextlib.suppress(ValueError):
-        assert isinstance(read_expectation(text), Expectation)
+        found = read_expectation(text)
+        words = "".join(text.split())
+        assert words.startswith(comparison := f"{found.name}.{found.figure}{found.operator}")
+        assert float(words.removeprefix(comparison)) == found.number
 
 
 @pytest.mark.parametrize("text", ["a.b < c.d", "a.b", "a < 3", "a.b < 1 and c.d < 2", "__import__('os').x < 1"])
