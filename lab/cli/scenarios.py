@@ -23,7 +23,9 @@ def run(
     keep: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write results, tables and events into this folder.", callback=options.folder
+            metavar="DIR",
+            help="Write results (JSON, CSV), tables and events into this folder.",
+            callback=options.folder,
         ),
     ] = None,
     json: JsonFlag = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 from collections.abc import Callable
@@ -49,6 +50,18 @@ class Outcome:
             "held": self.held,
         }
 
+    def rows(self) -> list[tuple[str, str, str, str, object]]:
+        """One per figure, for a spreadsheet: topology, scheme, result, figure, value (lists as words)."""
+        return [
+            (self.scenario.topology, self.scenario.scheme, name, figure, _cell(value))
+            for name, result in self.results.items()
+            for figure, value in result.items()
+        ]
+
+
+def _cell(value: object) -> object:
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
 
 def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None = None) -> Outcome:
     """Launch, follow the timeline, end, judge.
@@ -66,6 +79,7 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
     outcome = Outcome(scenario, results, tuple(item.judge(results) for item in scenario.expect))
     if keep is not None:
         _write(keep, {"result": outcome.to_json(), **last})
+        _write_csv(keep / "result.csv", outcome)
     return outcome
 
 
@@ -88,6 +102,13 @@ def _write(folder: Path, parts: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in parts.items():
         (folder / f"{name}.json").write_text(json.dumps(value, indent=2) + "\n")
+
+
+def _write_csv(path: Path, outcome: Outcome) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("topology", "scheme", "result", "figure", "value"))
+        writer.writerows(outcome.rows())
 
 
 @dataclass

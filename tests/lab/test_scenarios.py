@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -48,11 +49,18 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["held"]
     assert all(item["held"] for item in found["expect"])
-    kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").iterdir()}
+    kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").glob("*.json")}
     assert kept["result.json"] == found
     assert len(kept["nodes.json"]) == len(kept["tables.json"])
     assert {tuple(change["link"]) for change in kept["events.json"]}
     assert all(table["equal"] is not False for table in kept["tables.json"])
+    with (tmp_path / "kept" / "result.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    figures = {(name, figure) for name, result in found["results"].items() for figure in result}
+    assert {(row["result"], row["figure"]) for row in rows} == figures
+    assert {(row["topology"], row["scheme"]) for row in rows} == {(found["topology"], found["scheme"])}
+    servers = next(row["value"] for row in rows if (row["result"], row["figure"]) == ("lab", "servers"))
+    assert int(servers) == found["results"]["lab"]["servers"]
 
 
 def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:

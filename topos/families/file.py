@@ -26,7 +26,7 @@ class File(SymmetricGraph):
     example: ClassVar[str] = "file:petersen.edgelist"
     source: ClassVar[str] = "the file itself"
 
-    path: str = param("file, relative to the working directory or one of the samples")
+    path: str = param("a .graphml, .edgelist, .json or .yaml file, or a sample; nodes' kind: server, switch")
 
     def check(self) -> None:
         if "," in self.path:
