@@ -8,6 +8,7 @@ second coordinates back to (1, 1).
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,8 +28,8 @@ _BATCH = 64
 _PLENTIFUL = 0.15
 #: How much larger the next graph is to be after a find, and how far without one to stride.
 _STRIDE, _GIVE_UP = 1.02, 1.1
-#: What the topology takes.
-_LARGEST_PRIME = 4000
+#: What the topology takes: all that there are up to three million nodes.
+_LARGEST_PRIME = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -143,11 +144,14 @@ def _moore(diameter: int) -> int:
 
 def _groups(low: int, high: int) -> Iterator[_Group]:
     """The groups of ``low`` to ``high`` elements, by their number: k > 2 divides p - 1."""
-    found = []
-    for p in filter(is_prime, range(5, min(high // 3, _LARGEST_PRIME) + 1)):
-        sizes = range(max(3, -(-low // p)), min(p - 1, high // p) + 1)
-        found += [_Group(p, k) for k in sizes if (p - 1) % k == 0]
-    yield from sorted(found, key=lambda group: (group.nodes, group.p))
+    of_one_k = (_with(k, low, high) for k in range(3, math.isqrt(high) + 1))
+    return heapq.merge(*of_one_k, key=lambda group: (group.nodes, group.p))
+
+
+def _with(k: int, low: int, high: int) -> Iterator[_Group]:
+    """Those of one k."""
+    first = 1 + k * max(1, -(-(-(-low // k) - 1) // k))
+    return (_Group(p, k) for p in range(first, min(high // k, _LARGEST_PRIME) + 1, k) if is_prime(p))
 
 
 def _exponents(k: int) -> IntArray:

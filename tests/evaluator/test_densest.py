@@ -45,6 +45,17 @@ def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
     assert states[-1].best.nodes == largest
 
 
+@pytest.mark.parametrize(("low", "high"), [(1, 400), (20, 20), (21, 21), (44_596, 45_000)])
+def test_every_group_of_those_sizes_is_searched_in_order(low: int, high: int) -> None:
+    """Of 44,596 nodes and more, most have a prime above 4000 and a small k."""
+    primes = [p for p in range(3, high // 3 + 1) if all(p % d for d in range(2, math.isqrt(p) + 1))]
+    all_of_them = [
+        (p * k, p, k) for p in primes for k in range(3, min(p - 1, high // p) + 1) if (p - 1) % k == 0
+    ]
+    expected = sorted(one for one in all_of_them if low <= one[0])
+    assert [(group.nodes, group.p, group.k) for group in densest._groups(low, high)] == expected
+
+
 def test_constants_of_both_representations() -> None:
     family = built("borel:11,3,1,2").family
     assert isinstance(family, Borel)

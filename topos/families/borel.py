@@ -28,7 +28,7 @@ class Borel(CayleyGraph):
     example: ClassVar[str] = "borel:7,2,1,2"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, definition and GCR representation"
 
-    p: int = param("prime modulus", low=3, high=4000)
+    p: int = param("prime modulus", low=3, high=1_000_000)
     a: int = param("base of the diagonal; its order modulo p is k", low=2)
     t1: int = param("exponent of generator A", low=0)
     t2: int = param("exponent of generator B", low=0)
