@@ -3,7 +3,7 @@
     rules.py    flow rules and groups as values of no OpenFlow library, with ovs-ofctl's text
     plan.py     what each switch should hold, and the least changes from what it holds
     dump.py     the text of ``ovs-ofctl dump-flows`` and ``dump-groups`` as the same values
-    arp.py      ARP requests read and answered
+    arp.py      ARP requests read and answered; nd.py  the same of IPv6's neighbour discovery
     core.py     the controller's decisions without any I/O: events in, effects out
     lower.py    rules as OpenFlow 1.3 messages
     backend.py  os-ken or Ryu 4.34, whichever was asked for
@@ -11,6 +11,6 @@
     channel.py  JSON lines between the lab and the controller
     client.py   what the lab holds: the controller's process and its control channel
 
-``rules``, ``plan``, ``dump``, ``arp`` and ``core`` are pure.  Only ``lower`` and ``backend``
+``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower`` and ``backend``
 (and through it ``app``) know an OpenFlow library.
 """

@@ -13,12 +13,13 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     mmsg.py      many packets per system call
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     station.py   an agent with its devices            worker.py  the event loop of one process
-    zygote.py    the parent that forks these processes           __main__.py  begins it
+    zygote.py    the parent that forks these processes           ``python -m hostagent`` is that
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
     probing.py   pure: a source probes its parallel ways
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
     configuring.py   AACM at an agent                cables.py   what it has in common with labelled.py
     virtual.py   pure: nodes and cables in memory, with a virtual clock      simulation.py   AACM on them
+    trials.py    every single cable swap, tried so
     labelling.py pure: a node learns its WMGR label from its parent          labelnet.py  whole fabrics of them
     labelled.py  the same at an agent
     credit.py    pure: frames and credits counted, and what is said of them    ledger.py  those of one server

@@ -38,7 +38,7 @@ _HOST = 0
 
 
 class Station:
-    """An agent with its devices: reads a batch, has the agent decide, sends it on.
+    """An agent with its devices: reads a packet or a batch, has the agent decide, sends it on.
 
     ``report`` is told of carriers lost and found, first of those missing to begin with.  All agents
     have the same ``key``, by which they know each other's own frames.

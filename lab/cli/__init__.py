@@ -1,13 +1,17 @@
 """The command line: ``dcnlab``.
 
+    app.py       the program: its commands, errors as one line and an exit code
     offline.py   list, topology, path, tables
-    evaluation.py    evaluate, compare
+    multipath.py paths, complete
+    evaluation.py    evaluate, compare         sweeping.py  sweep       rates.py  throughput
+    costs.py     cost                          densest.py   densest
     reproduction.py  reproduce
     automaton.py automaton
     running.py   up, ps, exec, ping, fail, heal, stats, down
     looking.py   explain, capture, view
     congestion.py    overload      frequencies.py   frequencies
     keys.py      kv           replication.py   replicate     iperf.py   iperf
+    labels.py    label
     autoconfiguration.py   aacm, reconfigure, dissector
     scenarios.py run
     machine.py   doctor, demo
