@@ -31,6 +31,9 @@ _ECHO = {4: (8, 0), 6: (128, 129)}
 _HEADER = struct.Struct("!BBHHH")
 #: Requests under way at once: few, so that round trips are the network's and not a queue's.
 _WINDOW = 4
+#: Seconds after which a request without an answer is still waited for, but keeps no other from being sent:
+#: where much is lost, all pairs would take a PATIENCE for every few of them.
+_BURDEN = 0.25
 #: Seconds after which an echo request counts as lost.
 PATIENCE = 5.0
 #: iperf3's own; runs towards one server at the same time need one each.
@@ -122,7 +125,7 @@ class _Pinger:
         try:
             exhausted = False
             while self._waiting or not exhausted:
-                while not exhausted and len(self._waiting) < _WINDOW:
+                while not exhausted and self._under_way(time.perf_counter()) < _WINDOW:
                     pair = next(remaining, None)
                     exhausted = pair is None
                     if pair is not None:
@@ -134,6 +137,11 @@ class _Pinger:
                 handle.close()
         return self._report
 
+    def _under_way(self, now: float) -> int:
+        """How many of the last requests may still be answered soon."""
+        latest = itertools.islice(reversed(self._waiting.values()), _WINDOW)
+        return sum(sent > now - _BURDEN for sent, _ in latest)
+
     def _send(self, source: Endpoint, target: Endpoint) -> None:
         handle = self._sockets.get(source.name) or self._open(source)
         sequence = self._report.sent & 0xFFFF
@@ -143,7 +151,7 @@ class _Pinger:
             request = _echo_request(target.version, self._identity, sequence, self._size)
             handle.sendto(request, (target.address, 0))
         except OSError:
-            self._report.lost.append((source.name, target.name))
+            self._lost(source.name, target.name)
             return
         self._waiting[key] = (now, target.name)
         self._due.append((now + self._timeout, key))
@@ -180,15 +188,22 @@ class _Pinger:
         if found is not None:
             self._report.received += 1
             self._report.rtt_ms.append((now - found[0]) * 1000)
-            if self._progress is not None:
-                self._progress(self._report.received)
+            self._decided()
 
     def _expire(self, now: float) -> None:
         while self._due and (self._due[0][0] < now or self._due[0][1] not in self._waiting):
             _, key = self._due.popleft()
             found = self._waiting.pop(key, None)
             if found is not None:
-                self._report.lost.append((key[0], found[1]))
+                self._lost(key[0], found[1])
+
+    def _lost(self, source: str, target: str) -> None:
+        self._report.lost.append((source, target))
+        self._decided()
+
+    def _decided(self) -> None:
+        if self._progress is not None:
+            self._progress(self._report.received + len(self._report.lost))
 
 
 def _echo_request(version: int, identity: int, sequence: int, size: int) -> bytes:

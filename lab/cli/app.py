@@ -69,7 +69,7 @@ def main() -> NoReturn:
     except _ParseError as error:
         if not error.format_message():  # nothing was asked for: the help is shown
             sys.exit(2)
-        _fail(error.format_message(), 2)
+        _fail(error.format_message().replace("Value error, ", ""), 2)  # pydantic's words before ours
     except LabError as error:
         _fail(str(error), error.exit_code)
     except SpecError as error:  # a file of a topology or scheme that is wrong, whichever command meets it

@@ -27,6 +27,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     [
         (("up", "bcub:4,1"), "did you mean bcube"),
         (("up", "bcube:4,1", "--scheme", "bpr"), "did you mean brp?"),
+        (("up", "bcube:4,1", "--test", "foo"), "for '--test': 'foo' is not one of 'pingall',"),
         (("up", "bcube:1,1", "--scheme", "brp"), "n must be at least 2"),
         (("up", "bcube:4", "--scheme", "brp"), "needs k"),
         (("up", "bcube:0,1", "--scheme", "brp"), "n must be at least 2"),

@@ -1,0 +1,28 @@
+"""Pings of all pairs where many are lost: each is waited for, but not one after the other."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from lab.client import Lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("labs")]
+
+_PATIENCE = 3.0
+
+
+def test_lost_requests_hold_up_no_others_and_are_counted_as_done() -> None:
+    heard: list[dict[str, Any]] = []
+    with Lab("bcube:4,1", "brp") as lab:
+        lab.ask("fail", kind="node", names=["h0"])
+        begun = time.monotonic()
+        found = lab.ask("ping", heard.append, pairs="all", timeout=_PATIENCE)
+        took = time.monotonic() - begun
+    assert sorted(found["lost"]) == sorted(
+        pair for n in range(1, 16) for pair in (["h0", f"h{n}"], [f"h{n}", "h0"])
+    )
+    assert heard[-1]["done"] == heard[-1]["of"] == found["sent"] == 240
+    assert _PATIENCE < took < 15 * _PATIENCE / 4  # it was 30 / 4 times: four at a time
