@@ -88,6 +88,7 @@ class LazyNode:
         if self.shell is None:
             self.inNamespace = False  # the namespace exists: mnexec must not make another
             Node.startShell(self)
+            Node.cmd(self, "export -n PS1")  # which says that a command has ended: of this shell only
 
     def sendCmd(self, *args: Any, **kwargs: Any) -> None:
         """As Mininet's, with the shell started when needed."""

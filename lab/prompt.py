@@ -13,7 +13,7 @@ from typing import Any
 from mininet.cli import CLI
 from mininet.log import lg, output, setLogLevel
 
-from lab import operations
+from lab import operations, terminal
 from lab.control import Call
 from lab.display import hindrance
 from lab.errors import LabError
@@ -53,6 +53,13 @@ class Prompt(CLI):  # type: ignore[misc]
         except LabError as error:
             output(f"{error}\n")
             return False
+
+    def waitForNode(self, node: Any) -> None:
+        """Until a node's command has ended; at a terminal it has one of the same size."""
+        if not terminal.ours():
+            super().waitForNode(node)
+            return
+        terminal.converse(node.master, node.slave, lambda: node.waiting, node.monitor)
 
     def do_pingall(self, line: str) -> None:
         """Ping between all servers."""

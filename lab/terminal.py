@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import select
 import signal
 import termios
 import threading
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 1 << 16
 #: Bytes that are still shown when the program has ended: more than a terminal holds, and not without
 #: end where it has left others behind that go on writing.
 _HELD = 1 << 18
+#: Signal handlers as C has them: readline's, at a prompt, is none that Python knows.
+_handler, _set_handler = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
+_handler.restype = _set_handler.restype = ctypes.c_void_p
+_set_handler.argtypes = [ctypes.c_int, ctypes.c_void_p]
 
 
 def ours() -> bool:
@@ -28,34 +33,68 @@ def ours() -> bool:
 
 @contextlib.contextmanager
 def relayed() -> Iterator[int]:
-    """A new terminal of the same settings and size as this process's, which is raw meanwhile; the
-    descriptor for the program."""
-    before = termios.tcgetattr(_STDIN)
+    """A new terminal of the same settings as this process's, which shows it and types into it meanwhile;
+    the descriptor for the program."""
     near, far = os.openpty()
     ended = os.eventfd(0)
-
-    def resize(*_: object) -> None:
-        with contextlib.suppress(OSError):  # this process's terminal has gone
-            termios.tcsetwinsize(near, termios.tcgetwinsize(_STDIN))
-
-    termios.tcsetattr(far, termios.TCSANOW, before)
+    termios.tcsetattr(far, termios.TCSANOW, termios.tcgetattr(_STDIN))
     os.set_blocking(near, False)
     pump = threading.Thread(target=_pump, args=(near, ended), daemon=True)
-    resized = signal.signal(signal.SIGWINCH, resize)
+    try:
+        with raw(near):
+            pump.start()
+            try:
+                yield far
+            finally:
+                os.eventfd_write(ended, 1)
+                pump.join()
+    finally:
+        for descriptor in (near, far, ended):
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def raw(other: int) -> Iterator[None]:
+    """While every key of this process's terminal is for another terminal, which has its size."""
+
+    def resize(*_: object) -> None:
+        with contextlib.suppress(OSError, termios.error):  # this process's terminal has gone
+            termios.tcsetwinsize(other, termios.tcgetwinsize(_STDIN))
+
+    before, handler = termios.tcgetattr(_STDIN), _handler(signal.SIGWINCH)
+    signal.signal(signal.SIGWINCH, resize)
     resize()
     try:
         tty.setraw(_STDIN, termios.TCSADRAIN)
-        pump.start()
-        yield far
+        yield
     finally:
-        os.eventfd_write(ended, 1)
-        if pump.ident is not None:
-            pump.join()
         with contextlib.suppress(termios.error):  # this process's terminal has gone
             termios.tcsetattr(_STDIN, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGWINCH, resized)
-        for descriptor in (near, far, ended):
-            os.close(descriptor)
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+        _set_handler(signal.SIGWINCH, handler)
+
+
+def converse(near: int, far: int, waiting: Callable[[], bool], said: Callable[[], str]) -> None:
+    """Relay to and from a terminal without echo, where a shell has just been given a line, as long as
+    ``waiting``; ``said`` reads what it shows."""
+    select.select([far], [], [], 0)  # the line has come in, without echo, before there is one
+    with raw(near):
+        _echo(far, True)
+        try:
+            while waiting():
+                ready, _, _ = select.select([_STDIN, near], [], [])
+                if near in ready:
+                    _write(_STDOUT, said().encode())
+                if _STDIN in ready:
+                    _write(near, os.read(_STDIN, _CHUNK))
+        finally:
+            _echo(far, False)
+
+
+def _echo(far: int, wanted: bool) -> None:
+    settings = termios.tcgetattr(far)
+    settings[3] = settings[3] | termios.ECHO if wanted else settings[3] & ~termios.ECHO
+    termios.tcsetattr(far, termios.TCSANOW, settings)
 
 
 def _pump(near: int, ended: int) -> None:
@@ -86,7 +125,12 @@ def _show(near: int) -> int:
         data = os.read(near, _CHUNK)
     except BlockingIOError:
         return 0
+    _write(_STDOUT, data)
+    return len(data)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """All of it."""
     rest = memoryview(data)
     while rest:
-        rest = rest[os.write(_STDOUT, rest) :]
-    return len(data)
+        rest = rest[os.write(descriptor, rest) :]

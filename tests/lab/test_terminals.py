@@ -52,7 +52,9 @@ def test_a_shell_has_a_terminal_with_job_control_that_follows_the_window(lab: La
         terminal.wait_for("begun")
         terminal.type("\x1a")
         terminal.wait_for(r"\[1\]\+\s+Stopped\s+sh -c")
-        terminal.type("kill -9 %1; wait %1; exit 3\n")
+        terminal.type("exit 3\n")
+        terminal.wait_for("There are stopped jobs")
+        terminal.type("exit 3\n")
         terminal.wait_for("code 3")
 
 
@@ -111,3 +113,31 @@ def test_a_value_ends_its_line_at_a_terminal_only(lab: Lab) -> None:
     finally:
         terminal.close()
     assert subprocess.run(command, capture_output=True, check=True).stdout == b"pear"
+
+
+def test_at_the_prompt_too_and_what_a_host_s_shell_was_told_stays() -> None:
+    terminal = Terminal(*DCNLAB, "up", "bcube:2,1", "--scheme", "brp")
+    terminal.resize(33, 77)
+    try:
+        terminal.wait_for("dcnlab> $")
+        terminal.type("h0 cd /tmp\n")
+        terminal.wait_for("dcnlab> $")
+        terminal.type("h0 bash --norc\n")
+        terminal.wait_for(r"bash-\S+# $")
+        assert "job control" not in terminal.shown
+        terminal.type("stty size; pwd\n")
+        terminal.wait_for(r"33 77\s+/tmp\s(.|\s)*bash-\S+# $")
+        terminal.type("exit\n")
+        terminal.wait_for("dcnlab> $")
+        terminal.type("h0 cat\n")
+        terminal.wait_for("h0 cat\\s+$")
+        terminal.type("word\n")
+        terminal.wait_for("word\r\nword\r\n")
+        terminal.type("\x04")
+        terminal.wait_for("dcnlab> $")
+        terminal.type("h0 pwd; tty\n")
+        terminal.wait_for(r"\n/tmp\r\n/dev/pts/\d+\r\ndcnlab> $")
+        terminal.type("exit\n")
+        assert terminal.code() == 0
+    finally:
+        terminal.close()
