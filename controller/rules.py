@@ -96,6 +96,7 @@ class Output:
 
     @property
     def text(self) -> str:
+        """As ``ovs-ofctl`` prints it."""
         if self.port == CONTROLLER:
             return "CONTROLLER:65535"
         return "IN_PORT" if self.port == IN_PORT else f"output:{self.port}"
@@ -118,6 +119,7 @@ class SetField:
 
     @property
     def text(self) -> str:
+        """As ``ovs-ofctl`` prints it."""
         write = _WRITERS[self.field]
         return f"set_field:{write(self.value)}->{self.field}"
 
@@ -130,6 +132,7 @@ class ToGroup:
 
     @property
     def text(self) -> str:
+        """As ``ovs-ofctl`` prints it."""
         return f"group:{self.group}"
 
 
@@ -173,6 +176,7 @@ class Bucket:
 
     @property
     def text(self) -> str:
+        """As ``ovs-ofctl`` prints it."""
         weight = "" if self.weight == 1 else f"weight:{self.weight},"
         return f"bucket={weight}actions={actions_text(self.actions)}"
 

@@ -204,10 +204,12 @@ class Stages:
         self._marks: list[tuple[str, float]] = []
 
     def stage(self, name: str) -> None:
+        """One begins, and the one before ends; whoever asked for the lab is told."""
         self._marks.append((name, time.perf_counter()))
         self._report(name)
 
     def finish(self) -> dict[str, float]:
+        """The last one ends: the seconds of each, to milliseconds."""
         ends = [*(at for _, at in self._marks[1:]), time.perf_counter()]
         return {name: round(end - at, 3) for (name, at), end in zip(self._marks, ends, strict=True)}
 
