@@ -25,6 +25,10 @@ LabName = Annotated[
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, coordinates ('(1,1)'), or an address.")]
 
 
+#: Lost pairs that are named where people read.
+_MOST_LOST = 20
+
+
 class Test(StrEnum):
     """What `up --test` tries."""
 
@@ -83,7 +87,7 @@ def _tested(lab: Lab, test: Test, json: bool) -> bool:
     """Run one test in a lab, end the lab and show the figures; whether the test held."""
     try:
         chosen = lab.info()["datapath"]
-        result, held = _try(lab, test)
+        result, held = _try(lab, test, json)
     finally:
         lab.stop()
     times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
@@ -100,6 +104,25 @@ def stages(quiet: bool) -> Iterator[Any]:
     console = Console(stderr=True, quiet=quiet)
     with console.status("starting") as status:
         yield lambda stage: status.update(f"making {stage}")
+
+
+def _pinged(lab: Lab, pairs: str | list[list[str]], quiet: bool, version: int = 0) -> dict[str, Any]:
+    """What a ping of pairs finds; how many are decided is shown on standard error meanwhile."""
+    from rich.console import Console
+
+    with Console(stderr=True, quiet=quiet).status("pinging") as status:
+        return lab.pingall(
+            lambda so_far: status.update("{done} of {of} pinged".format(**so_far)), pairs, version
+        )
+
+
+def _show_lost(found: dict[str, Any]) -> None:
+    """The first pairs without an answer."""
+    lost = found.get("lost", ())
+    for source, target in lost[:_MOST_LOST]:
+        print(f"lost: {source} -> {target}")
+    if len(lost) > _MOST_LOST:
+        print(f"and {len(lost) - _MOST_LOST} more: --json has all")
 
 
 def _configured(lab: Lab) -> dict[str, Any]:
@@ -124,13 +147,14 @@ def _show_started(lab: Lab, json: bool) -> None:
 
 
 def _show_figures(result: dict[str, Any]) -> None:
-    """The figures of a test; of lost pairs the number."""
+    """The figures of a test, and the first pairs that were lost."""
     rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
     flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
     table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key != "rtt_ms"])
+    _show_lost(result)
 
 
-def _try(lab: Lab, test: Test) -> tuple[dict[str, Any], bool]:
+def _try(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:
     """Run one test; its figures, and whether it held."""
     if test is Test.iperf:
         names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
@@ -138,7 +162,7 @@ def _try(lab: Lab, test: Test) -> tuple[dict[str, Any], bool]:
         return {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}, all(
             rate > 0 for rate in rates
         )
-    found = lab.pingall(pairs="all" if test is Test.pingall else "pairs")
+    found = _pinged(lab, "all" if test is Test.pingall else "pairs", quiet)
     return {**found, "throughput_mbps": []}, found["sent"] == found["received"] > 0
 
 
@@ -206,15 +230,14 @@ def ping(
     if bool(a) != bool(b):
         raise UsageError("name two servers, or none for all pairs")
     attached = Lab.attach(lab)
-    found = attached.pingall(pairs=[[a, b]] if a else "all", version=6 if ipv6 else 0)
+    found = _pinged(attached, [[a, b]] if a else "all", json, 6 if ipv6 else 0)
     if json:
         as_json(found)
     else:
         rtt = found["rtt_ms"]
         times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
         print(f"{found['received']}/{found['sent']} answered{times}")
-        for source, target in found["lost"][:20]:
-            print(f"lost: {source} -> {target}")
+        _show_lost(found)
         if found["lost"]:
             _say_ended(lab, attached.info().get("ended", ()))
     raise typer.Exit(0 if found["received"] == found["sent"] else 1)
