@@ -21,7 +21,7 @@ from topos.registry import SpecError
 Floats = NDArray[np.float64]
 #: What each parameter may be; a larger ``sigma`` has a mean that no trace would ever show.
 _RANGES = {
-    "on": (1e-9, 1e9), "off": (1e-9, 1e9), "sigma": (0.0, 4.0), "length": (1e-9, 1e9), "samples": (1.0, 1e6),
+    "on": (1e-9, 1e9), "off": (1e-9, 1e9), "sigma": (0.0, 4.0), "length": (1e-9, 1e9), "samples": (1.0, 1e5),
 }  # fmt: skip
 #: Mean cycles of a trace, at most: each is drawn for every flow.
 _CYCLES = 1e6

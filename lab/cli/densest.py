@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lab.cli import options
 from lab.cli.app import app
 from lab.cli.show import JsonFlag, as_json
 from lab.errors import UsageError
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 @app.command()
 def densest(
-    diameter: Annotated[int, typer.Option(min=2, max=14, help="Of the graphs.")] = 11,
+    diameter: Annotated[int, options.number("Of the graphs.", 2, 14)] = 11,
     budget: Annotated[str, typer.Option(help="How long to search, such as 60s or 10min.")] = "60s",
-    start: Annotated[int, typer.Option(min=0, help="The first size to try; 0: where there are many.")] = 0,
-    find: Annotated[int, typer.Option(min=0, help="Stop at a graph of so many nodes; 0: go on.")] = 0,
+    start: Annotated[int, options.number("The first size to try; 0: where there are many.", 0, 2**28)] = 0,
+    find: Annotated[int, options.number("Stop at a graph of so many nodes; 0: go on.", 0, 2**28)] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Search for the Borel Cayley graph of degree 4 with the most nodes; exit 0 if there is any."""

@@ -109,7 +109,8 @@ Capacity = Annotated[
 ]
 FrameLoss = Annotated[float, number("Probability that a frame is lost.", 0, 0.9)]
 Duplicate = Annotated[float, number("Probability of a second copy.", 0, 1)]
-Jitter = Annotated[float, number("Mean extra delay in microseconds.", 0, 1e6 * _LONGEST)]
+#: Agents send again after much less than the most of it: more would drown them.
+Jitter = Annotated[float, number("Mean extra delay in microseconds.", 0, 1000)]
 Pairs = Annotated[str, typer.Option(help="servers: every two; all: switches too; from:NODE; sample:N.")]
 Workers = Annotated[int, number("Processes; 0: one per core.", 0, 4096)]
 

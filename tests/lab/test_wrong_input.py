@@ -108,7 +108,7 @@ WRONG = {
     "throughput bcube:2,1 --scheme brp --traffic local:group=99999999999999999999": "cannot read 'group=9",
     "throughput bcube:2,1 --scheme brp --traffic stride:by=1,by=2": "by is given twice",
     "throughput bcube:2,1 --scheme brp --on-off sigma=1e300": "sigma from 0 to 4",
-    "throughput bcube:2,1 --scheme brp --on-off samples=1.5": "samples from 1 to 1e+06",
+    "throughput bcube:2,1 --scheme brp --on-off samples=1.5": "samples from 1 to 100000",
     "throughput bcube:2,1 --scheme brp --on-off on=1e-9,off=1e-9": "more than 1e+06 times on and off",
     "throughput bcube:2,1 --scheme brp --on-off on=1,on=2": "on is given twice",
     "complete bcube:4,1 h0 h1 --budget nan": "--budget",
