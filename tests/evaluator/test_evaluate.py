@@ -89,7 +89,7 @@ def test_failures_are_drawn_with_the_seed_and_of_the_size_asked_for() -> None:
         ({"pairs": "all", "hops": "servers"}, "use pairs=servers"),
         ({"pairs": "all", "schemes": ["brp"]}, "between servers only"),
         ({"metrics": ["jitter"]}, "no metric 'jitter': known: bisection, diversity"),
-        ({"metrics": ["latency"], "load": 0.0}, "write a number above 0"),
+        ({"metrics": ["latency"], "load": 0.0}, "write a number from 1e-06 to 100"),
         ({"metrics": ["latency"], "schemes": ["brp"], "traffic": "all"}, "unknown traffic"),
     ],
 )
