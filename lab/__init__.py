@@ -25,6 +25,7 @@ them every interface and namespace; the guard then removes the socket.
     programs.py   which there are; groups.py  those that change their groups
     terminal.py   what is typed here goes there            display.py  windows from inside a lab
     explain.py    a packet's way in words                  tables.py   predicted and installed entries
+    execution.py  programs in nodes
     mptcp.py      Multipath TCP over parallel ways         connection.py  its two ends
     overload.py   more than the network takes              frequencies.py   next hops really taken
     configuring.py   addresses that configure themselves (AACM), cables swapped on purpose

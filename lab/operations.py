@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import psutil
@@ -19,19 +18,18 @@ from addressing import ipv4
 from addressing.scheme import path
 from lab import (
     capture,
+    execution,
     explain,
     frequencies,
-    groups,
     labelling,
     losses,
     measure,
     mptcp,
     netns,
     overload,
-    programs,
     tables,
 )
-from lab.abandoned import end_without, pass_signals
+from lab.abandoned import end_without
 from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
@@ -62,6 +60,7 @@ class _Operations:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._fabric = session.fabric
+        self._inside = partial(execution.inside, session)
         self._counters = LinkCounters(session.running)
         self._ring = ring.Ring(session.fabric, session.endpoint)
         self._numbers = itertools.count()
@@ -104,7 +103,8 @@ class _Operations:
         if not words:
             raise UsageError("say what to run")
         version = next((v for v in (4, 6) if f"-{v}" in words), 0)
-        return self._run(call, [words[0], *(self._address(word, version) for word in words[1:])])
+        addressed = (execution.addressed(self._session, word, version) for word in words[1:])
+        return execution.run(self._session, call, [words[0], *addressed])
 
     def op_capture(self, call: Call) -> Any:
         """Run tcpdump in a node on the caller's descriptors, at one port or at all of the node's."""
@@ -116,55 +116,8 @@ class _Operations:
             return netns.inside(namespace, lambda: socket.if_nametoindex(interface))
 
         options, expression = request.get("options", []), request.get("expression", [])
-        return self._run(
-            call, capture.command(self._fabric, node, request.get("port"), index, options, expression)
-        )
-
-    def _run(self, call: Call, words: list[str]) -> Any:
-        """Run a program in the node that a call names, on its descriptors, which may be a terminal of
-        its own (of the kind ``terminal``); the program's exit code."""
-        command, environment = (
-            self._inside(call.request["node"], words),
-            self._environment(call.request["node"]),
-        )
-        terminal = call.request.get("terminal")
-        if terminal:
-            command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
-        stdin, stdout, stderr = call.descriptors
-        if unfit := programs.unfit(words[0]):
-            code, why = unfit
-            os.write(stderr, f"dcnlab: {why}\n".encode())
-            return {"exit": code}
-        groups.pretend()
-        process = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=not terminal,
-            env=environment,
-        )  # fmt: skip
-        call.close_descriptors()
-        threading.Thread(target=pass_signals, args=(call, process), daemon=True).start()
-        code = process.wait()
-        return {"exit": code if code >= 0 else 128 - code}
-
-    def _inside(self, name: str, words: list[str]) -> list[str]:
-        node = self._session.node(name)
-        folder = f"/run/netns/{self._session.running.namespace(node)}"
-        return ["nsenter", f"--net={folder}", "--", *words]
-
-    def _environment(self, name: str) -> dict[str, str]:
-        node = self._session.node(name)
-        if self._fabric.is_server(node):
-            return dict(os.environ)
-        return self._session.running.shard(self._fabric.name(node)).environment
-
-    def _address(self, word: str, version: int) -> str:
-        """A server's address where a word names a server (``h7``, ``(1,1)``), else the word."""
-        try:
-            node = self._fabric.index(word)
-        except KeyError:
-            return word
-        if not self._fabric.is_server(node):
-            return word
-        return self._session.address(node, version)
+        words = capture.command(self._fabric, node, request.get("port"), index, options, expression)
+        return execution.run(self._session, call, words)
 
     # --- measurements ---------------------------------------------------------
 
