@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 # Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs catalogue bench vm-test vm-full packages test-packages
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench vm-test vm-full packages test-packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -38,8 +38,13 @@ fast: test-packages $(VENV)/.dev
 
 check: lint fast ## lint, types, layers, fast tests: no privileges needed
 
-labs: test-packages $(VENV)/.dev ## real labs, two at a time; every topology and every scheme is in some
-	@$(BIN)/pytest -q -n 2 --dist loadgroup -m lab
+labs: labs-together labs-alone ## real labs; every topology and every scheme is in some
+
+labs-together: test-packages $(VENV)/.dev # two at a time
+	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'lab and not quiet'
+
+labs-alone: test-packages $(VENV)/.dev # those that expect times: one at a time, after the others
+	@$(BIN)/pytest -q -m 'lab and quiet'
 
 test: check labs ## everything that CI runs but vm-test: check, then labs
 

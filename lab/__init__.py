@@ -18,7 +18,8 @@ them every interface and namespace; the guard then removes the socket.
     shaping.py    delay, loss, bandwidth of links          hosts.py    names for programs
     network.py    Mininet objects over all that            health.py   link state, merged
     operations.py what can be asked of the session         prompt.py   the prompt
-    measure.py    ping, iperf, probes                      client.py   Lab for Python
+    measure.py    ping, iperf                              client.py   Lab for Python
+    stream.py     numbered packets: outages
     counters.py   what links have carried                  capture.py  tcpdump in a node
     losses.py     the lab's own processes that ended
     abandoned.py  programs run for somebody: their signals, their end

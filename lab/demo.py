@@ -88,7 +88,7 @@ def _cut(demo: Demo, lab: Lab, a: str, b: str) -> None:
     shown = f"noticed in {cut['noticed_ms']} ms, tables and agents converged in {cut['converged_ms']} ms"
     demo.note("cut", f"cut {way[0]}-{way[1]} under traffic", cut, shown)
     demo.note("around", "path afterwards", around, " ".join(around), around != way)
-    shown = f"{found['outage_ms']} ms without packets, {found['lost']} of {found['sent']} lost (cut and heal)"
+    shown = f"{found['outage_ms']} ms outage, {found['lost']} of {found['sent']} lost (cut and heal)"
     demo.note("outage", "traffic meanwhile", found, shown, survived)
     demo.note("heal", "healed", healed, f"converged in {healed['converged_ms']} ms")
     _ping(demo, lab, "ping_healed", "all pairs ping, healed")

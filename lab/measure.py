@@ -1,4 +1,4 @@
-"""What is measured in a running lab: reachability and round trips, throughput, outages.
+"""What is measured in a running lab: reachability and round trips, throughput (outages: stream.py).
 
 Pings are ICMP echo requests from raw sockets that were opened inside the servers'
 namespaces, so that all pairs of a large lab take seconds; iperf3 is the real program.
@@ -13,10 +13,8 @@ import math
 import os
 import select
 import socket
-import statistics
 import struct
 import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -272,74 +270,3 @@ def _iperf_server(prefix: list[str], port: int) -> Iterator[None]:
     finally:
         listening.kill()
         listening.wait()
-
-
-class Probe:
-    """A stream of small UDP packets from one server to another, to see outages.
-
-    One packet per ``interval`` seconds, each with its number; the receiver keeps the
-    time of every arrival.
-    """
-
-    def __init__(self, source: Endpoint, target: Endpoint, interval: float = 0.001) -> None:
-        self._interval = interval
-        self._receiver = target.socket(socket.SOCK_DGRAM)
-        make_room(self._receiver)
-        self._receiver.bind((target.address, 0))
-        self._receiver.settimeout(0.2)
-        self._sender = source.socket(socket.SOCK_DGRAM)
-        self._target = self._receiver.getsockname()
-        self._arrivals: dict[int, float] = {}
-        self._sent: list[float] = []
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._receive, self._send)]
-        for thread in self._threads:
-            thread.start()
-
-    def wait_flowing(self, timeout: float = 5.0) -> None:
-        """Until packets arrive."""
-        deadline = time.monotonic() + timeout
-        while len(self._arrivals) < 10:
-            if time.monotonic() > deadline:
-                raise LabError("no probe packet arrived")
-            time.sleep(self._interval)
-
-    def arrivals(self) -> int:
-        """How many packets have arrived so far."""
-        return len(self._arrivals)
-
-    def stop(self) -> dict[str, Any]:
-        """End the stream: packets sent and lost, and the longest gap between arrivals in ms."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        self._sender.close()
-        self._receiver.close()
-        times = sorted(self._arrivals.values())
-        gaps = [b - a for a, b in itertools.pairwise(times)]
-        return {
-            "sent": len(self._sent),
-            "received": len(self._arrivals),
-            "lost": len(self._sent) - len(self._arrivals),
-            "outage_ms": round(max(gaps, default=0.0) * 1000, 2),
-            "median_gap_ms": round(statistics.median(gaps) * 1000, 2) if gaps else None,
-        }
-
-    def _send(self) -> None:
-        due = time.monotonic()
-        while not self._stop.is_set():
-            with contextlib.suppress(OSError):  # no route for a moment: it counts as lost
-                self._sender.sendto(len(self._sent).to_bytes(8, "big"), self._target)
-            self._sent.append(time.monotonic())
-            due += self._interval
-            self._stop.wait(max(0.0, due - time.monotonic()))
-
-    def _receive(self) -> None:
-        quiet = 0
-        while quiet < 2:
-            try:
-                number = int.from_bytes(self._receiver.recv(64), "big")
-            except TimeoutError:
-                quiet = quiet + 1 if self._stop.is_set() else 0
-                continue
-            self._arrivals[number] = time.monotonic()

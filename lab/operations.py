@@ -34,9 +34,10 @@ from lab.control import Call, Operation
 from lab.counters import LinkCounters
 from lab.errors import LabError, UsageError
 from lab.kv import bulk, ring
-from lab.measure import Endpoint, Probe
+from lab.measure import Endpoint
 from lab.replication import plan, run
 from lab.session import Session
+from lab.stream import Stream
 
 _HOP = re.compile(r"^\s*\d+\s+(\S+)", re.MULTILINE)
 
@@ -214,7 +215,7 @@ class _Operations:
         """Begin a stream of numbered packets between two servers."""
         session = self._session
         source, target = self._two_ends(call)
-        probe = Probe(source, target, float(call.request.get("interval", 0.001)))
+        probe = Stream(source, target, float(call.request.get("interval", 0.001)))
         try:
             probe.wait_flowing()
         except LabError:
@@ -225,7 +226,7 @@ class _Operations:
         return {"probe": number}
 
     def op_probe_stop(self, call: Call) -> Any:
-        """End a stream: what was lost, and the longest gap."""
+        """End a stream: what was lost, and for how long."""
         number = int(call.request["probe"])
         probe = self._session.probes.pop(number, None)
         if probe is None:

