@@ -44,7 +44,7 @@ def forked(topology: str, mode: Mode, places: list[AgentPlace]) -> dict[str, Any
         pool.start(places)
         pool.wait_ready(120)
         seconds = time.perf_counter() - begun
-        everything = [parent, *parent.children()]
+        everything = [parent, *parent.children(recursive=True)]
         memory = sum(map(proportional, everything)) - before
         found = figures(seconds, memory, len(places), idle_share(everything))
     psutil.wait_procs(everything)  # with them go the TUN devices, whose names are needed again

@@ -13,7 +13,8 @@ no way, or a TTL ends, it answers by ICMP as any router does.
     mmsg.py      many packets per system call
     netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
     station.py   an agent with its devices            worker.py  the event loop of one process
-    zygote.py    the parent that forks these processes           ``python -m hostagent`` is that
+    preparing.py agents and devices, made in the parent      zygote.py    which forks these processes;
+    ``python -m hostagent`` is that parent
     aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
     probing.py   pure: a source probes its parallel ways
     linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent

@@ -14,6 +14,7 @@ from addressing.ipv4 import AddressError
 from addressing.scheme import LabelTooWide
 from hostagent.channel import Channel
 from hostagent.options import Options
+from hostagent.preparing import Preparer
 from hostagent.zygote import Zygote
 from topos.registry import SpecError
 
@@ -23,7 +24,7 @@ def main() -> int:
     descriptor, options = int(sys.argv[1]), Options.from_json(sys.argv[2])
     control = Channel(socket.socket(fileno=descriptor))
     try:
-        zygote = Zygote(options, control)
+        zygote = Zygote(Preparer(options), control)
     except (SpecError, LabelTooWide, AddressError) as error:
         with contextlib.suppress(OSError):  # the lab is gone already
             control.send({"event": "failed", "node": None, "error": str(error)})

@@ -1,8 +1,9 @@
-"""The agents' parent: imports everything and builds fabric and scheme once, then forks the agents.
+"""The agents' parent: builds what all agents share, then forks them.
 
-An agent so costs a fork and its own devices, not an interpreter: what was built before
-stays shared between all of them (``gc.freeze`` keeps the collector from touching it).
-The parent passes orders down and events up, and gathers answers of all into one.
+An agent so costs a fork and its own devices, not an interpreter (preparing.py).  The parent
+passes orders down and events up, and gathers answers of all into one.  Where there are many
+agents it first forks deputies, one per processor, each of which is such a parent of its share:
+preparing and forking are then done on all processors.
 """
 
 from __future__ import annotations
@@ -10,38 +11,28 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import random
 import selectors
 import socket
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NoReturn
 
-from addressing import registry as schemes
-from addressing.escape import Escape
-from addressing.scheme import Scheme, walk
-from hostagent.buffered import BufferedStation
 from hostagent.channel import Channel, Message
-from hostagent.core import Agent, addresses_of
-from hostagent.linux import Devices, all_but, open_devices, refuse_super_packets
-from hostagent.mmsg import Slots
-from hostagent.options import AgentPlace, Options, Spread
-from hostagent.relay import Relay
+from hostagent.linux import all_but
+from hostagent.options import AgentPlace, Spread
+from hostagent.preparing import Preparer
 from hostagent.station import Station
 from hostagent.worker import Worker, failure
-from topos import registry as topologies
 from topos.graph import ALL_UP, LinkState
 
 #: How many agents are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _TOGETHER = 64
-_KEY_SIZE = 16
 
 
 @dataclass(eq=False)
 class Child:
-    """A forked worker: its process, its channel, and its agents that have not failed."""
+    """A forked worker or deputy: its process, its channel, and its agents that have not failed."""
 
     pid: int
     channel: Channel
@@ -59,23 +50,20 @@ class Round:
 class Zygote:
     """Serves the lab's end of ``control`` until that is closed."""
 
-    def __init__(self, options: Options, control: Channel) -> None:
-        self._options = options
+    def __init__(
+        self, preparer: Preparer, control: Channel, links: LinkState = ALL_UP, spread: Spread | None = None
+    ) -> None:
+        self._preparer = preparer
+        self._options = preparer.options
         self._control = control
-        self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
-        self._nodes = addresses_of(self._scheme)
-        self._links = ALL_UP
-        #: The agents' own: it authenticates what they tell each other, and is written to no channel.
-        self._key = os.urandom(_KEY_SIZE)
-        self._spread: Spread = options.spread
+        self._links = links
+        self._spread: Spread = spread or preparer.options.spread
         self._children: dict[int, Child] = {}
         self._rounds: dict[int, Round] = {}
+        #: For each order to start agents that deputies carry out: those that are not done.
+        self._starts: list[set[int]] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(control.socket, selectors.EVENT_READ, None)
-        self._slots = Slots()
-        _warm(self._scheme)
-        gc.collect()
-        gc.freeze()
 
     def serve(self) -> None:
         """Until the lab is gone; the children end with their parent."""
@@ -117,6 +105,28 @@ class Zygote:
                 child.channel.send(order)
 
     def _start(self, places: Sequence[AgentPlace]) -> None:
+        if self._options.mode == "host" and (shares := _shares(places)):
+            self._starts.append({self._appoint(share) for share in shares})
+        else:
+            self.start_here(places)
+
+    def _appoint(self, share: Sequence[AgentPlace]) -> int:
+        """Fork a deputy that starts a share of the agents; its process number."""
+        ours, theirs = socket.socketpair()
+        foreign = all_but({theirs.fileno(), 0, 1, 2})
+        pid = os.fork() or _live(foreign, lambda: self._deputise(theirs, share))
+        theirs.close()
+        self._adopt(Child(pid, Channel(ours), {place.node for place in share}))
+        return pid
+
+    def _deputise(self, control: socket.socket, share: Sequence[AgentPlace]) -> None:
+        """What a deputy does: it is a parent with the same state and other children."""
+        deputy = Zygote(self._preparer, Channel(control), self._links, self._spread)
+        deputy.start_here(share)
+        deputy.serve()
+
+    def start_here(self, places: Sequence[AgentPlace]) -> None:
+        """Start agents as children of this process, and say so of each and of all."""
         together = _TOGETHER if self._options.mode == "host" else max(1, len(places))
         for first in range(0, len(places), together):
             self._start_together(places[first : first + together])
@@ -133,57 +143,24 @@ class Zygote:
         workers = [Worker(Channel(theirs), group) for (_, theirs), group in zip(pairs, groups, strict=True)]
         gc.freeze()
         foreign = [all_but(worker.descriptors | {0, 1, 2}) for worker in workers]
-        pids = [os.fork() or _work(*child) for child in zip(workers, foreign, strict=True)]
+        pids = [os.fork() or _live(other, worker.run) for worker, other in zip(workers, foreign, strict=True)]
         for pid, (ours, _), worker in zip(pids, pairs, workers, strict=True):
             self._adopt(Child(pid, Channel(ours), worker.nodes))
+            for node in sorted(worker.nodes):  # their devices are open and keep what arrives
+                self._control.send({"event": "ready", "node": node})
             worker.close()
 
-    def _adopt(self, child: Child) -> None:
-        """Listen to a child, whose agents are ready: their devices are open and keep what arrives."""
-        self._children[child.pid] = child
-        self._selector.register(child.channel.socket, selectors.EVENT_READ, child)
-        for node in sorted(child.nodes):
-            self._control.send({"event": "ready", "node": node})
-
     def _prepare(self, place: AgentPlace) -> Station | None:
-        """An agent and its devices, made here because a fresh child would first copy every page
-        that this work touches; None when it failed."""
+        """An agent with its devices; None when it failed."""
         try:
-            agent = self._agent(place.node)
-            devices = open_devices(place.netns, place.ports, None if self._options.unconfigured else agent.own)
-            if not self._options.offloads:
-                refuse_super_packets(devices.tun)
-            station = self._station(agent, devices)
-            if self._options.link_state == "agents":
-                station.keep_link_state()
-            if self._options.spread == "probe":
-                station.probe()
-            return station
+            return self._preparer.station(place, self._links, self._spread, self._control.send)
         except Exception as error:
             self._control.send(failure(place.node, error))
             return None
 
-    def _station(self, agent: Agent, devices: Devices) -> Station:
-        """With buffers of its own when it is to have some, otherwise the fast path."""
-        options, report = self._options, self._control.send
-        if not options.buffers:
-            return Station(agent, devices, self._slots, report, self._key)
-        shared = None if self._links else self._escape
-        relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
-        return BufferedStation(relay, devices, self._slots, report, self._key)
-
-    @cached_property
-    def _escape(self) -> Escape:
-        """The escape routes of the intact fabric, which all agents share."""
-        escape = Escape(self._scheme)
-        return escape.prepare() if self._options.flow_control == "credits" else escape
-
-    def _agent(self, node: int) -> Agent:
-        draw = random.Random(f"{self._options.seed}:{node}")
-        agent = Agent(self._scheme, node, self._nodes, draw, self._spread)
-        if self._links:
-            agent.announce(self._links)
-        return agent
+    def _adopt(self, child: Child) -> None:
+        self._children[child.pid] = child
+        self._selector.register(child.channel.socket, selectors.EVENT_READ, child)
 
     def _ask(self, order: Message, answer: Message) -> None:
         serial = order["serial"]
@@ -201,10 +178,12 @@ class Zygote:
         for message in messages:
             if "serial" in message:
                 self._gather(child, message)
-                continue
-            self._control.send(message)
-            if message["event"] == "failed":
-                child.nodes.discard(message["node"])
+            elif message == {"event": "ready"}:
+                self._done_starting(child)
+            else:
+                self._control.send(message)
+                if message["event"] == "failed":
+                    child.nodes.discard(message["node"])
 
     def _gather(self, child: Child, message: Message) -> None:
         current = self._rounds[message["serial"]]
@@ -214,6 +193,14 @@ class Zygote:
             current.answer["count"] += message["count"]
         current.waiting.discard(child.pid)
         self._finish(message["serial"])
+
+    def _done_starting(self, deputy: Child) -> None:
+        """All its agents run, or it has ended: when that is so of all deputies, the order is carried out."""
+        for waiting in self._starts:
+            waiting.discard(deputy.pid)
+        while self._starts and not self._starts[0]:
+            del self._starts[0]
+            self._control.send({"event": "ready"})
 
     def _finish(self, serial: int) -> None:
         if not self._rounds[serial].waiting:
@@ -231,24 +218,27 @@ class Zygote:
         for serial, current in list(self._rounds.items()):
             current.waiting.discard(child.pid)
             self._finish(serial)
+        self._done_starting(child)
 
 
-def _work(worker: Worker, foreign: list[tuple[int, int]]) -> NoReturn:
-    """The life of a forked process; the parent's end is the end of its channel."""
+def _shares(places: Sequence[AgentPlace]) -> list[Sequence[AgentPlace]]:
+    """The agents of each deputy, one per processor; none where one parent is as fast."""
+    deputies = min(len(os.sched_getaffinity(0)), len(places) // _TOGETHER)
+    return [places[first::deputies] for first in range(deputies)] if deputies > 1 else []
+
+
+def _live(foreign: Sequence[tuple[int, int]], work: Callable[[], None]) -> NoReturn:
+    """The life of a forked process, which ends with its parent: that is the end of its channel.
+    It first closes what is not its own."""
     code = 1
     try:
         for descriptors in foreign:
             os.closerange(*descriptors)
-        worker.run()
+        work()
+        code = 0
+    except BrokenPipeError:  # the parent is gone: so are we
         code = 0
     except BaseException:  # nothing may return into the parent's life
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def _warm(scheme: Scheme) -> None:
-    """Have the scheme compute what it computes once, so that the agents share it."""
-    servers = scheme.fabric.servers
-    if servers > 1:
-        list(walk(scheme, 0, servers - 1))

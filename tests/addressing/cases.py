@@ -27,7 +27,7 @@ SETTINGS = {
     "ksp": ("ksp:k=3",),
     "cr": ("cr:d=3",),
     "cr-bfs": ("cr-bfs:d=3",),
-    "wmgr": ("wmgr:root=3",),
+    "wmgr": ("wmgr:root=1",),
     "tz": ("tz:seed=4",),
     "wmgr-cayley": ("wmgr-cayley:order=search",),
 }

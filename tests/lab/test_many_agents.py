@@ -1,0 +1,45 @@
+"""Many agents: their parent's deputies start them, and are parents like it."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from lab.client import Lab
+from tests.ovs import poll
+
+pytestmark = pytest.mark.lab
+MANY = 128
+
+
+def family(lab: Lab) -> tuple[psutil.Process, list[psutil.Process]]:
+    """The agents' parent and, between it and them, its deputies."""
+    assert lab._guard is not None
+    below = psutil.Process(lab._guard.pid).children(recursive=True)
+    parent = next(process for process in below if process.cmdline()[1:3] == ["-m", "hostagent"])
+    return parent, [process for process in parent.children() if process.children()]
+
+
+def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
+    with Lab("torus:16x8", "wmgr") as lab:  # h6 and h14 are neighbours, and both the first deputy's
+        parent, (first, second) = family(lab)
+        assert lab.ping("h0", "h68") is not None
+        assert len(lab.ask("stats")) == MANY
+        assert lab.fail("h6", "h14")["converged_ms"] is not None
+        assert lab.route("h6", "h14") != ["h6", "h14"]
+        assert lab.ping("h6", "h14") is not None
+
+        first.children()[2].kill()
+        poll(lambda: lab.info()["ended"] != [], 10)
+        assert len(lab.ask("stats")) == MANY - 1
+        orphans = second.children()
+        second.kill()
+        poll(lambda: any("and 61 more: its process ended with -9" in line for line in lab.info()["ended"]), 10)
+        poll(lambda: not any(map(psutil.Process.is_running, orphans)), 10)
+        assert len(lab.ask("stats")) == MANY // 2 - 1
+        assert lab.heal("h6", "h14")["converged_ms"] is not None
+
+        others = first.children()
+        parent.kill()
+        poll(lambda: not any(map(psutil.Process.is_running, [first, *others])), 10)
+        assert "all agents: their parent has ended" in lab.info()["ended"]
