@@ -13,7 +13,7 @@ from typing import Any
 from mininet.cli import CLI
 from mininet.log import lg, output, setLogLevel
 
-from lab import operations, terminal
+from lab import losses, operations, terminal
 from lab.control import Call
 from lab.display import hindrance
 from lab.errors import LabError
@@ -74,8 +74,11 @@ class Prompt(CLI):  # type: ignore[misc]
         if found:
             lost = found["sent"] - found["received"]
             share = 100 * lost / found["sent"] if found["sent"] else 0
-            output(f"*** Results: {share:.0f}% dropped ({found['received']}/{found['sent']} received), ")
-            output(f"RTT p50 {found['rtt_ms']['p50']} ms, p99 {found['rtt_ms']['p99']} ms\n")
+            rtt = found["rtt_ms"]
+            times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
+            output(f"*** Results: {share:.0f}% dropped ({found['received']}/{found['sent']} received){times}\n")
+            if lost:
+                output("".join(f"*** {line}\n" for line in losses.ended(self._session.running)))
 
     def do_iperf(self, line: str) -> None:
         """iperf A B: TCP throughput between two servers (iperf3)."""

@@ -88,10 +88,13 @@ def _tested(lab: Lab, test: Test, json: bool) -> bool:
     try:
         chosen = lab.info()["datapath"]
         result, held = _try(lab, test, json)
+        damage = lab.info()["ended"]
     finally:
         lab.stop()
     times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
     result = {**times, "datapath": chosen, **_configured(lab), **result}
+    if damage:
+        result["ended"] = damage
     as_json(result) if json else _show_figures(result)
     return held
 
@@ -150,8 +153,11 @@ def _show_figures(result: dict[str, Any]) -> None:
     """The figures of a test, and the first pairs that were lost."""
     rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
     flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
-    table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key != "rtt_ms"])
+    shown = flat.keys() - {"rtt_ms", "ended"}
+    table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key in shown])
     _show_lost(result)
+    for line in result.get("ended", ()):
+        print(line)
 
 
 def _try(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:

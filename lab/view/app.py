@@ -2,7 +2,8 @@
 
     GET  /TOKEN/               the page, with view.css and view.js beside it
     GET  /TOKEN/fabric         nodes with places, labels and addresses; links with their bows
-    GET  /TOKEN/state          links that are down; byte counters per link and direction
+    GET  /TOKEN/state          links that are down; byte counters per link and direction; what of the
+                               lab's own has ended
     GET  /TOKEN/tables/NODE    a node's entries, predicted and installed
     GET  /TOKEN/explain/A/B    a packet's way, and the entry that decides at each node
     POST /TOKEN/fail/LINK      cut link number LINK; ``heal`` puts it back
@@ -113,7 +114,8 @@ class _Pages:
         return JSONResponse({**about, "nodes": nodes, "links": self._drawn["links"]})
 
     def state(self, _: Request) -> Response:
-        return JSONResponse({"down": self._lab.info()["down"], **self._lab.ask("counters")})
+        info = self._lab.info()
+        return JSONResponse({"down": info["down"], "ended": info["ended"], **self._lab.ask("counters")})
 
     def tables(self, request: Request) -> Response:
         return JSONResponse(self._lab.tables(request.path_params["node"]))

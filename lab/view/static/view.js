@@ -234,8 +234,17 @@ function showWay(steps) {
 
 // --- the state, every second --------------------------------------------------------------
 
+function showDamage(lines) {
+  const list = byId("damage"), shown = [...list.children].map((item) => item.textContent);
+  if (shown.join("\n") === lines.join("\n")) return;
+  list.hidden = !lines.length;
+  list.replaceChildren();
+  for (const line of lines) element(list, "li", {}, line);
+}
+
 async function refresh() {
   const now = await ask("state");
+  showDamage(now.ended);
   if (before) {
     const seconds = now.at - before.at;
     if (seconds > 0) {

@@ -1,0 +1,49 @@
+"""A lab that has lost something of its own says so wherever it is looked at (`ps`, `info`: test_world.py)."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import psutil
+import pytest
+from starlette.testclient import TestClient
+
+from lab.client import Lab
+from lab.view.app import application
+from tests.ovs import poll
+
+pytestmark = pytest.mark.lab
+
+UP = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
+#: At the prompt, which runs in the session: end all agents.
+KILL = """\
+py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if p.cmdline()[1:3] == \
+["-m", "hostagent"] and not p.children()]
+"""
+
+
+def test_the_prompt_says_it_below_what_was_lost() -> None:
+    script = f"pingpair\n{KILL}pingpair\nexit\n"
+    done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    whole, damaged = re.findall(r"\*\*\* Results:.*(?:\n\*\*\* .*)*", done.stdout)
+    assert re.fullmatch(r"\S+ Results: 0% dropped \(4/4 received\), RTT p50 [\d.]+ ms, p99 [\d.]+ ms", whole)
+    assert re.fullmatch(
+        r"\S+ Results: 100% dropped \(0/4 received\)\n\S+ the agent of (h\d,? ?){4}: its process ended.*",
+        damaged,
+    )
+
+
+def test_the_view_has_it_among_the_state() -> None:
+    with Lab("bcube:2,1", "brp") as lab:
+        client = TestClient(application(lab, "token"), base_url="http://127.0.0.1/token/")
+        assert client.get("state").json()["ended"] == []
+        assert lab._guard is not None
+        below = psutil.Process(lab._guard.pid).children(recursive=True)
+        agents = [p for p in below if p.cmdline()[1:3] == ["-m", "hostagent"] and not p.children()]
+        agents[0].kill()
+        poll(lambda: client.get("state").json()["ended"] != [], 10)
+        (line,) = client.get("state").json()["ended"]
+        assert line.startswith("the agent of h")
