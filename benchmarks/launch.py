@@ -31,8 +31,8 @@ from lab.config import LabConfig, resolve
 from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
-#: Bare networks are built in turn so many times, or for so many seconds; medians are shown.
-ROUNDS, BRIEFLY = 5, 60.0
+#: Bare networks are built in turn so many times, for so many seconds; medians are shown.
+FEWEST, MOST, BRIEFLY = 3, 5, 60.0
 #: Seconds in which the kernel clears away the namespaces of the network before.
 SETTLE = 2.0
 
@@ -168,7 +168,7 @@ def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, A
     contestants = ["dcnlab"] if options.no_stock else ["dcnlab", "mininet"]
     taken: dict[str, list[dict[str, Any]]] = {what: [] for what in contestants}
     until = time.perf_counter() + BRIEFLY
-    while len(taken["dcnlab"]) < ROUNDS and (not taken["dcnlab"] or time.perf_counter() < until):
+    while (done := len(taken["dcnlab"])) < FEWEST or (done < MOST and time.perf_counter() < until):
         for what, rounds in taken.items():
             rounds.append(apart(what, topology, options.patience))
     return rows | {f"{what}, network": median(rounds) for what, rounds in taken.items()}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import psutil
 import pytest
 
 from lab.client import Lab
+from tests.lab import processes
 from tests.lab.test_multipath import carried
 from tests.ovs import poll
 
@@ -22,14 +21,9 @@ PING = ("ping", "-q", "-c", "100", "-i", "0.02")
 
 def stop_controller(lab: Lab) -> psutil.Process:
     """Stop the lab's controller (SIGSTOP to that process alone)."""
-    assert lab._guard is not None
-    below = psutil.Process(lab._guard.pid).children(recursive=True)
-    (controller,) = (process for process in below if process.cmdline()[1:3] == ["-m", "controller"])
-    controller.send_signal(signal.SIGSTOP)
-    end = time.monotonic() + 10
-    while controller.status() != psutil.STATUS_STOPPED:
-        assert time.monotonic() < end, "the controller does not stop"
-        time.sleep(0.01)
+    (controller,) = processes.modules(lab, "controller")
+    controller.suspend()
+    poll(lambda: controller.status() == psutil.STATUS_STOPPED, 10)
     return controller
 
 

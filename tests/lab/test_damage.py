@@ -6,12 +6,12 @@ import re
 import subprocess
 import sys
 
-import psutil
 import pytest
 from starlette.testclient import TestClient
 
 from lab.client import Lab
 from lab.view.app import application
+from tests.lab import processes
 from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
@@ -40,10 +40,7 @@ def test_the_view_has_it_among_the_state() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         client = TestClient(application(lab, "token"), base_url="http://127.0.0.1/token/")
         assert client.get("state").json()["ended"] == []
-        assert lab._guard is not None
-        below = psutil.Process(lab._guard.pid).children(recursive=True)
-        agents = [p for p in below if p.cmdline()[1:3] == ["-m", "hostagent"] and not p.children()]
-        agents[0].kill()
+        processes.agents(lab).agents[0].kill()
         poll(lambda: client.get("state").json()["ended"] != [], 10)
         (line,) = client.get("state").json()["ended"]
         assert line.startswith("the agent of h")

@@ -6,23 +6,18 @@ import psutil
 import pytest
 
 from lab.client import Lab
+from tests.lab import processes
 from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
 MANY = 128
 
 
-def family(lab: Lab) -> tuple[psutil.Process, list[psutil.Process]]:
-    """The agents' parent and, between it and them, its deputies."""
-    assert lab._guard is not None
-    below = psutil.Process(lab._guard.pid).children(recursive=True)
-    parent = next(process for process in below if process.cmdline()[1:3] == ["-m", "hostagent"])
-    return parent, [process for process in parent.children() if process.children()]
-
-
 def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
     with Lab("torus:16x8", "wmgr") as lab:  # h6 and h14 are neighbours, and both the first deputy's
-        parent, (first, second) = family(lab)
+        found = processes.agents(lab)
+        first, second = found.deputies
+        assert len(found.agents) == MANY
         assert lab.ping("h0", "h68") is not None
         assert len(lab.ask("stats")) == MANY
         assert lab.fail("h6", "h14")["converged_ms"] is not None
@@ -40,6 +35,6 @@ def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
         assert lab.heal("h6", "h14")["converged_ms"] is not None
 
         others = first.children()
-        parent.kill()
+        found.parent.kill()
         poll(lambda: not any(map(psutil.Process.is_running, [first, *others])), 10)
         assert "all agents: their parent has ended" in lab.info()["ended"]

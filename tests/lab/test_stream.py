@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 
-import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.client import Lab
 from lab.stream import most_lost_in_a_row
+from tests.lab import processes
 
 STILL = 0.4
 
@@ -27,12 +25,12 @@ def test_packets_lost_in_a_row_as_one_would_count_them(came: str) -> None:
 def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         probe = lab.ask("probe_start", a="h0", b="h3")["probe"]
-        agents = _agents(lab)
+        agents = processes.agents(lab).agents
         for agent in agents:
-            os.kill(agent, signal.SIGSTOP)
+            agent.suspend()
         time.sleep(STILL)  # how long they stand still is what is measured
         for agent in agents:
-            os.kill(agent, signal.SIGCONT)
+            agent.resume()
         late = lab.ask("probe_stop", probe=probe)
         assert late["lost"] == late["outage_ms"] == 0
         assert late["longest_gap_ms"] >= 0.9 * STILL * 1000 > late["median_gap_ms"]
@@ -42,12 +40,3 @@ def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
         time.sleep(STILL)
         cut = lab.ask("probe_stop", probe=probe)
         assert 0.5 * STILL * 1000 < cut["outage_ms"] <= cut["lost"]  # a packet each ms
-
-
-def _agents(lab: Lab) -> list[int]:
-    """The processes of a lab's agents, without their parent."""
-    assert lab._guard is not None
-    below = psutil.Process(lab._guard.pid).children(recursive=True)
-    found = [process for process in below if process.cmdline()[1:3] == ["-m", "hostagent"]]
-    numbers = {process.pid for process in found}
-    return [process.pid for process in found if process.ppid() in numbers]
