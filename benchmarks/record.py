@@ -3,7 +3,8 @@
     python -m benchmarks.record docs/performance.md [launch relay ...]
 
 The document is made anew, or only the sections of the benchmarks that are named: the machine,
-then each command with the load before it and its output.
+then each command with its output, the load before it, and what the host of a virtual machine took away
+meanwhile.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -75,16 +77,26 @@ def machine() -> str:
 def section(one: Section) -> str:
     """A section of the document; the benchmark's complaint where it failed."""
     print(f"== {' '.join(one.words)}", flush=True)
-    load = os.getloadavg()[0]
+    load, before = os.getloadavg()[0], psutil.cpu_times()
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{one.words[0]}", *one.words[1:]],
         capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "110"},
     )  # fmt: skip
     printed = done.stdout.strip() or done.stderr.strip()
     print(printed, flush=True)
+    disturbed = f"load before {load:.1f}, {_stolen(before):.1%} of the processors' time taken by the host"
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
     command = f"    $ python -m benchmarks {' '.join(one.words)}"
-    return f"\n## {one.title}\n\n{one.remark} Load before: {load:.1f}.\n\n{command}\n\n```text\n{lines}\n```\n"
+    about = f"{one.remark} {time.strftime('%Y-%m-%d')}: {disturbed}."
+    return f"\n## {one.title}\n\n{about}\n\n{command}\n\n```text\n{lines}\n```\n"
+
+
+def _stolen(before: Any) -> float:
+    """The share of the time in which processors had work since ``before`` that the host gave to others."""
+    gone = [b - a for a, b in zip(before, psutil.cpu_times(), strict=True)]
+    spent = dict(zip(before._fields, gone, strict=True))
+    wanted = sum(gone) - spent["idle"] - spent["iowait"]
+    return float(spent["steal"] / wanted) if wanted else 0.0
 
 
 def renewed(text: str, sections: Sequence[Section]) -> str:
