@@ -60,6 +60,7 @@ def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
         assert controller.status() == psutil.STATUS_STOPPED
         assert stream["sent"] > stream["lost"]
         assert stream["outage_ms"] < 500
+        assert stream["longest_gap_ms"] < 500
         assert found["iperf"]["mbps"] > 1
         assert ping.returncode == 0, said
         assert int(said.split(" received")[0].rsplit(" ", 1)[-1]) >= 80

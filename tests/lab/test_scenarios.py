@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,20 @@ expect:
 """
 
 
+#: Expectations that depend on how fast the machine is.
+TIMED = re.compile(r"\S+\.(\w+_ms|mbps|\w+_percent) ")
+
+
+def waited_briefly(found: dict[str, Any]) -> bool:
+    """No packet of the stream waited longer than its outage may last."""
+    (bound,) = (
+        float(item["text"].rpartition("<")[2])
+        for item in found["expect"]
+        if item["text"].startswith("stream.outage_ms <")
+    )
+    return bool(found["results"]["stream"]["longest_gap_ms"] < bound)
+
+
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "lab.cli", "run", *words], capture_output=True, text=True, check=False
@@ -45,16 +61,19 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_holds(path: Path, tmp_path: Path) -> None:
-    """Examples expect times, which a busy machine can spoil: one run in three has to hold."""
+    """Times can be spoiled by a machine whose host is busy: they have to hold in one run of three,
+    everything else in each."""
     for _ in range(3):
         done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
-        if done.returncode == 0:
-            break
+        found = json.loads(done.stdout)
         print(done.stdout, done.stderr, sep="\n")
-    assert done.returncode == 0
-    found = json.loads(done.stdout)
-    assert found["held"]
-    assert all(item["held"] for item in found["expect"])
+        failed = [item["text"] for item in found["expect"] if not item["held"]]
+        assert (done.returncode, found["held"]) == ((1, False) if failed else (0, True))
+        assert all(TIMED.match(text) for text in failed)
+        if not failed and waited_briefly(found):
+            break
+    assert not failed
+    assert waited_briefly(found)
     kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").glob("*.json")}
     assert kept["result.json"] == found
     assert len(kept["nodes.json"]) == len(kept["tables.json"])
