@@ -3,7 +3,7 @@
 A node has (c - 1) + (k - 1) + m entries: the other clusters, the other vertices of its
 own, its own hosts.  When links fail a cluster can fall into parts although the network
 holds together.  Labels stay what they are, since hosts carry them as addresses; ways
-follow the parts (:mod:`addressing.clusters`), and a split cluster is told apart in one
+follow the parts (:mod:`addressing.algorithms.clusters`), and a split cluster is told apart in one
 of two manners:
 
 - *re-clustering*: each of its parts becomes a cluster to all others, under the fewest
@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from addressing.clusters import Parts, Ports
-from addressing.cover import Block, prefixes
+from addressing.algorithms.clusters import Parts, Ports
+from addressing.algorithms.cover import Block, prefixes
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Class

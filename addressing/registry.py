@@ -8,8 +8,8 @@ from functools import cache
 
 from addressing import schemes
 from addressing.scheme import Scheme
+from topos.fabric import Fabric
 from topos.family import Family
-from topos.graph import Fabric
 from topos.registry import Shelf, SpecError, instantiate, lookup, split_spec
 
 

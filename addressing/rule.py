@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from addressing.cover import prefixes
+from addressing.algorithms.cover import prefixes
 from addressing.header import Choices, Forward, Header, Pattern, drop, only
 from addressing.scheme import Class
 from addressing.vertex import VertexScheme

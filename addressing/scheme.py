@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from addressing import ipv4
+from addressing.fields import ipv4
 from addressing.header import (
     TAG_BITS,
     Action,
@@ -37,8 +37,9 @@ from addressing.header import (
     drop,
     only,
 )
+from topos.fabric import Fabric
 from topos.family import Family, check_range
-from topos.graph import ALL_UP, Fabric, LinkState
+from topos.graph import ALL_UP, LinkState
 
 Class = tuple[Pattern, Header]
 
@@ -121,7 +122,7 @@ class Scheme(ABC):
     @property
     def ip_versions(self) -> tuple[int, ...]:
         """The versions of IP that plain hosts speak and switches match; the IPv6 address then
-        carries the IPv4 one (:mod:`addressing.ipv6`).  Only of labels in IP addresses."""
+        carries the IPv4 one (:mod:`addressing.fields.ipv6`).  Only of labels in IP addresses."""
         return (4,)
 
     def endpoints(self) -> range:

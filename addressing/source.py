@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from addressing.algorithms.shortest_paths import Ways
 from addressing.header import TAG_BITS, Choices, Forward, Header, drop, only
 from addressing.scheme import Scheme
-from addressing.ways import Ways
 from topos.graph import ALL_UP, LinkState
 
 Way = tuple[int, ...]

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from addressing.algorithms.shortest_paths import Ways
 from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop, exact, only
 from addressing.scheme import Class, Scheme
-from addressing.ways import Ways
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 

@@ -23,11 +23,11 @@ import psutil
 
 from benchmarks.launch import idle_share, proportional
 from benchmarks.worlds import enter_world, from_child
+from dcnlab.lab.config import LabConfig, resolve
+from dcnlab.lab.emulation import launch
 from hostagent.client import AgentPool
-from hostagent.linux import open_devices
 from hostagent.options import AgentPlace, Mode, Options
-from lab import launch
-from lab.config import LabConfig, resolve
+from hostagent.runtime.devices import open_devices
 
 SCHEME = "wmgr"
 #: How often all agents are started, one process each and as workers in turn; medians are shown.
@@ -85,7 +85,7 @@ def figures(seconds: float, memory: int, count: int, idle: float) -> dict[str, A
 
 def one(topology: str, place: AgentPlace) -> None:
     """What an interpreter of its own does: import, build, open its devices, and wait for its end."""
-    from hostagent.core import Agent, addresses_of
+    from hostagent.forwarding.agent import Agent, addresses_of
 
     _, scheme = resolve(topology, SCHEME)
     agent = Agent(scheme, place.node, addresses_of(scheme), random.Random(1), "flow")

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from evaluator.adjacency import Adjacency, adjacency
+from dcnlab.evaluator.graph.adjacency import Adjacency, adjacency
 from topos.registry import fabric
 
 SPEC = "random:8192,8,hosts=0"
@@ -54,7 +54,7 @@ class Measured:
 
 def ours(graph: Adjacency) -> Prepared:
     """Histogram only; the first call compiles."""
-    from evaluator.distances import distances
+    from dcnlab.evaluator.graph.distances import distances
 
     def run() -> float:
         found = distances(graph)
@@ -65,7 +65,7 @@ def ours(graph: Adjacency) -> Prepared:
 
 def ours_rows(graph: Adjacency) -> Prepared:
     """The whole matrix, 16 bits an element."""
-    from evaluator.distances import rows
+    from dcnlab.evaluator.graph.distances import rows
 
     everything = np.arange(graph.size, dtype=np.int32)
     return lambda: float(rows(graph, everything).sum(dtype=np.int64))

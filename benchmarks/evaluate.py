@@ -15,16 +15,16 @@ from collections.abc import Callable
 import numpy as np
 
 from addressing.registry import bind
-from evaluator.adjacency import adjacency
-from evaluator.bisection import bisection
-from evaluator.distances import distances, sample
-from evaluator.flows import flows
-from evaluator.latency import simulate
-from evaluator.loads import link_loads
-from evaluator.pairs import choose
-from evaluator.routed import spread
-from evaluator.throughput import throughput
-from evaluator.traffic import traffic
+from dcnlab.evaluator.graph.adjacency import adjacency
+from dcnlab.evaluator.graph.bisection import bisection
+from dcnlab.evaluator.graph.distances import distances, sample
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.path_lengths import spread
+from dcnlab.evaluator.traffic.flows import flows
+from dcnlab.evaluator.traffic.latency import simulate
+from dcnlab.evaluator.traffic.loads import link_loads
+from dcnlab.evaluator.traffic.throughput import throughput
+from dcnlab.evaluator.traffic.traffic import traffic
 from topos.registry import fabric
 
 #: At least 8192 nodes each.

@@ -25,9 +25,9 @@ from typing import Any
 import psutil
 
 from benchmarks.worlds import enter_world
-from lab import launch, netns, openvswitch
-from lab.client import Lab
-from lab.config import LabConfig, resolve
+from dcnlab.lab.client import Lab
+from dcnlab.lab.config import LabConfig, resolve
+from dcnlab.lab.emulation import launch, netns, openvswitch
 from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
@@ -142,12 +142,12 @@ def bare_ours(topology: str) -> tuple[float, Callable[[], None]]:
     # Imported before, as on stock Mininet's side.
     import addressing.schemes.wmgr  # noqa: F401
     import topos.mn  # noqa: F401
-    from lab import network
+    from dcnlab.lab.emulation import mininet
 
     begun = time.perf_counter()
     fabric, scheme = resolve(topology, "wmgr")
     running = launch.bare(LabConfig(topology, "wmgr"), scheme)
-    net = network.objects(running, lambda *_: None)
+    net = mininet.objects(running, lambda *_: None)
     seconds = time.perf_counter() - begun
     assert len(net.hosts) == fabric.servers
     return seconds, lambda: None

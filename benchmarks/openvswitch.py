@@ -22,8 +22,8 @@ from typing import Any
 import psutil
 
 from benchmarks.worlds import enter_world, from_child
-from lab import launch, netns, openvswitch
-from lab.config import LabConfig, resolve
+from dcnlab.lab.config import LabConfig, resolve
+from dcnlab.lab.emulation import launch, netns, openvswitch
 
 PAIR, MANY = "hypercube:1,hosts=1", "bcube:4,3"
 _PATIENCE = 20

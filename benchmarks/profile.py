@@ -23,14 +23,14 @@ from pathlib import Path
 from addressing import registry as schemes
 from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
 from benchmarks.worlds import enter_world, from_child
+from dcnlab.lab.config import LabConfig, resolve
+from dcnlab.lab.emulation import launch
 from hostagent.channel import Channel
-from hostagent.core import Agent, addresses_of
-from hostagent.linux import open_devices
-from hostagent.mmsg import Slots
-from hostagent.station import Station
-from hostagent.worker import Worker
-from lab import launch
-from lab.config import LabConfig, resolve
+from hostagent.forwarding.agent import Agent, addresses_of
+from hostagent.runtime.agent_io import Station
+from hostagent.runtime.devices import open_devices
+from hostagent.runtime.mmsg import Slots
+from hostagent.runtime.worker import Worker
 from tests.hostagent.namespaces import World
 
 LAUNCHED = "bcube:4,3"

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from lab import openvswitch
+from dcnlab.lab.emulation import openvswitch
 
 _HEAD = """# Performance
 

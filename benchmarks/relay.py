@@ -42,10 +42,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from addressing import mac
 from addressing import registry as schemes
-from hostagent.mmsg import Slots
-from hostagent.packet import LONGEST, VNET_SIZE, decremented
+from addressing.fields import mac
+from hostagent.forwarding.packet import LONGEST, VNET_SIZE, decremented
+from hostagent.runtime.mmsg import Slots
 from tests.hostagent.namespaces import World, run, world
 
 SCHEME = "wmgr"

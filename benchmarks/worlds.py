@@ -8,19 +8,19 @@ import tempfile
 import traceback
 from collections.abc import Callable
 
-from lab import programs, world
+from dcnlab.lab.emulation import programs, sandbox
 
 
 def enter_world() -> None:
     """New namespaces, as a lab has: what follows is their first process, and the caller waits for its end."""
-    world.unshare(world.CLONE_NEWNS | world.CLONE_NEWNET | world.CLONE_NEWPID)
+    sandbox.unshare(sandbox.CLONE_NEWNS | sandbox.CLONE_NEWNET | sandbox.CLONE_NEWPID)
     child = os.fork()
     if child:
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    world.die_with_parent()
-    world.mount("none", "/", "", 0x44000)
-    world.mount("proc", "/proc", "proc")
-    world.mount("tmpfs", "/run", "tmpfs")
+    sandbox.die_with_parent()
+    sandbox.mount("none", "/", "", 0x44000)
+    sandbox.mount("proc", "/proc", "proc")
+    sandbox.mount("tmpfs", "/run", "tmpfs")
     programs.complete_path()
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from addressing import ipv6, mac
+from addressing.fields import ipv6, mac
 from addressing.header import Field
 from addressing.scheme import Scheme
 from controller import arp, nd, plan

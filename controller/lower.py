@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from addressing import ipv4, ipv6, mac
+from addressing.fields import ipv4, ipv6, mac
 from controller import rules
 from controller.backend import ofp, parser, protocol
 from controller.plan import Change, Op

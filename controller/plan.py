@@ -22,7 +22,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, TypeVar
 
-from addressing import ipv6, mac
+from addressing.fields import ipv6, mac
 from addressing.header import Field, Forward, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table

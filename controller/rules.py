@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from addressing import ipv4, ipv6, mac
+from addressing.fields import ipv4, ipv6, mac
 
 #: OpenFlow's reserved ports: back where it came from, and up to the controller.
 IN_PORT, CONTROLLER = 0xFFFFFFF8, 0xFFFFFFFD

@@ -10,12 +10,12 @@ import contextlib
 import socket
 import sys
 
-from addressing.ipv4 import AddressError
+from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide
 from hostagent.channel import Channel
 from hostagent.options import Options
-from hostagent.preparing import Preparer
-from hostagent.zygote import Zygote
+from hostagent.runtime.factory import Preparer
+from hostagent.runtime.supervisor import Zygote
 from topos.registry import SpecError
 
 

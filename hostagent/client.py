@@ -20,9 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
-from addressing.labelwire import Label
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlace, Options, Spread
+from hostagent.protocols.labelling.frames import Label
 
 __all__ = ["AgentError", "AgentPlace", "AgentPool"]
 

@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     labs = [item for item in items if item.get_closest_marker("lab")]
     if not labs or os.environ.get("DCNLAB_REQUIRE_LABS"):
         return
-    from lab.doctor import examine
+    from dcnlab.lab.doctor import examine
 
     lacks = [f"{finding.what}: {finding.found}" for finding in examine() if finding.state == "lack"]
     if lacks:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from topos.graph import Fabric
+from topos.fabric import Fabric
 
 _HELLO, _ERROR, _BARRIER_REQUEST, _BARRIER_REPLY = 0, 1, 20, 21
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")

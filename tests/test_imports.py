@@ -12,7 +12,14 @@ ASK = "import sys, {module}; print(*sorted({{name.partition('.')[0] for name in 
 
 
 @pytest.mark.parametrize(
-    "module", ["lab.cli.app", "lab.session", "lab.operations", "hostagent.zygote", "controller.__main__"]
+    "module",
+    [
+        "dcnlab.cli.app",
+        "dcnlab.lab.running.lab",
+        "dcnlab.lab.session.operations",
+        "hostagent.runtime.supervisor",
+        "controller.__main__",
+    ],
 )
 def test_a_process_of_a_lab_starts_light(module: str) -> None:
     found = imported(module)
@@ -22,7 +29,7 @@ def test_a_process_of_a_lab_starts_light(module: str) -> None:
 
 def test_agents_import_no_threading() -> None:
     """What it does in every forked child makes an agent a third larger (`python -m benchmarks agents`)."""
-    assert "threading" not in imported("hostagent.zygote")
+    assert "threading" not in imported("hostagent.runtime.supervisor")
 
 
 def imported(module: str) -> list[str]:

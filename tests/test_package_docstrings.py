@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HOUSE = ("topos", "addressing", "controller", "hostagent", "evaluator", "lab")
+HOUSE = ("topos", "addressing", "controller", "hostagent", "dcnlab")
 INITS = sorted(path for name in HOUSE for path in (ROOT / name).rglob("__init__.py"))
 
 

@@ -21,9 +21,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from topos.graph import Fabric, IntArray
+from topos.graph import IntArray
 
 #: Who forwards: the servers (BCube), the switches only (fat tree), or whichever
 #: of the two the parameter ``hosts`` asks for (graphs whose vertices are alike).
@@ -128,11 +126,6 @@ class Family(ABC):
             elif value != item.default:
                 named.append(f"{item.name}={format_value(value)}")
         return self.name + (":" + ",".join(positional + named) if positional or named else "")
-
-    def build(self) -> Fabric:
-        """The network itself."""
-        servers, switches = self.counts()
-        return Fabric(self, servers, switches, np.ascontiguousarray(self.cables(), dtype=np.int32))
 
 
 def format_value(value: object) -> str:

@@ -16,8 +16,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 from topos import families
+from topos.fabric import Fabric
 from topos.family import Family, ParameterError
-from topos.graph import Fabric
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ def parse(text: str) -> Family:
 
 def fabric(text: str) -> Fabric:
     """Build the network that a specification names; raises SpecError."""
-    return parse(text).build()
+    return Fabric.of(parse(text))
 
 
 def split_spec(text: str) -> tuple[str, str]:

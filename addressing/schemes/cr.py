@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
+from addressing.algorithms.rings import Ring, ring_word
 from addressing.header import Forward, Header
-from addressing.rings import Ring, ring_word
 from addressing.rule import RuleScheme
 from addressing.scheme import Class
 from topos.families.borel import Borel

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
-from addressing import mobius
+from addressing.algorithms import mobius
 from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop
 from addressing.scheme import Class
 from addressing.source import SourceRouted, Way, room

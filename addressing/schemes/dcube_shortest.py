@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.cubeways import along, over_switches
+from addressing.algorithms.cubeways import along, over_switches
 from addressing.schemes.dcube import DCubeRouted
 from addressing.source import Way
 from topos.families.dcube import CubeOfSwitches
@@ -21,7 +21,8 @@ from topos.family import Family, param
 @dataclass(frozen=True)
 class DCubeShortest(DCubeRouted):
     """A breadth-first search by the source; ``multipath=yes`` spreads flows over as many ways as
-    have no switch in common (m of them, :mod:`addressing.cubeways`), or over the first ``paths`` of those."""
+    have no switch in common (m of them,
+    :mod:`addressing.algorithms.cubeways`), or over the first ``paths`` of those."""
 
     name: ClassVar[str] = "dcube-shortest"
     summary: ClassVar[str] = "DCube source routing along shortest ways, on any of its cubes"

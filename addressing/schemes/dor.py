@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, Protocol
 
-from addressing.cover import prefixes
-from addressing.grid import Coordinates, Grid
+from addressing.algorithms.cover import prefixes
+from addressing.algorithms.grid import Coordinates, Grid
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Class

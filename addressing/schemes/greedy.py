@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from addressing.grid import Coordinates, Grid
+from addressing.algorithms.grid import Coordinates, Grid
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Class

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from addressing.grid import Grid
+from addressing.algorithms.grid import Grid
+from addressing.algorithms.partition import clusters
 from addressing.hierarchy import Hierarchy
-from addressing.partition import clusters
 from topos.family import Family, ParameterError, param
 from topos.graph import NONE
 

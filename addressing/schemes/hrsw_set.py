@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.clusters import Ports
+from addressing.algorithms.clusters import Ports
 from addressing.schemes.hrsw import Hrsw
 
 

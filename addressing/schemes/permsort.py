@@ -3,7 +3,7 @@
 Bubble-sort removes inversions, star and transposition graph untangle cycles, hypercube
 corrects bits, butterfly goes round its levels: all on shortest ways.  Pancake flips
 into place, at most two flips a symbol.  Labels are chosen so that the rule is a few
-mask entries per vertex (see :mod:`addressing.sorting`); the butterfly has prefixes.
+mask entries per vertex (see :mod:`addressing.algorithms.sorting`); the butterfly has prefixes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from addressing import sorting
+from addressing.algorithms import sorting
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Class

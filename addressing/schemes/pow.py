@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from addressing import ipv4
+from addressing.algorithms.shortest_paths import Ways
+from addressing.fields import ipv4
 from addressing.header import DELIVER, Choices, Field, Forward, Header, Pattern, drop, exact, only
 from addressing.rule import Case, mend
 from addressing.scheme import Class, Scheme
-from addressing.ways import Ways
 from topos.families.clot import Clot
 from topos.families.torus import Torus
 from topos.family import Family

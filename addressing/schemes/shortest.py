@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from addressing.algorithms.shortest_paths import Ways
 from addressing.header import DELIVER, Choices, Forward, Header, drop, exact, only
 from addressing.scheme import Class, Scheme
-from addressing.ways import Ways
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
 

@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from addressing.algorithms.shortest_paths import UNREACHABLE
 from addressing.header import Choices, Forward, Header, Pattern, drop, only
 from addressing.scheme import Class
 from addressing.vertex import VertexScheme
-from addressing.ways import UNREACHABLE
 from topos.family import Family, param
 from topos.graph import IntArray, LinkState
 

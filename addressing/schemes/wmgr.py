@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from addressing import freegroup
-from addressing.freegroup import Embedding, Word
-from addressing.freescan import ORDERS, Scans, scans
+from addressing.algorithms import freegroup
+from addressing.algorithms.freegroup import Embedding, Word
+from addressing.algorithms.scan_order import ORDERS, Scans, by_word, in_port_order
 from addressing.header import DELIVER, Choices, Forward, Header, drop, only, prefix
 from addressing.scheme import Class, Scheme
 from topos.family import Family, ParameterError, param
@@ -64,7 +64,14 @@ class Wmgr(Scheme):
     @cached_property
     def scans(self) -> Scans:
         """Per node its ports in the order in which neighbours are compared."""
-        return scans(self.fabric, self.embedding, self.order, self.root_node)
+        if self.order == "searched":
+            from addressing.algorithms.scan_search import searched  # compiled: only where it is wanted
+
+            return searched(self.fabric, self.root_node)
+        built = in_port_order(self.fabric)
+        if self.order == "built":
+            return built
+        return by_word(self.fabric, self.embedding, built, reverse=self.order == "revlex")
 
     @cached_property
     def label_bits(self) -> int:

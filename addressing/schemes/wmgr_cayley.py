@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+from addressing.algorithms.cover import prefixes
 from addressing.automata import orders
 from addressing.automata.coding import Coding
 from addressing.automata.differences import Diff, automaton
 from addressing.automata.group import Group, of_graph
 from addressing.automata.reduction import Reducer
-from addressing.cover import prefixes
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import Class

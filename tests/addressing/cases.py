@@ -15,8 +15,9 @@ from addressing import registry as schemes
 from addressing.scheme import Scheme
 from tests.topos.graphs import built, graph
 from topos import registry as families
+from topos.fabric import Fabric
 from topos.family import Family, ParameterError
-from topos.graph import ALL_UP, Fabric, LinkState
+from topos.graph import ALL_UP, LinkState
 
 #: Nodes of the fabrics that are drawn beside the examples.
 SMALL = 40

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addressing import registry as schemes
-from addressing.cover import prefixes
+from addressing.algorithms.cover import prefixes
 from addressing.header import Forward
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme, path
@@ -22,7 +22,8 @@ from addressing.schemes.twolevel import TwoLevel
 from addressing.table import compile_table
 from tests.addressing.cases import bound, failures
 from tests.topos.graphs import built, graph
-from topos.graph import ALL_UP, Fabric
+from topos.fabric import Fabric
+from topos.graph import ALL_UP
 
 
 def hops(scheme: Scheme, source: int, destination: int) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addressing import ipv4
+from addressing.fields import ipv4
 
 PLACES = st.lists(st.integers(0, 31), min_size=1, max_size=6).map(tuple)
 

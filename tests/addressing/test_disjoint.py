@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addressing.complete import NoCompleteGraph, complete, own_cables
-from addressing.disjoint import disjoint_paths
-from addressing.parallel import parallel, shareable
-from evaluator.certificate import of_complete, of_parallel
+from addressing.algorithms.disjoint import disjoint_paths
+from addressing.multipath.complete_graphs import NoCompleteGraph, complete, own_cables
+from addressing.multipath.parallel_paths import parallel, shareable
+from dcnlab.evaluator.graph.certificate import of_complete, of_parallel
 from tests.topos.graphs import graph
+from topos.fabric import Fabric
 from topos.families.dcube import CubeOfSwitches
-from topos.graph import Fabric
 from topos.registry import fabric
 
 

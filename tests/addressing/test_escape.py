@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import networkx as nx
 import pytest
 
-from addressing.escape import Escape
 from addressing.header import Forward, Header
 from addressing.scheme import Scheme
+from hostagent.flowcontrol.escape import Escape
 from tests.addressing.cases import bound, failures
 from tests.topos.graphs import graph
 from topos.families.torus import Torus

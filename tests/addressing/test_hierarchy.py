@@ -14,10 +14,11 @@ from addressing import registry as schemes
 from addressing.hierarchy import Hierarchy
 from addressing.scheme import LabelTooWide, path
 from addressing.table import compile_table
-from evaluator.pairs import choose
-from evaluator.routed import Spread, spread
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.path_lengths import Spread, spread
 from tests.topos.graphs import built, graph
-from topos.graph import Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import LinkState
 from topos.registry import SpecError
 
 WORLDS = [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from addressing.keys import PLACES, home, places
+from dcnlab.lab.kv.placement import PLACES, home, places
 from tests.topos.graphs import graph
 from topos import registry
 from topos.families.torus import Torus

@@ -10,7 +10,7 @@ from fractions import Fraction
 import networkx as nx
 import pytest
 
-from addressing import mobius
+from addressing.algorithms import mobius
 from addressing.header import Deliver
 from addressing.registry import bind
 from addressing.scheme import path, walk
@@ -21,8 +21,9 @@ from addressing.schemes.dfr import Dfr
 from addressing.table import compile_table
 from tests.addressing.cases import failures, pieces
 from tests.topos.graphs import built, graph
+from topos.fabric import Fabric
 from topos.families.dcube import CubeOfSwitches
-from topos.graph import Fabric, LinkState
+from topos.graph import LinkState
 from topos.registry import SpecError
 
 

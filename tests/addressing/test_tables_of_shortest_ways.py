@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 import networkx as nx
 import pytest
 
+from addressing.algorithms.shortest_paths import Ways
 from addressing.header import Forward, Header
 from addressing.scheme import path
 from addressing.schemes.ecmp import Ecmp
@@ -15,7 +16,6 @@ from addressing.schemes.ksp import Ksp
 from addressing.schemes.shortest import Shortest
 from addressing.schemes.tz import Tz
 from addressing.table import compile_table
-from addressing.ways import Ways
 from tests.addressing.cases import failures
 from tests.topos.graphs import built, graph
 from topos.graph import ALL_UP

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addressing import labelwire, seal, wire
-from addressing.wire import Flag, Frame, Rejection, Report, Sighting
-from hostagent import linkstate, probing
+from hostagent.protocols import authentication, linkstate, probing
+from hostagent.protocols.aacm import frames as aacm_frames
+from hostagent.protocols.aacm.frames import Flag, Frame, Rejection, Report, Sighting
+from hostagent.protocols.labelling import frames as labelling_frames
 
 KEY = b"a shared key"
 FRAME = Frame(Flag.CONFIG, 1, 7, 3, 0x0100, (1, 2), (4, 4), b"data")
@@ -22,9 +23,9 @@ FRAME = Frame(Flag.CONFIG, 1, 7, 3, 0x0100, (1, 2), (4, 4), b"data")
 
 @st.composite
 def frames(draw: st.DrawFn) -> Frame:
-    sizes = draw(st.lists(st.integers(2, 32), min_size=1, max_size=6).map(tuple).filter(wire.usable))
+    sizes = draw(st.lists(st.integers(2, 32), min_size=1, max_size=6).map(tuple).filter(aacm_frames.usable))
     place = st.tuples(*(st.integers(0, size - 1) for size in sizes))
-    kind = draw(st.sampled_from(sorted(wire.KINDS)))
+    kind = draw(st.sampled_from(sorted(aacm_frames.KINDS)))
     address = draw(place if kind == Flag.CONFIG else st.none() | place)
     epoch, sequence, station = (draw(st.integers(0, (1 << bits) - 1)) for bits in (16, 16, 48))
     port, data = draw(st.integers(1, 2 * len(sizes))), draw(st.binary(max_size=40))
@@ -33,19 +34,19 @@ def frames(draw: st.DrawFn) -> Frame:
 
 @given(frames(), st.none() | st.binary(min_size=1, max_size=40), st.binary(max_size=30))
 def test_frames_come_back_as_they_were_padded_or_not(frame: Frame, key: bytes | None, padding: bytes) -> None:
-    data = wire.encode(frame, key)
-    assert wire.decode(data, key) == frame
-    assert wire.decode(data + padding, key) == frame
+    data = aacm_frames.encode(frame, key)
+    assert aacm_frames.decode(data, key) == frame
+    assert aacm_frames.decode(data + padding, key) == frame
     assert zlib.crc32(data[:-4]) == struct.unpack(">I", data[-4:])[0]
 
 
 @given(frames(), st.data())
 def test_no_changed_bit_and_no_shortened_frame_passes(frame: Frame, data: st.DataObject) -> None:
-    good = wire.encode(frame, KEY)
-    assert isinstance(wire.decode(good[: data.draw(st.integers(0, len(good) - 1))], KEY), Rejection)
+    good = aacm_frames.encode(frame, KEY)
+    assert isinstance(aacm_frames.decode(good[: data.draw(st.integers(0, len(good) - 1))], KEY), Rejection)
     changed = bytearray(good)
     changed[data.draw(st.integers(0, len(good) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    assert isinstance(wire.decode(bytes(changed), KEY), Rejection)
+    assert isinstance(aacm_frames.decode(bytes(changed), KEY), Rejection)
 
 
 def resealed(data: bytes, at: int, value: int) -> bytes:
@@ -56,19 +57,19 @@ def resealed(data: bytes, at: int, value: int) -> bytes:
 
 
 def test_without_the_key_nothing_can_be_forged() -> None:
-    good = wire.encode(FRAME, KEY)
+    good = aacm_frames.encode(FRAME, KEY)
     for at in range(len(good) - 4):
         forged = resealed(good, at, good[at] ^ 1)
-        assert wire.decode(forged, KEY) in (Rejection.KEY, Rejection.LENGTH, Rejection.CHECKSUM)
-    assert wire.decode(wire.encode(FRAME), KEY) is Rejection.KEY
-    assert wire.decode(wire.encode(FRAME, b"another"), KEY) is Rejection.KEY
+        assert aacm_frames.decode(forged, KEY) in (Rejection.KEY, Rejection.LENGTH, Rejection.CHECKSUM)
+    assert aacm_frames.decode(aacm_frames.encode(FRAME), KEY) is Rejection.KEY
+    assert aacm_frames.decode(aacm_frames.encode(FRAME, b"another"), KEY) is Rejection.KEY
 
 
 def test_a_tag_of_one_protocol_is_none_of_another() -> None:
-    body = wire.encode(FRAME)[: -seal.LEAST]
-    assert wire.decode(seal.seal(body, wire.ETHERTYPE, KEY), KEY) == FRAME
-    assert wire.decode(seal.seal(body, labelwire.ETHERTYPE, KEY), KEY) is Rejection.KEY
-    assert len({wire.ETHERTYPE, labelwire.ETHERTYPE, linkstate.ETHERTYPE, probing.ETHERTYPE}) == 4
+    body = aacm_frames.encode(FRAME)[: -authentication.LEAST]
+    assert aacm_frames.decode(authentication.seal(body, aacm_frames.ETHERTYPE, KEY), KEY) == FRAME
+    assert aacm_frames.decode(authentication.seal(body, labelling_frames.ETHERTYPE, KEY), KEY) is Rejection.KEY
+    assert len({aacm_frames.ETHERTYPE, labelling_frames.ETHERTYPE, linkstate.ETHERTYPE, probing.ETHERTYPE}) == 4
 
 
 @pytest.mark.parametrize(
@@ -87,12 +88,12 @@ def test_a_tag_of_one_protocol_is_none_of_another() -> None:
     ],
 )
 def test_illegal_fields_are_named(at: int, value: int, why: Rejection) -> None:
-    assert wire.decode(resealed(wire.encode(FRAME), at, value)) is why
+    assert aacm_frames.decode(resealed(aacm_frames.encode(FRAME), at, value)) is why
 
 
 def test_an_address_outside_the_torus_is_refused() -> None:
     frame = Frame(Flag.CONFIG, 1, 0, 0, 1, (1, 3), (4, 3))
-    assert wire.decode(wire.encode(frame)) is Rejection.ADDRESS
+    assert aacm_frames.decode(aacm_frames.encode(frame)) is Rejection.ADDRESS
 
 
 places = st.none() | st.lists(st.integers(0, 7), min_size=1, max_size=6).map(tuple)
@@ -125,8 +126,8 @@ def test_a_million_random_and_mutated_frames() -> None:
     """Mutants carry a right checksum, so that they reach the checks behind it."""
     rng = random.Random(4)
     good = [
-        wire.encode(Frame(kind, 1, 6, 3, 0x0100, (1, 2, 0), (4, 5, 2), bytes(12)), key)
-        for kind in sorted(wire.KINDS)
+        aacm_frames.encode(Frame(kind, 1, 6, 3, 0x0100, (1, 2, 0), (4, 5, 2), bytes(12)), key)
+        for kind in sorted(aacm_frames.KINDS)
         for key in (None, KEY)
     ]
     found: Counter[object] = Counter()
@@ -139,7 +140,7 @@ def test_a_million_random_and_mutated_frames() -> None:
             mutant[rng.randrange(len(mutant))] = rng.randrange(256)
             body = bytes(mutant)
             data = body + zlib.crc32(body).to_bytes(4, "big")
-        result = wire.decode(data, KEY if number & 8 else None)
+        result = aacm_frames.decode(data, KEY if number & 8 else None)
         found[result if isinstance(result, Rejection) else "a frame"] += 1
     assert found.total() == 1_000_000
     assert {*Rejection, "a frame"} == set(found)

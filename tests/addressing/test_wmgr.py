@@ -14,18 +14,20 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from addressing import freegroup, registry
-from addressing.freescan import ORDERS
+from addressing import registry
+from addressing.algorithms import freegroup
+from addressing.algorithms.scan_order import ORDERS
 from addressing.header import Deliver, Forward, Header
 from addressing.scheme import path
 from addressing.schemes.wmgr import Wmgr
 from addressing.table import compile_table
-from evaluator.pairs import choose
-from evaluator.routed import spread
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.path_lengths import spread
 from tests.addressing.cases import failures, smalls
 from tests.topos.graphs import built, graph
 from topos import registry as families
-from topos.graph import ALL_UP, Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
 from topos.registry import SpecError
 
 Word = tuple[int, ...]

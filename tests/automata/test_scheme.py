@@ -9,7 +9,7 @@ import sys
 import networkx as nx
 import pytest
 
-from addressing.cover import prefixes
+from addressing.algorithms.cover import prefixes
 from addressing.registry import bind
 from addressing.scheme import Scheme, path
 from addressing.schemes.wmgr_cayley import WmgrCayley
@@ -89,7 +89,7 @@ def test_errors_are_one_line() -> None:
 
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lab.cli", "automaton", *words]
+    command = [sys.executable, "-m", "dcnlab.cli", "automaton", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.l2 import ARP, Ether
 
-from addressing import ipv4, mac
+from addressing.fields import ipv4, mac
 from controller import arp
 from tests.controller.values import addresses, macs
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.layers.l2 import ARP, Ether
 
-from addressing import ipv4, mac
 from addressing import registry as schemes
+from addressing.fields import ipv4, mac
 from addressing.scheme import Scheme
 from controller import plan
 from controller.core import Core, Effect, Event, PacketOut, Send, address

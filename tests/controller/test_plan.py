@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from addressing import mac
 from addressing import registry as schemes
+from addressing.fields import mac
 from addressing.header import Field
 from addressing.scheme import LabelTooWide
 from addressing.table import compile_table

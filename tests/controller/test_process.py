@@ -14,7 +14,8 @@ from controller import dump, plan
 from controller.client import ControllerError, ControllerProcess
 from tests.ovs import PrivateOvs, poll
 from topos import registry as topologies
-from topos.graph import Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import LinkState
 
 BACKENDS = ["os-ken", "ryu"]
 

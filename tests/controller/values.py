@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from addressing import ipv6
+from addressing.fields import ipv6
 from controller import rules
 from controller.rules import Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, ToGroup
 

@@ -8,9 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from evaluator import failures
-from evaluator.bisection import bisection
-from topos.graph import Fabric
+from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.bisection import bisection
+from topos.fabric import Fabric
 from topos.registry import fabric
 
 TINY = (
@@ -90,7 +90,7 @@ def test_sixteen_servers_exactly() -> None:
 def test_iterated_eigenvalues_equal_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     network = fabric("dcell:5,1")
     dense = bisection(network)
-    monkeypatch.setattr("evaluator.bisection._DENSE", 0)
+    monkeypatch.setattr("dcnlab.evaluator.graph.bisection._DENSE", 0)
     assert bisection(network).spectral == pytest.approx(dense.spectral, rel=1e-4)
     assert bisection(network).found == dense.found
 

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.compare import (
+from dcnlab.cli import evaluation
+from dcnlab.cli.app import main
+from dcnlab.evaluator.compare import (
     RESULTS,
     Request,
     Row,
@@ -26,11 +28,9 @@ from evaluator.compare import (
     write_csv,
     write_parquet,
 )
-from evaluator.evaluate import evaluate
-from evaluator.plots import Chart, Series, described, save, svg
-from evaluator.report import charts, comparison
-from lab.cli import evaluation
-from lab.cli.app import main
+from dcnlab.evaluator.evaluate import evaluate
+from dcnlab.evaluator.reporting.plots import Chart, Series, described, save, svg
+from dcnlab.evaluator.reporting.report import charts, comparison
 from tests.ovs import poll
 from topos.registry import SpecError
 

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 import numba
 import pytest
 
-from evaluator import compiling
+from dcnlab.evaluator import compiling
 
 
 @numba.njit

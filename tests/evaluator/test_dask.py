@@ -14,7 +14,7 @@ def compare(folder: Path, *more: str) -> list[dict[str, object]]:
     """`dcnlab compare` as a user runs it, in a folder of its own."""
     words = ["compare", "--topologies", "bcube:3,1,torus:3x3", "--schemes", "wmgr,shortest", "--seeds", "2"]
     done = subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words, "--results", str(folder), "--json", *more],
+        [sys.executable, "-m", "dcnlab.cli", *words, "--results", str(folder), "--json", *more],
         capture_output=True,
         text=True,
         check=False,

@@ -10,11 +10,11 @@ import networkx as nx
 import pytest
 
 from addressing.registry import fitting
-from evaluator.evaluate import evaluate
-from evaluator.failures import draw
-from evaluator.plots import save
-from evaluator.sweep import Point, charts, measure, summary
-from evaluator.traffic import traffic
+from dcnlab.evaluator.evaluate import evaluate
+from dcnlab.evaluator.graph.failures import draw
+from dcnlab.evaluator.reporting.plots import save
+from dcnlab.evaluator.sweep import Point, charts, measure, summary
+from dcnlab.evaluator.traffic.traffic import traffic
 from tests.topos.graphs import graph
 from topos.registry import SpecError, fabric, parse
 

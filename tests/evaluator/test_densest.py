@@ -9,15 +9,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from evaluator import densest
-from evaluator.reproduce.borel_figures import cr_constants, gcr_constants, livelocked
+from dcnlab.evaluator import borel_search
+from dcnlab.evaluator.reproduce.borel_figures import cr_constants, gcr_constants, livelocked
 from tests.topos.graphs import built, graph
 from topos.families.borel import Borel
 
 
 def test_the_densest_graph_of_diameter_7_is_the_paper_s() -> None:
     """1081 nodes: p = 47, k = 23; nothing larger up to 1200."""
-    for state in densest.search(7):
+    for state in borel_search.search(7):
         if state.since and state.done > 1200:
             break
     assert state.best is not None
@@ -40,7 +40,7 @@ def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
                     depths = nx.single_source_shortest_path_length(whole, 0)
                     if max(depths.values()) <= 4:
                         largest = max(largest, p * k)
-    states = [s for s in islice(densest.search(4, 40), 200) if s.done < 90]
+    states = [s for s in islice(borel_search.search(4, 40), 200) if s.done < 90]
     assert states[-1].best is not None
     assert states[-1].best.nodes == largest
 
@@ -53,7 +53,7 @@ def test_every_group_of_those_sizes_is_searched_in_order(low: int, high: int) ->
         (p * k, p, k) for p in primes for k in range(3, min(p - 1, high // p) + 1) if (p - 1) % k == 0
     ]
     expected = sorted(one for one in all_of_them if low <= one[0])
-    assert [(group.nodes, group.p, group.k) for group in densest._groups(low, high)] == expected
+    assert [(group.nodes, group.p, group.k) for group in borel_search._groups(low, high)] == expected
 
 
 def test_constants_of_both_representations() -> None:

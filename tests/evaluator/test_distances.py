@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from evaluator.adjacency import Adjacency, adjacency
-from evaluator.distances import FAR, between, distances, rows, sample
+from dcnlab.evaluator.graph.adjacency import Adjacency, adjacency
+from dcnlab.evaluator.graph.distances import FAR, between, distances, rows, sample
 from topos.graph import LinkState
 from topos.registry import fabric
 

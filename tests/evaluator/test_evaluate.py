@@ -12,14 +12,14 @@ import pytest
 
 from addressing.registry import bind
 from addressing.table import compile_table
-from evaluator import failures
-from evaluator.bisection import bisection
-from evaluator.evaluate import evaluate
-from evaluator.latency import simulate
-from evaluator.loads import link_loads
-from evaluator.pairs import choose
-from evaluator.structure import path_diversity
-from evaluator.tables import table_sizes
+from dcnlab.evaluator.evaluate import evaluate
+from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.bisection import bisection
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.graph.path_diversity import path_diversity
+from dcnlab.evaluator.routing.table_sizes import table_sizes
+from dcnlab.evaluator.traffic.latency import simulate
+from dcnlab.evaluator.traffic.loads import link_loads
 from tests.topos.graphs import graph
 from topos.registry import SpecError, fabric
 
@@ -149,5 +149,5 @@ def test_metrics_are_what_their_modules_say_under_the_same_failures() -> None:
 
 
 def test_the_package_itself_imports_no_compiler() -> None:
-    code = "import evaluator, sys; sys.exit('numba' in sys.modules)"
+    code = "import dcnlab.evaluator, sys; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

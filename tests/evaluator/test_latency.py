@@ -12,13 +12,13 @@ import pytest
 from addressing.header import Deliver, Forward
 from addressing.registry import bind
 from addressing.scheme import walk
-from evaluator import failures
-from evaluator.arrivals import Arrivals, Source, arrivals
-from evaluator.latency import FULL, NO_WAY, Settings, queue, simulate, summarise
-from evaluator.pairs import choose
-from evaluator.routed import spread
-from evaluator.traffic import traffic
-from evaluator.walks import Walks, uniform, walks
+from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.path_lengths import spread
+from dcnlab.evaluator.routing.sampled_paths import Walks, uniform, walks
+from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
+from dcnlab.evaluator.traffic.latency import FULL, NO_WAY, Settings, queue, simulate, summarise
+from dcnlab.evaluator.traffic.traffic import traffic
 from topos.graph import NONE
 from topos.registry import SpecError, fabric
 

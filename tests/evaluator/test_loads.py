@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 from addressing.registry import bind
-from evaluator import failures
-from evaluator.betweenness import split_loads
-from evaluator.flows import flows
-from evaluator.loads import carried, link_loads
-from evaluator.pairs import choose
-from evaluator.routed import spread
-from evaluator.structure import path_diversity
-from evaluator.traffic import traffic
+from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.betweenness import split_loads
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.graph.path_diversity import path_diversity
+from dcnlab.evaluator.routing.path_lengths import spread
+from dcnlab.evaluator.traffic.flows import flows
+from dcnlab.evaluator.traffic.loads import carried, link_loads
+from dcnlab.evaluator.traffic.traffic import traffic
 from tests.topos.graphs import graph
-from topos.graph import Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import LinkState
 from topos.registry import fabric
 
 

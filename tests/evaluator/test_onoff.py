@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from addressing.registry import bind
-from evaluator.flows import flows
-from evaluator.onoff import Phases, active, parse, play
-from evaluator.throughput import max_min
-from evaluator.traffic import traffic
+from dcnlab.evaluator.traffic.flows import flows
+from dcnlab.evaluator.traffic.onoff import Phases, active, parse, play
+from dcnlab.evaluator.traffic.throughput import max_min
+from dcnlab.evaluator.traffic.traffic import traffic
 from topos.registry import SpecError, fabric
 
 

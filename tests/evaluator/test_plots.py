@@ -13,8 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from evaluator import panels
-from evaluator.plots import STYLE, Chart, Series, draw
+from dcnlab.evaluator.reporting import panels
+from dcnlab.evaluator.reporting.plots import STYLE, Chart, Series, draw
 
 SIZES = (256.0, 1024.0, 8192.0)
 CHART = Chart("Tables", "switches", "entries", (Series("hrsw", SIZES, (31.0, 79.0, 527.0)),), "seed 1")

@@ -7,9 +7,9 @@ import math
 import networkx as nx
 import pytest
 
-from evaluator.reproduce.claim import Claim, Row
-from evaluator.reproduce.clot_structure import shortest_paths
-from evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, run, summary
+from dcnlab.evaluator.reproduce.claim import Claim, Row
+from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
+from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, run, summary
 from topos.families.torus import Torus
 from topos.registry import SpecError, fabric
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.reproduce import record
-from evaluator.reproduce.claim import Claim, Result, Row
-from evaluator.reproduce.registry import cells, experiments, markdown, run
-from lab.cli.reproduction import reproduce
+from dcnlab.cli.reproduction import reproduce
+from dcnlab.evaluator.reproduce import record
+from dcnlab.evaluator.reproduce.claim import Claim, Result, Row
+from dcnlab.evaluator.reproduce.registry import cells, experiments, markdown, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all the others together.

@@ -14,12 +14,13 @@ import pytest
 from addressing.header import Deliver, Forward
 from addressing.registry import bind, fitting
 from addressing.scheme import Scheme, walk
-from evaluator import failures
-from evaluator.pairs import choose
-from evaluator.routed import Aware, Spread, informed, spread
-from evaluator.states import explore
-from evaluator.vector import rule_of, shares_of, ways_of
-from topos.graph import ALL_UP, Fabric
+from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.markov import explore
+from dcnlab.evaluator.routing.path_lengths import Aware, Spread, informed, spread
+from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, ways_of
+from topos.fabric import Fabric
+from topos.graph import ALL_UP
 from topos.registry import fabric, known
 
 

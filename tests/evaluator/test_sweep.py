@@ -8,8 +8,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from evaluator import compare, panels, sweep
-from evaluator.failures import draw
+from dcnlab.evaluator import compare, sweep
+from dcnlab.evaluator.graph.failures import draw
+from dcnlab.evaluator.reporting import panels
 from tests.topos.graphs import graph
 from topos.registry import SpecError, fabric
 

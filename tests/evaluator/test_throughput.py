@@ -10,10 +10,10 @@ from scipy.optimize import linprog
 
 from addressing.registry import bind
 from addressing.scheme import path
-from evaluator import failures
-from evaluator.flows import Flows, flows
-from evaluator.throughput import bottleneck, max_min, throughput
-from evaluator.traffic import PATTERNS, traffic
+from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.traffic.flows import Flows, flows
+from dcnlab.evaluator.traffic.throughput import bottleneck, max_min, throughput
+from dcnlab.evaluator.traffic.traffic import PATTERNS, traffic
 from topos.registry import SpecError, fabric
 
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from addressing.complete import complete
-from evaluator.reproduce.registry import run
-from evaluator.trees import along, pipelined, rates, replicated
+from addressing.multipath.complete_graphs import complete
+from dcnlab.evaluator.reproduce.registry import run
+from dcnlab.evaluator.traffic.trees import along, pipelined, rates, replicated
 from topos.registry import fabric
 
 

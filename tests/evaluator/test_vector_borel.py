@@ -7,8 +7,8 @@ import pytest
 
 from addressing.registry import bind
 from addressing.scheme import Scheme, path
-from evaluator.chase import LOST, hops_along
-from evaluator.vector import ways_of
+from dcnlab.evaluator.graph.next_hops import LOST, hops_along
+from dcnlab.evaluator.routing.vectorized import ways_of
 from topos.graph import ALL_UP, NONE
 from topos.registry import fabric
 

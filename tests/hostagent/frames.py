@@ -9,12 +9,12 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.packet import Packet, Raw
 
 from addressing import registry as schemes
-from addressing.ipv4 import text
+from addressing.fields.ipv4 import text
 from addressing.scheme import Scheme
-from hostagent import packet
-from hostagent.core import Agent, addresses_of
-from hostagent.mmsg import SLOT_SIZE
+from hostagent.forwarding import packet
+from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.options import Spread
+from hostagent.runtime.mmsg import SLOT_SIZE
 from topos import registry as topologies
 
 NO_OFFLOAD = bytes(packet.VNET_SIZE)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from addressing import registry as schemes
-from addressing.ipv4 import text
+from addressing.fields.ipv4 import text
 from hostagent.client import AgentPlace, AgentPool
-from hostagent.linux import inside
 from hostagent.options import Mode, Options, Spread
+from hostagent.runtime.devices import inside
 from topos import registry as topologies
-from topos.graph import Fabric
+from topos.fabric import Fabric
 
 T = TypeVar("T")
 

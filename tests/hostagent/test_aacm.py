@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from addressing import ipv4, wire
-from addressing.wire import Flag
-from hostagent.simulation import Noise, Simulation, hardware
-from hostagent.trials import swaps
+from addressing.fields import ipv4
+from hostagent.protocols.aacm import frames
+from hostagent.protocols.aacm.frames import Flag
+from hostagent.protocols.aacm.simulation import Noise, Simulation, hardware
+from hostagent.protocols.aacm.swap_trials import swaps
 from topos import registry
 from topos.families.torus import Torus
 from topos.graph import Port
@@ -171,8 +172,8 @@ def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configu
     simulation.tap = lambda end, data: recorded.append(data)
     for _ in range(configurations):
         simulation.configure()
-    forged = wire.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (2, 2), (3, 4))
-    attacks = [*recorded, wire.encode(forged), wire.encode(forged, b"a guess")]
+    forged = frames.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (2, 2), (3, 4))
+    attacks = [*recorded, frames.encode(forged), frames.encode(forged, b"a guess")]
     for _ in range(150):
         data = bytearray(rng.choice(attacks))
         if rng.random() < 0.3:
@@ -190,8 +191,8 @@ def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configu
 def test_without_a_key_one_forged_cable_cannot_move_a_server_that_has_two() -> None:
     simulation = Simulation(torus("4x4"))
     simulation.configure()
-    forged = wire.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (3, 2), (4, 4))
-    simulation.inject(Port(5, 2), wire.encode(forged))
+    forged = frames.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (3, 2), (4, 4))
+    simulation.inject(Port(5, 2), frames.encode(forged))
     assert simulation.stations[5].address == (1, 1)
 
 
@@ -210,7 +211,7 @@ def test_usable_radices_are_those_whose_addresses_are_all_legal(sizes: tuple[int
         except ipv4.AddressError:
             return False
 
-    assert wire.usable(sizes) == all(map(legal, itertools.product(*map(range, sizes))))
+    assert frames.usable(sizes) == all(map(legal, itertools.product(*map(range, sizes))))
 
 
 # --- any history ------------------------------------------------------------------

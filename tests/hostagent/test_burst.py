@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addressing.header import Field
-from hostagent import packet
-from hostagent.burst import Headers
-from hostagent.core import Agent
+from hostagent.forwarding import packet
+from hostagent.forwarding.agent import Agent
+from hostagent.forwarding.batch import Headers
 from tests.hostagent.frames import NO_OFFLOAD, agent, frame, from_host, scheme, udp
 
 SLOT = 2048

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scapy.layers.inet import ICMP
 from scipy import stats
 
-from addressing import ipv4, mac
+from addressing.fields import ipv4, mac
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme, walk
-from hostagent import packet
-from hostagent.core import Agent
-from hostagent.decisions import CONSUMED, MEMORY, TO_HOST
-from hostagent.framing import NOBODY
+from hostagent.forwarding import packet
+from hostagent.forwarding.agent import Agent
+from hostagent.forwarding.decisions import CONSUMED, MEMORY, TO_HOST
+from hostagent.forwarding.framing import NOBODY
 from tests.hostagent.frames import agent, frame, from_card, from_host, parsed, scheme, udp, with_fresh_checksums
 from topos.graph import ALL_UP, LinkState
 

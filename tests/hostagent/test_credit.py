@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
-from hostagent import packet
-from hostagent.credit import CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
-from hostagent.decisions import CONSUMED
-from hostagent.ledger import window
-from hostagent.relay import FlowControlError, Relay, check
+from hostagent.flowcontrol.credit import CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
+from hostagent.flowcontrol.credit_state import window
+from hostagent.flowcontrol.relay import FlowControlError, Relay, check
+from hostagent.forwarding import packet
+from hostagent.forwarding.decisions import CONSUMED
 from tests.hostagent.frames import agent, from_card, from_host, scheme, udp
 from topos import registry as topologies
 

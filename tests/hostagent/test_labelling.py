@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from addressing import registry
-from addressing.labelwire import ETHERTYPE, NO_ROOT, Frame, Label, Tale, decode, encode
 from addressing.schemes.wmgr import Wmgr
-from addressing.seal import Rejection, seal
-from hostagent.labelling import Labeller, Timing
-from hostagent.labelnet import LabelNetwork
+from hostagent.protocols.authentication import Rejection, seal
+from hostagent.protocols.labelling.frames import ETHERTYPE, NO_ROOT, Frame, Label, Tale, decode, encode
+from hostagent.protocols.labelling.labeller import Labeller, Timing
+from hostagent.protocols.labelling.network import LabelNetwork
 from hostagent.virtual import Noise
 from tests.addressing.cases import failures, pieces
 from tests.topos.graphs import built, graph

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addressing import mac
-from addressing.seal import Rejection
-from hostagent.core import Agent
-from hostagent.linkstate import ACKNOWLEDGES, STATES, TRIES, LinkStates, Message, Statement, decode
-from hostagent.neighbours import Neighbours
+from addressing.fields import mac
+from hostagent.forwarding.agent import Agent
+from hostagent.protocols.adapters import Neighbours
+from hostagent.protocols.authentication import Rejection
+from hostagent.protocols.linkstate import ACKNOWLEDGES, STATES, TRIES, LinkStates, Message, Statement, decode
 from tests.hostagent.frames import agent, scheme
-from topos.graph import Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import LinkState
 
 KEY = bytes(range(16))
 numbers = st.integers(0, 2**32 - 1)

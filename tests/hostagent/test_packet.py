@@ -12,8 +12,8 @@ from scapy.packet import Raw
 from scapy.utils import checksum as scapy_checksum
 from scipy import stats
 
-from addressing.ipv4 import text
-from hostagent import packet
+from addressing.fields.ipv4 import text
+from hostagent.forwarding import packet
 from tests.hostagent.frames import from_card, from_host, parsed, with_fresh_checksums
 
 OWN = bytes([10, 0, 0, 9])

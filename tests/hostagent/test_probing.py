@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addressing.scheme import path
-from addressing.seal import Rejection
 from addressing.source import SourceRouted
-from hostagent.probing import ARRIVED, PATIENCE, PERIOD, PROBE, Probe, Prober, decode
+from hostagent.protocols.authentication import Rejection
+from hostagent.protocols.probing import ARRIVED, PATIENCE, PERIOD, PROBE, Probe, Prober, decode
 from tests.hostagent.frames import agent, from_host, scheme, udp
 from topos.graph import ALL_UP, LinkState
 

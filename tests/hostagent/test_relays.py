@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from hostagent.client import AgentError, AgentPool
-from hostagent.mmsg import BATCH, SLOTS
 from hostagent.options import Mode, Options
+from hostagent.runtime.mmsg import BATCH, SLOTS
 from tests.hostagent.namespaces import World, world
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addressing import registry as schemes
-from hostagent.relay import Relay, Way
-from hostagent.saturation import Saturation
+from hostagent.flowcontrol.relay import Relay, Way
+from hostagent.flowcontrol.simulation import Saturation
 from hostagent.virtual import Noise
 from tests.addressing.cases import bound, failures
 from tests.hostagent.frames import scheme

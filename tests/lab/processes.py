@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import time
 PATIENCE = 40.0
 _AGAIN = 5.0
 #: `dcnlab`, to be followed by its arguments.
-DCNLAB = (sys.executable, "-m", "lab.cli")
+DCNLAB = (sys.executable, "-m", "dcnlab.cli")
 
 
 class Terminal:

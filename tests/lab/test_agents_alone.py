@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.lab import processes
 from tests.lab.test_multipath import carried
 from tests.ovs import poll
@@ -42,7 +42,7 @@ def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
         tcp.start()
         poll(lambda: sum(carried(lab)) - sum(before) > 1_000_000, 20)  # its connections stand
         ping = subprocess.Popen(
-            [sys.executable, "-m", "lab.cli", "exec", lab.config.name, "h0", *PING, "h15"],
+            [sys.executable, "-m", "dcnlab.cli", "exec", lab.config.name, "h0", *PING, "h15"],
             stdout=subprocess.PIPE,
             text=True,
         )

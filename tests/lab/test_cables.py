@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from addressing import mac
-from lab import netns
+from addressing.fields import mac
+from dcnlab.lab.emulation import netns
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 

@@ -7,8 +7,8 @@ import subprocess
 import psutil
 import pytest
 
-from lab.capacity import files_needed
-from lab.client import Lab
+from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation.capacity import files_needed
 from tests.lab.terminal import DCNLAB
 from topos import registry
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from addressing import registry as schemes
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.addressing.cases import SETTINGS
 from tests.lab import cover
 from topos import registry

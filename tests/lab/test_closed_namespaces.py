@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.world import remedy
+from dcnlab.lab.emulation.sandbox import remedy
 from tests.lab.test_ordinary_user import script
 
 UBUNTU = "kernel.apparmor_restrict_unprivileged_userns"
@@ -54,7 +54,7 @@ def closed() -> Iterator[str]:
 def dcnlab(namespace: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the program as an ordinary user of a user namespace."""
     inner = script(folder).replace("setpriv", f"nsenter --user={namespace} setpriv")
-    command = ["unshare", "-m", "bash", "-c", inner, "bash", sys.executable, "-m", "lab.cli", *words]
+    command = ["unshare", "-m", "bash", "-c", inner, "bash", sys.executable, "-m", "dcnlab.cli", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

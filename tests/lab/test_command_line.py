@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from addressing import registry as schemes
-from lab.doctor import has_qdisc
-from lab.shaping import Shape
+from dcnlab.lab.emulation.kernel import has_qdisc
+from dcnlab.lab.emulation.shaping import check_kernel
+from dcnlab.lab.link_shape import Shape
 from topos import registry
 
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
     )
 
 
@@ -86,7 +87,7 @@ def test_tables_of_a_topology() -> None:
 
 def test_delay_is_refused_where_the_kernel_cannot_impose_it() -> None:
     if has_qdisc("netem", "delay", "1ms"):
-        Shape(delay="1ms").check()
+        check_kernel(Shape(delay="1ms"))
         return
     done = dcnlab("up", "bcube:4,1", "--scheme", "brp", "--delay", "1ms")
     assert done.returncode == 2

@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from lab.client import Lab
-from lab.errors import LabError
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError
 
 pytestmark = pytest.mark.lab
 
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("topos", "addressing", "hostagent", "controller", "evaluator", "lab", "tests", "pyproject.toml")
+PARTS = ("topos", "addressing", "hostagent", "controller", "dcnlab", "tests", "pyproject.toml")
 _FILE = re.compile(r"This is all of `(?P<name>[\w/.]+)`:\s+```python\n(?P<code>.*?)```", re.DOTALL)
 
 
@@ -44,12 +44,12 @@ def run(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_registries_find_both(copy: Path) -> None:
-    found = json.loads(run(copy, "lab.cli", "list", "--json").stdout)
+    found = json.loads(run(copy, "dcnlab.cli", "list", "--json").stdout)
     ring = next(t for t in found["topologies"] if t["name"] == "ring")
     assert {"roundabout", "shortest", "wmgr"} <= set(ring["schemes"])
-    done = run(copy, "lab.cli", "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json")
+    done = run(copy, "dcnlab.cli", "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json")
     assert json.loads(done.stdout)["path"] == ["h0", "h5", "h4"]
-    assert "n must be at least 3" in run(copy, "lab.cli", "topology", "ring:2").stderr
+    assert "n must be at least 3" in run(copy, "dcnlab.cli", "topology", "ring:2").stderr
 
 
 def test_the_tests_of_every_family_and_pair_cover_them(copy: Path) -> None:
@@ -69,7 +69,7 @@ def test_they_are_clean(copy: Path) -> None:
 @pytest.mark.lab
 def test_they_run_as_a_lab(copy: Path) -> None:
     words = ("up", "ring:6", "--scheme", "roundabout", "--test", "pingall", "--json")
-    done = run(copy, "lab.cli", *words)
+    done = run(copy, "dcnlab.cli", *words)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["sent"], found["received"]) == (30, 30)

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from dcnlab.lab import client, rpc, runtime
+from dcnlab.lab.client import glance
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.rpc import Connection
+from dcnlab.lab.running.link_state import Health
 from hostagent.client import AgentPool
 from hostagent.options import Options
-from lab import client, control, runtime
-from lab.client import glance
-from lab.control import Connection
-from lab.errors import LabError
-from lab.health import Health
 from topos import registry
 from topos.graph import LinkState, Port
 
@@ -40,11 +40,11 @@ def listen(path: Path, backlog: int = 8) -> socket.socket:
 
 
 @contextlib.contextmanager
-def serving(path: Path, **operations: control.Operation) -> Iterator[None]:
+def serving(path: Path, **operations: rpc.Operation) -> Iterator[None]:
     """The lab's side of the socket, in a thread."""
     stop = threading.Event()
     with listen(path) as listener:
-        server = threading.Thread(target=control.serve, args=(listener, operations, stop))
+        server = threading.Thread(target=rpc.serve, args=(listener, operations, stop))
         server.start()
         try:
             yield
@@ -83,7 +83,7 @@ def test_a_lab_that_ends_while_it_is_asked_is_told_in_one_line(sockets: Path, li
             with contextlib.closing(connection), pytest.raises(LabError, match="ended before it answered"):
                 connection.call("info")
         done = subprocess.run(
-            [sys.executable, "-m", "lab.cli", "ping", "gone"], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "dcnlab.cli", "ping", "gone"], capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.splitlines() == ["dcnlab: the lab ended before it answered"]

@@ -9,14 +9,14 @@ import sys
 import pytest
 from starlette.testclient import TestClient
 
-from lab.client import Lab
-from lab.view.app import application
+from dcnlab.lab.client import Lab
+from dcnlab.lab.view.app import application
 from tests.lab import processes
 from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
 
-UP = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
+UP = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
 #: At the prompt, which runs in the session: end all agents.
 KILL = """\
 py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if p.cmdline()[1:3] == \

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.display import hindrance
+from dcnlab.lab.session.display import hindrance
 from tests.ovs import poll
 
 
@@ -47,7 +47,7 @@ def prompt(display: str, home: Path) -> subprocess.Popen[str]:
     """A small lab's prompt with that display; its shells begin with no start-up files but those in
     ``home``, since they are ended at any moment, locks or not."""
     return subprocess.Popen(
-        [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"],
+        [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

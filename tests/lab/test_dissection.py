@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 
-from addressing import ipv4, mac, wire
-from addressing.wire import Flag, Frame, Report
-from hostagent.simulation import Noise, Simulation
-from lab import dissector
-from lab.scapy_layers import AACM, AACMReport
+from addressing.fields import ipv4, mac
+from dcnlab.lab.autoconfig import dissector
+from dcnlab.lab.autoconfig.scapy_layers import AACM, AACMReport
+from hostagent.protocols.aacm import frames as aacm_frames
+from hostagent.protocols.aacm.frames import Flag, Frame, Report
+from hostagent.protocols.aacm.simulation import Noise, Simulation
 from tests.capabilities import lacking
 from topos import registry
 from topos.families.torus import Torus
@@ -46,7 +47,7 @@ FRAMES = recorded(None)[:400] + recorded(KEY)
 
 
 def decoded(data: bytes) -> Frame:
-    frame = wire.decode(data)
+    frame = aacm_frames.decode(data)
     assert isinstance(frame, Frame)
     return frame
 
@@ -56,7 +57,7 @@ def dotted(address: tuple[int, ...] | None) -> str:
 
 
 def test_all_kinds_are_there() -> None:
-    assert {decoded(data).kind for data in FRAMES} == wire.KINDS
+    assert {decoded(data).kind for data in FRAMES} == aacm_frames.KINDS
 
 
 def test_scapy_reads_what_the_codec_writes() -> None:
@@ -79,7 +80,7 @@ def test_scapy_reads_what_the_codec_writes() -> None:
 def test_the_codec_reads_what_scapy_writes(port: int, epoch: int, sequence: int, content: bytes) -> None:
     flags = Flag.COMBINE | (Flag.ALT if epoch & 1 else 0)
     made = AACM(flags=int(flags), port=port, epoch=epoch, sequence=sequence, radices=[3, 4], content=content)
-    frame = wire.decode(bytes(made))
+    frame = aacm_frames.decode(bytes(made))
     assert frame == Frame(Flag.COMBINE, port, epoch, sequence, 0, None, (3, 4), content)
 
 
@@ -90,7 +91,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         lacking("tshark is not installed")
     folder: Path = tmp_path_factory.mktemp("capture")
     (folder / "aacm.lua").write_text(dissector.lua())
-    ether = Ether(dst="03:00:a8:00:00:00", src="00:00:00:00:01:01", type=wire.ETHERTYPE)
+    ether = Ether(dst="03:00:a8:00:00:00", src="00:00:00:00:01:01", type=aacm_frames.ETHERTYPE)
     wrpcap(str(folder / "all.pcap"), [ether / data for data in FRAMES])
     words = ["tshark", "-X", f"lua_script:{folder}/aacm.lua", "-r", f"{folder}/all.pcap", "-T", "json"]
     done = subprocess.run([*words, "--no-duplicate-keys"], capture_output=True, text=True, check=False)

@@ -15,7 +15,7 @@ def test_an_ordinary_users_path_is_enough() -> None:
     """Debian's has no /usr/sbin, where tc, tcpdump and Open vSwitch's daemons are."""
 
     def states(path: str) -> dict[str, str]:
-        words = [sys.executable, "-m", "lab.cli", "doctor", "--json"]
+        words = [sys.executable, "-m", "dcnlab.cli", "doctor", "--json"]
         environment = {**os.environ, "PATH": path}
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
         return {finding["what"]: finding["state"] for finding in json.loads(done.stdout)}

@@ -10,7 +10,7 @@ import sys
 import networkx as nx
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.topos.graphs import graph
 from topos import registry
 from topos.graph import LinkState
@@ -18,7 +18,7 @@ from topos.graph import LinkState
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
     )
 
 

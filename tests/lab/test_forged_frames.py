@@ -6,11 +6,12 @@ import sys
 
 import pytest
 
-from hostagent import linkstate, packet, probing
-from hostagent.linkstate import ACKNOWLEDGES, STATES, Message, Statement
-from hostagent.neighbours import Neighbour, around
-from hostagent.probing import ARRIVED, PROBE, Probe
-from lab.client import Lab
+from dcnlab.lab.client import Lab
+from hostagent.forwarding import packet
+from hostagent.protocols import linkstate, probing
+from hostagent.protocols.adapters import Neighbour, around
+from hostagent.protocols.linkstate import ACKNOWLEDGES, STATES, Message, Statement
+from hostagent.protocols.probing import ARRIVED, PROBE, Probe
 from tests.hostagent.frames import agent, scheme
 from tests.ovs import poll
 

@@ -35,7 +35,7 @@ def test_the_call_succeeds_and_others_are_left_alone() -> None:
 
 IN_A_LAB = """
 set -e
-dcnlab() { "$0" -m lab.cli "$@"; }
+dcnlab() { "$0" -m dcnlab.cli "$@"; }
 dcnlab up bcube:2,1 --scheme brp -d --name mine >/dev/null
 trap "dcnlab down mine" EXIT
 dcnlab exec mine h0 ping -i0.2 h3 >/dev/null &

@@ -14,10 +14,10 @@ import pytest
 import typer.main
 
 from addressing import registry as schemes
-from lab.catalogue import entry
-from lab.cli import app
-from lab.cli.examples import EXAMPLES
-from lab.errors import UsageError
+from dcnlab.cli import app
+from dcnlab.cli.catalogue import entry
+from dcnlab.cli.examples import EXAMPLES
+from dcnlab.lab.errors import UsageError
 from topos import registry as topologies
 
 app._gather()
@@ -26,7 +26,7 @@ COMMANDS: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ign
 
 def dcnlab(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words],
+        [sys.executable, "-m", "dcnlab.cli", *words],
         capture_output=True, text=True, check=False, env=os.environ | environment,
     )  # fmt: skip
 

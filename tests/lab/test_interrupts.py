@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.lab.terminal import DCNLAB, PATIENCE, Terminal
 from tests.ovs import poll
 
@@ -77,8 +77,8 @@ def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Si
     ("words", "program", "ends"),
     [
         ("iperf {} h0 h3 --seconds 600", "iperf3", 2),
-        ("iperf {} h0 h3 --seconds 600 --mptcp", "lab.connection", 2),
-        ("replicate {} h0 h1 h2 --size 200M", "lab.replication.node", 3),
+        ("iperf {} h0 h3 --seconds 600 --mptcp", "dcnlab.lab.measurement.mptcp_connection", 2),
+        ("replicate {} h0 h1 h2 --size 200M", "dcnlab.lab.replication.node", 3),
     ],
 )
 def test_a_measurement_ends_with_the_command(lab: Lab, words: str, program: str, ends: int) -> None:

@@ -8,16 +8,16 @@ import sys
 
 import pytest
 
-from addressing.keys import places
-from lab.client import Lab
-from lab.errors import LabError, UsageError
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.kv.placement import places
 from topos import registry
 
 pytestmark = pytest.mark.lab
 
 
 def kv(lab: Lab, *words: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "lab.cli", "kv", lab.config.name, *words]
+    command = [sys.executable, "-m", "dcnlab.cli", "kv", lab.config.name, *words]
     return subprocess.run(command, input=data, capture_output=True, check=False)
 
 
@@ -68,7 +68,7 @@ def test_the_command_and_the_prompts_verb() -> None:
             done = kv(lab, *words)
             assert (done.returncode, says in done.stderr) == (code, True), done
     lines = "kv put colour blue 2\nkv get colour\nkv get nothing\nkv\n"
-    up = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
+    up = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
     done = subprocess.run(up, input=lines, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[1:3] == ["blue", "there is no nothing"]
     assert done.stdout.splitlines()[3].startswith("usage: kv put")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from topos import registry
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("labs")]

@@ -19,8 +19,8 @@ from scapy.packet import Raw
 from scapy.utils import rdpcap
 from starlette.testclient import TestClient
 
-from lab.client import Lab
-from lab.view.app import application
+from dcnlab.lab.client import Lab
+from dcnlab.lab.view.app import application
 from topos import registry
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
@@ -39,7 +39,7 @@ def client(lab: Lab) -> TestClient:
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
     )
 
 
@@ -101,7 +101,7 @@ def test_tables_and_ways(lab: Lab, client: TestClient) -> None:
 
 
 def test_the_command_serves_until_it_is_interrupted(lab: Lab) -> None:
-    command = [sys.executable, "-m", "lab.cli", "view", lab.config.name, "--json"]
+    command = [sys.executable, "-m", "dcnlab.cli", "view", lab.config.name, "--json"]
     serving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert serving.stdout is not None
@@ -150,7 +150,7 @@ class capturing:
     """`dcnlab capture` while it runs; entered when tcpdump listens, ended whatever happens."""
 
     def __init__(self, lab: Lab, *words: str) -> None:
-        self._command = [sys.executable, "-m", "lab.cli", "capture", lab.config.name, *words]
+        self._command = [sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, *words]
 
     def __enter__(self) -> subprocess.Popen[str]:
         self._running = subprocess.Popen(

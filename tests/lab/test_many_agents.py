@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.lab import processes
 from tests.ovs import poll
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from lab.client import Lab
-from lab.errors import UsageError
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import UsageError
 from tests.capabilities import lacking
 from tests.lab.test_agents_alone import lab_link
 from tests.lab.test_multipath import carried
@@ -44,11 +44,13 @@ def test_one_way_is_not_enough() -> None:
 
 def test_a_kernel_without_it_is_one_line() -> None:
     """In a network namespace of its own, where it is really switched off."""
-    script = "sysctl -qw net.mptcp.enabled=0 && exec $0 -c 'from lab.mptcp import check; check()'"
+    script = (
+        "sysctl -qw net.mptcp.enabled=0 && exec $0 -c 'from dcnlab.lab.measurement.mptcp import check; check()'"
+    )
     own = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-Urn"]
     done = subprocess.run(
         [*own, "sh", "-c", script, sys.executable], capture_output=True, text=True, check=False
     )
     said = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 1
-    assert said.startswith("lab.errors.UsageError: no Multipath TCP: this kernel")
+    assert said.startswith("dcnlab.lab.errors.UsageError: no Multipath TCP: this kernel")

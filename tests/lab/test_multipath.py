@@ -8,8 +8,8 @@ import pytest
 
 from addressing.registry import bind
 from addressing.source import SourceRouted
-from lab import config
-from lab.client import Lab
+from dcnlab.lab import config
+from dcnlab.lab.client import Lab
 from topos import registry
 
 

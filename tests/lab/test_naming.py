@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from addressing import ipv4
+from addressing.fields import ipv4
 from addressing.registry import bind
-from lab import naming
-from lab.errors import UsageError
+from dcnlab.lab import naming
+from dcnlab.lab.errors import UsageError
 from topos import registry
 
 CASES = [("clot:4x4", "pow"), ("torus:3x5", "pow"), ("clot:2x4x2", "dor"), ("novacube:4x4", "greedy")]

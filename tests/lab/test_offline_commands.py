@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from lab.cli import complete, costs, multipath, rates, sweeping  # noqa: F401  (they add their commands)
-from lab.cli.app import app
-from lab.errors import LabError, UsageError
+from dcnlab.cli import completion, costs, multipath, rates, sweeping  # noqa: F401  (they add their commands)
+from dcnlab.cli.app import app
+from dcnlab.lab.errors import LabError, UsageError
 
 RUNNER = CliRunner()
 

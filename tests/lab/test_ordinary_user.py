@@ -41,7 +41,18 @@ def script(folder: Path) -> str:
     ("topology", "scheme"), [("bcube:2,1", "brp"), ("smallworld:4x4,clusters=2x2", "hrsw"), ("clot:4x4", "pow")]
 )
 def test_all_pairs_ping(open_path: Path, topology: str, scheme: str) -> None:
-    words = [sys.executable, "-m", "lab.cli", "up", topology, "--scheme", scheme, "--test", "pingall", "--json"]
+    words = [
+        sys.executable,
+        "-m",
+        "dcnlab.cli",
+        "up",
+        topology,
+        "--scheme",
+        scheme,
+        "--test",
+        "pingall",
+        "--json",
+    ]
     done = subprocess.run(
         ["unshare", "-m", "bash", "-c", script(open_path), "bash", *words],
         capture_output=True,

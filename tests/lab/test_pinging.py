@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("labs")]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("programs")]
 DCNLAB = str(Path(sys.executable).parent / "dcnlab")

@@ -9,10 +9,11 @@ import time
 import networkx as nx
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.topos.graphs import graph
 from topos import registry
-from topos.graph import Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import LinkState
 
 pytestmark = pytest.mark.lab
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addressing.complete import complete
-from lab.client import Lab
-from lab.replication import plan
+from addressing.multipath.complete_graphs import complete
+from dcnlab.lab.client import Lab
+from dcnlab.lab.replication import plan
 from topos import registry
 
 Cut = Callable[[int, Sequence[int], int], tuple[plan.Part, ...]]
@@ -72,7 +72,7 @@ def test_the_command_finds_the_only_lab_and_says_what_it_uses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    command = [sys.executable, "-m", "lab.cli", "replicate", "h0", "h3", "h6", "--size", "2M"]
+    command = [sys.executable, "-m", "dcnlab.cli", "replicate", "h0", "h3", "h6", "--size", "2M"]
 
     def replicate() -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)

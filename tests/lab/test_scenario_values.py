@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.errors import UsageError
-from lab.scenario import check
-from lab.scenario.expect import OPERATORS, Expectation, read_expectation
-from lab.scenario.model import Event, Scenario, Stream
-from lab.scenario.reading import read
-from lab.scenario.timeline import Step, timeline
-from lab.scenario.values import Cut, Pair, read_cut, read_duration, read_pair
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.scenario import check
+from dcnlab.lab.scenario.expect import OPERATORS, Expectation, read_expectation
+from dcnlab.lab.scenario.model import Event, Scenario, Stream
+from dcnlab.lab.scenario.reading import read
+from dcnlab.lab.scenario.timeline import Step, timeline
+from dcnlab.lab.scenario.values import Cut, Pair, read_cut, read_duration, read_pair
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 BASE = """topology: bcube:2,1

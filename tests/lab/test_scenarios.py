@@ -55,7 +55,7 @@ def waited_briefly(found: dict[str, Any]) -> bool:
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", "run", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "dcnlab.cli", "run", *words], capture_output=True, text=True, check=False
     )
 
 

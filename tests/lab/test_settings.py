@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lab import probe, settings
-from lab.client import Lab
+from dcnlab.lab import calibration, settings
+from dcnlab.lab.client import Lab
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_nonsense_is_passed_over(text: str) -> None:
 
 @pytest.mark.lab
 def test_tcp_gets_through_with_and_without_offloads() -> None:
-    trials = probe.probe(lambda stage: None)
+    trials = calibration.probe(lambda stage: None)
     assert {trial.settings.offloads for trial in trials} == {True, False}
     assert all(trial.mbps > 10 for trial in trials), trials
     assert not os.path.exists(settings.path())

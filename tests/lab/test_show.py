@@ -8,7 +8,7 @@ import sys
 import pytest
 from rich.text import Text
 
-from lab.cli import show
+from dcnlab.cli import show
 
 COLUMNS = (
     "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max", "bits max",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from addressing.registry import bind
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from topos.registry import fabric
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("small world")]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.client import Lab
-from lab.stream import most_lost_in_a_row
+from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.packet_stream import most_lost_in_a_row
 from tests.lab import processes
 
 STILL = 0.4

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.client import Lab
+from dcnlab.lab.client import Lab
 from tests.lab.terminal import DCNLAB, Terminal
 
 pytestmark = pytest.mark.lab

@@ -9,10 +9,10 @@ import pytest
 from matplotlib.bezier import BezierSegment
 from starlette.testclient import TestClient
 
-from lab.client import Lab
-from lab.counters import parse
-from lab.view.app import HEADERS, application, drawn, new_token
-from lab.view.layout import draw
+from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.counters import parse
+from dcnlab.lab.view.app import HEADERS, application, drawn, new_token
+from dcnlab.lab.view.layout import draw
 from topos import registry
 
 TOKEN = new_token()

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from lab import runtime
-from lab.client import Lab
-from lab.errors import UsageError
+from dcnlab.lab import runtime
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import UsageError
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
-UP = [sys.executable, "-m", "lab.cli", "up", "bcube:2,1", "--scheme", "brp"]
+UP = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
 
 
 def wait_until(condition: Callable[[], bool], timeout: float = 20.0) -> None:
@@ -107,13 +107,13 @@ def test_a_lab_says_which_of_its_own_processes_have_been_killed(monkeypatch: pyt
             wait_until(lambda: len(lab.info()["ended"]) == len(said))
         assert all(any(re.fullmatch(line, text) for text in lab.info()["ended"]) for line in said)
         shown = dcnlab("ps")
-        assert re.search(rf"(?m)^{lab.config.name} .*damaged *$", shown)
-        assert f"{lab.config.name}: the controller: its process ended with -9" in shown
+        assert re.search(rf"(?m)^{dcnlab.lab.config.name} .*damaged *$", shown)
+        assert f"{dcnlab.lab.config.name}: the controller: its process ended with -9" in shown
 
 
 def dcnlab(*words: str) -> str:
     return subprocess.run(
-        [sys.executable, "-m", "lab.cli", *words], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=True
     ).stdout
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cli import show
-from lab.cli.app import app, main
+from dcnlab.cli import show
+from dcnlab.cli.app import app, main
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def test_a_figure_that_nobody_has_is_named(run: Run) -> None:
 
 @pytest.mark.lab
 def test_a_port_that_is_in_use_and_one_server_twice(run: Run) -> None:
-    from lab.client import Lab
+    from dcnlab.lab.client import Lab
 
     with Lab("bcube:2,1", "brp") as lab, socket.create_server(("127.0.0.1", 0)) as taken:
         name = lab.config.name

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from addressing import ipv4, mac
 from addressing import registry as schemes
+from addressing.fields import ipv4, mac
 from addressing.header import Choices, Field, Forward, Header, Pattern, only
 from addressing.scheme import Class, LabelTooWide, Scheme
 from addressing.schemes.shortest import Shortest
@@ -22,7 +22,8 @@ from controller import dump, lower, plan
 from controller.rules import FlowTable
 from tests.ovs import PrivateOvs
 from topos import registry as topologies
-from topos.graph import ALL_UP, Fabric, LinkState
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
 
 pytestmark = pytest.mark.ovs
 

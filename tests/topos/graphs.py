@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import shortest_path
 
+from topos.fabric import Fabric
 from topos.family import Family, ParameterError
-from topos.graph import ALL_UP, Fabric, LinkState
+from topos.graph import ALL_UP, LinkState
 from topos.registry import SpecError, fabric, known, parameters, parse
 
 #: Nodes of the instances that properties are drawn from.

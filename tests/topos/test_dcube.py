@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.topos.graphs import built, refusal, server_hops
+from topos.fabric import Fabric
 from topos.families.dcube import CubeOfSwitches
-from topos.graph import Fabric
 
 
 def switch_graph(network: Fabric) -> nx.Graph:

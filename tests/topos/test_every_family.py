@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topos.graphs import built, graph, instances
+from topos.fabric import Fabric
 from topos.graph import NONE, Port
 from topos.registry import fabric, known, parse, usage
 from topos.vertices import SymmetricGraph
@@ -105,7 +106,7 @@ def test_specifications_lead_back(name: str, data: st.DataObject) -> None:
     family = parse(spec)
     assert parse(family.spec) == family
     assert parse(family.spec).spec == family.spec
-    assert np.array_equal(family.build().cables, built(spec).cables)
+    assert np.array_equal(Fabric.of(family).cables, built(spec).cables)
 
 
 @EVERY

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topos.graphs import built, graph, links
+from topos.fabric import Fabric
 from topos.family import Family
-from topos.graph import ALL_UP, NONE, Fabric, IntArray, LinkState
+from topos.graph import ALL_UP, NONE, IntArray, LinkState
 from topos.registry import fabric
 from topos.wiring import components, numbered_ports
 
@@ -75,7 +76,7 @@ class Clash(Family):
 
 def test_two_cables_in_one_port_are_an_error() -> None:
     with pytest.raises(ValueError, match="two cables share a port"):
-        _ = Clash().build().slots
+        _ = Fabric.of(Clash()).slots
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30), first=st.integers(1, 4))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from tests.topos.graphs import built, graph, links, refusal
-from topos.graph import Fabric
+from topos.fabric import Fabric
 from topos.registry import SpecError, fabric, parse
 
 

@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.topos.graphs import built, links, refusal
+from topos.fabric import Fabric
 from topos.families.jellyfish import Jellyfish
 from topos.families.xpander import Xpander
-from topos.graph import Fabric
 from topos.randomgraph import random_lift, random_regular
 from topos.registry import fabric
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.client import Lab
-from lab.doctor import examine
+from dcnlab.lab.client import Lab
+from dcnlab.lab.doctor import examine
 from tests.lab.test_ordinary_user import script
 
 pytestmark = pytest.mark.vm
@@ -75,7 +75,7 @@ def test_an_ordinary_user_has_both(open_path: Path) -> None:
     """In a user namespace, and with a path that has no /usr/sbin."""
     user = script(open_path).replace("exec env", "exec env PATH=/usr/local/bin:/usr/bin:/bin")
     words = ["up", "bcube:2,1", "--scheme", "brp", "--delay", "10ms", "--test", "pingall", "--json"]
-    command = ["unshare", "-m", "bash", "-c", user, "bash", sys.executable, "-m", "lab.cli", *words]
+    command = ["unshare", "-m", "bash", "-c", user, "bash", sys.executable, "-m", "dcnlab.cli", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -1,0 +1,85 @@
+"""Ways through a DCube, node by node, from the dimensions that they cross.
+
+A way leaves each switch by the server of the next dimension in one sub-network (*block*):
+place block m + dimension, whose cable leads to the same place at the next switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from addressing.algorithms.disjoint import disjoint_paths
+from topos.families.dcube import CubeOfSwitches
+
+#: The nodes of a way, servers and switches alike, ends included.
+NodePath = tuple[int, ...]
+
+
+def along(
+    cube: CubeOfSwitches, source: int, destination: int, dimensions: Sequence[int], block: int
+) -> NodePath:
+    """The nodes from ``source`` over the cables of ``dimensions`` in sub-network ``block`` to
+    ``destination``, which must be on the switch where they lead."""
+    path = [source]
+    for dimension in dimensions:
+        here = cube.address(path[-1])
+        place = block * cube.m + dimension
+        _cross(cube, path, cube.server(here, place))
+        path.append(cube.server(cube.neighbour(here, dimension), place))
+    _cross(cube, path, destination)
+    return tuple(path)
+
+
+def _cross(cube: CubeOfSwitches, path: list[int], server: int) -> None:
+    """Through the switch to another server on it; nothing when the way is there already."""
+    if path[-1] != server:
+        path += [cube.switch(cube.address(server)), server]
+
+
+def simple_ways(
+    neighbours: Sequence[Sequence[int]], here: int, there: int, longest: int, avoid: frozenset[int]
+) -> Iterator[tuple[int, ...]]:
+    """The dimensions of every way of at most ``longest`` switch hops that visits no switch twice
+    and none of ``avoid``; ``neighbours[a][j]`` is the switch next to a along dimension j."""
+    if here == there:
+        yield ()
+    elif longest:
+        for dimension, following in enumerate(neighbours[here]):
+            if following == there or following not in avoid:
+                for rest in simple_ways(neighbours, following, there, longest - 1, avoid | {here}):
+                    yield (dimension, *rest)
+
+
+@lru_cache(maxsize=1 << 12)
+def over_switches(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
+    """The dimensions of m ways between two switches that have no other in common, the shortest first;
+    of one way of none where they are the same."""
+    if here == there:
+        return ((),)
+    ways = _rotations(here ^ there, cube.m) if cube.cube == "hyper" else _searched(cube, here, there)
+    return tuple(sorted(ways, key=len))
+
+
+def _rotations(difference: int, m: int) -> Iterator[tuple[int, ...]]:
+    """The bits that differ, from the highest down, rotated to begin with each of them; and for each other
+    bit a detour that flips it first and last."""
+    bits = tuple(bit for bit in reversed(range(m)) if difference >> bit & 1)
+    for first in range(len(bits)):
+        yield bits[first:] + bits[:first]
+    for bit in range(m):
+        if bit not in bits:
+            yield (bit, *bits, bit)
+
+
+def _searched(cube: CubeOfSwitches, here: int, there: int) -> Iterator[tuple[int, ...]]:
+    """As many disjoint ways over the switches as there are, of least total length: on the moebius cube
+    rotated expansions often meet."""
+    size = 2**cube.m
+    dimension = {(a, cube.neighbour(a, j)): j for a in range(size) for j in range(cube.m)}
+    edges = np.array([edge for edge in dimension if edge[0] < edge[1]], dtype=np.int64)
+    for way in disjoint_paths(size, edges, here, there):
+        yield tuple(dimension[step] for step in pairwise(way))

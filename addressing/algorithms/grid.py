@@ -1,0 +1,104 @@
+"""Vertices at coordinates: the torus of servers, and the grid of switches of a small world."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from topos.fabric import Fabric
+from topos.families.smallworld import SmallWorld
+from topos.families.torus import Torus
+from topos.family import Family
+
+Coordinates = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """What the coordinate schemes need of a fabric whose vertices lie on a torus or a mesh."""
+
+    fabric: Fabric
+    sizes: tuple[int, ...]
+    #: True on a torus: coordinates wrap around.
+    wraps: bool
+
+    @staticmethod
+    def fits(family: Family) -> bool:
+        """True for families whose vertices have coordinates."""
+        return isinstance(family, (Torus, SmallWorld))
+
+    @classmethod
+    def of(cls, fabric: Fabric) -> Grid:
+        """The grid of a fabric that :meth:`fits`."""
+        family = fabric.family
+        assert isinstance(family, (Torus, SmallWorld))
+        return cls(fabric, family.sizes, not isinstance(family, SmallWorld) or family.torus)
+
+    @cached_property
+    def _first(self) -> int:
+        """The node number of the vertex at the origin: server 0, or switch 0 behind the hosts."""
+        return 0 if self.fabric.relaying else self.fabric.servers
+
+    def holds(self, node: int) -> bool:
+        """True for nodes that have coordinates."""
+        return 0 <= node - self._first < math.prod(self.sizes)
+
+    def coordinates(self, node: int) -> Coordinates:
+        """Where a vertex lies."""
+        return tuple(int(c) for c in np.unravel_index(node - self._first, self.sizes))
+
+    def node(self, coordinates: Coordinates) -> int:
+        """The vertex at those coordinates, taken modulo the sizes."""
+        index = 0
+        for value, size in zip(coordinates, self.sizes, strict=True):
+            index = index * size + value % size
+        return self._first + index
+
+    def distance(self, a: Coordinates, b: Coordinates) -> int:
+        """Steps along the grid between two places."""
+        total = 0
+        for x, y, size in zip(a, b, self.sizes, strict=True):
+            gap = abs(x - y)
+            total += min(gap, size - gap) if self.wraps else gap
+        return total
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance."""
+        return sum(size // 2 if self.wraps else size - 1 for size in self.sizes)
+
+    def direction(self, dimension: int, here: int, there: int) -> int:
+        """+1 or -1: the shorter way along a dimension, +1 where both are equal; 0 at the place."""
+        if here == there:
+            return 0
+        if not self.wraps:
+            return 1 if there > here else -1
+        size = self.sizes[dimension]
+        return 1 if (there - here) % size <= size // 2 else -1
+
+    # --- labels: the coordinates side by side, dimension 1 first ------------------
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Bits of each coordinate."""
+        return tuple((size - 1).bit_length() for size in self.sizes)
+
+    def pack(self, coordinates: Coordinates) -> int:
+        """The label of a place."""
+        label = 0
+        for value, width in zip(coordinates, self.widths, strict=True):
+            label = label << width | value
+        return label
+
+    def unpack(self, label: int) -> Coordinates | None:
+        """The place that a label stands for; None if it lies outside."""
+        values: list[int] = []
+        for width in reversed(self.widths):
+            values.append(label & (1 << width) - 1)
+            label >>= width
+        values.reverse()
+        inside = not label and all(v < size for v, size in zip(values, self.sizes, strict=True))
+        return tuple(values) if inside else None

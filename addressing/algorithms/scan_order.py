@@ -1,0 +1,39 @@
+"""In which order nodes scan their neighbours, which is what decides WMGR's ties (Algorithm 2).
+
+    built      by port number
+    shortlex   by the neighbours' words: the shorter first, then the lesser
+    revlex     ShortLex backwards: the deepest and last first
+    searched   the best that improvement finds from built and revlex (:mod:`addressing.algorithms.scan_search`)
+
+An order does not change labels: the tree's letters always follow port numbers.
+"""
+
+from __future__ import annotations
+
+from addressing.algorithms.freegroup import Embedding
+from topos.fabric import Fabric
+
+ORDERS = ("built", "shortlex", "revlex", "searched")
+
+#: Per node its cabled ports in the order of the scan.
+Scans = tuple[tuple[int, ...], ...]
+
+
+def in_port_order(fabric: Fabric) -> Scans:
+    """The ports of every node by number."""
+    return tuple(tuple(port for port, _ in fabric.ports(node)) for node in range(fabric.size))
+
+
+def by_word(fabric: Fabric, tree: Embedding, built: Scans, *, reverse: bool) -> Scans:
+    """ShortLex order of the words at the ports' other ends, or the reverse of that; parallel cables by
+    port number."""
+    ends = [{port: end.node for port, end in fabric.ports(node)} for node in range(fabric.size)]
+
+    def rank(node: int, port: int) -> tuple[int, tuple[int, ...]]:
+        word = tree.words[ends[node][port]]
+        return len(word), word
+
+    return tuple(
+        tuple(sorted(ports, key=lambda port: rank(node, port), reverse=reverse))
+        for node, ports in enumerate(built)
+    )

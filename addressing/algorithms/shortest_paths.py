@@ -1,0 +1,94 @@
+"""Shortest ways over the links that are up: what full tables and all detours rest on.
+
+Distances are found breadth first from the destination, one array operation per
+distance, on first use; as many of them are kept as fit into a fixed memory.  Links work
+both ways, so what is known from one end answers for the other.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from topos.fabric import Fabric
+from topos.graph import NONE, IntArray, LinkState
+
+#: Distance of a node from which there is no way.
+UNREACHABLE = -1
+#: Bytes of distances that one state of one fabric keeps.
+_KEPT = 1 << 27
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """The fabric without the links in ``down``."""
+
+    fabric: Fabric
+    down: LinkState
+
+    def to(self, node: int) -> IntArray:
+        """Per node the number of hops to ``node``; UNREACHABLE (-1) where there is no way."""
+        kept = self._kept
+        if node not in kept:
+            while len(kept) >= max(16, _KEPT // (4 * self.fabric.size)):
+                kept.popitem(last=False)
+            kept[node] = self.search((node,))
+        kept.move_to_end(node)
+        return kept[node]
+
+    def hops(self, a: int, b: int) -> int:
+        """Hops between two nodes, by what is known already of either; UNREACHABLE without a way."""
+        if b not in self._kept and a in self._kept:
+            return int(self._kept[a][b])
+        return int(self.to(b)[a])
+
+    def prepare(self, at: int) -> None:
+        """Make ready to ask for the ways from one node to many others."""
+        for node in (*self.fabric.neighbours(at, self.down), at):
+            self.to(node)
+
+    def nearer(self, at: int, node: int, links: LinkState) -> Iterator[int]:
+        """The ports of ``at`` that lie on shortest ways to ``node``, in port order, less those
+        that ``links`` holds down: whichever of them is taken, the distance falls."""
+        wanted = self.hops(at, node) - 1
+        if wanted < 0:
+            return
+        for port, end in self.fabric.ports(at, self.down):
+            if self.hops(end.node, node) == wanted and self.fabric.link_at(at, port) not in links.down:
+                yield port
+
+    def search(self, sources: Iterable[int], within: int | None = None) -> IntArray:
+        """Hops from every node to the nearest of ``sources``, those over ``within`` left out."""
+        start, peer = self._rows
+        distance = np.full(self.fabric.size, UNREACHABLE, dtype=np.int32)
+        frontier = np.fromiter(sources, dtype=np.int64)
+        distance[frontier] = 0
+        hops = 0
+        while len(frontier) and hops != within:
+            hops += 1
+            first, count = start[frontier], start[frontier + 1] - start[frontier]
+            before = np.cumsum(count) - count
+            reached = peer[np.repeat(first - before, count) + np.arange(int(count.sum()))]
+            reached = reached[distance[reached] == UNREACHABLE]
+            distance[reached] = hops
+            frontier = np.unique(reached)
+        return distance
+
+    @cached_property
+    def _kept(self) -> OrderedDict[int, IntArray]:
+        """Distances by node, those asked for last at the end."""
+        return OrderedDict()
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], IntArray]:
+        """Adjacency over links that are up: neighbours of v are peer[start[v]:start[v + 1]]."""
+        slots = self.fabric.slots
+        up = slots.peer != NONE
+        if self.down:
+            up &= ~np.isin(slots.link, np.fromiter(self.down.down, dtype=np.int32))
+        before = np.concatenate([[0], np.cumsum(up)])
+        return before[slots.start], slots.peer[up]

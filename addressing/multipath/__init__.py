@@ -1,0 +1,1 @@
+"""Several paths at once: parallel paths and complete graphs, by the papers' constructions."""

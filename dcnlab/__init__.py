@@ -1,0 +1,1 @@
+"""dcnlab: run data-centre networks in which servers relay packets."""

@@ -1,0 +1,125 @@
+"""The program itself: commands collected, errors turned into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import os
+import pkgutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from dcnlab.cli import examples
+from dcnlab.cli.show import Printed, as_json
+from dcnlab.lab.errors import LabError
+from topos.registry import SpecError
+
+#: The base of the errors that a command line itself can have (typer exports its children only).
+_ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="dcnlab",
+    help="Run data-centre networks whose servers relay packets: real hosts, real OpenFlow switches.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+#: Under which heading the commands of each module are listed, in this order.
+_PANELS = {
+    "Labs": ("running", "scenarios", "looking", "autoconfiguration"),
+    "Measuring in a lab": ("iperf", "congestion", "frequencies", "replication", "keys"),
+    "Networks on paper": ("offline", "multipath", "labels", "automaton", "costs", "densest"),
+    "Measuring on paper": ("evaluation", "rates", "sweeping", "reproduction"),
+    "This machine": ("machine",),
+}
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"dcnlab {version('dcnlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Run data-centre networks whose servers relay packets: real hosts, real OpenFlow switches."""
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may know fewer letters than we write
+            stream.reconfigure(errors="replace")
+    try:
+        _gather()
+        sys.exit(app(standalone_mode=False) or 0)
+    except typer.Abort:
+        sys.exit(130)
+    except _ParseError as error:
+        if not error.format_message():  # nothing was asked for: the help is shown
+            sys.exit(2)
+        _fail(error.format_message().replace("Value error, ", ""), 2)  # pydantic's words before ours
+    except LabError as error:
+        _fail(str(error), error.exit_code)
+    except SpecError as error:  # a file of a topology or scheme that is wrong, whichever command meets it
+        _fail(str(error), 2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:  # a full disk, a folder that has gone
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    """End with one line on standard error; who asked for JSON gets a value on standard output as well."""
+    line = " ".join(text.split())
+    print(f"dcnlab: {line}", file=sys.stderr)
+    if _wants_json(sys.argv[1:]) and not Printed.json:
+        try:
+            as_json({"error": line, "exit": code})
+            sys.stdout.flush()
+        except OSError:  # nobody reads it: nor what is left, when the program ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Whether ``--json`` is given to a command that has it: after ``exec LAB NODE`` it is the program's."""
+    own = words[: words.index("--")] if "--" in words else words
+    return "--json" in own and any(
+        own[0] == _name(command) and "json" in inspect.signature(command.callback).parameters
+        for command in app.registered_commands
+        if command.callback is not None
+    )
+
+
+def _name(command: Any) -> str:
+    """What a command is called: as its function, unless it says otherwise."""
+    return str(command.name or command.callback.__name__)
+
+
+def _gather() -> None:
+    """Import the modules whose commands these are, and list them by heading."""
+    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not info.name.startswith("_"):
+            importlib.import_module(f"dcnlab.cli.{info.name}")
+    order = [(panel, module) for panel, modules in _PANELS.items() for module in modules]
+    places = {module: place for place, (_, module) in enumerate(order)}
+
+    def place(command: Any) -> int:
+        return places.get(command.callback.__module__.rpartition(".")[2], len(order))
+
+    app.registered_commands.sort(key=place)
+    for command in app.registered_commands:
+        command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
+        command.epilog = examples.epilog(_name(command))

@@ -1,0 +1,119 @@
+"""The command that builds the automata of a Cayley graph and says what they cost."""
+
+from __future__ import annotations
+
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.topologies import Topology
+from dcnlab.lab.errors import UsageError
+from topos.cayley import CayleyGraph
+
+if TYPE_CHECKING:
+    from addressing.automata.group import Group
+
+
+class Road(StrEnum):
+    """From what the group is computed."""
+
+    graph = "graph"
+    presentation = "presentation"
+
+
+@app.command()
+def automaton(
+    topology: Topology,
+    order: Annotated[
+        str, typer.Option(help="natural, lex, colex, search, or ports such as 2.1.3.")
+    ] = "natural",
+    seconds: Annotated[float, options.seconds("How long to search for an order.")] = 10.0,
+    seed: options.Seed = 1,
+    road: Annotated[
+        Road, typer.Option("--from", help="Breadth first on the graph, or Knuth-Bendix completion.")
+    ] = Road.graph,
+    json: JsonFlag = False,
+) -> None:
+    """Word-difference automaton of a Cayley graph: states, transitions and bits beside a full table's."""
+    from addressing.automata.sizes import measure
+
+    family = _family(topology)
+    ports, trials = _order(family, order, seed, seconds)
+    started = time.perf_counter()
+    group = _group(family, ports, road)
+    result: dict[str, Any] = {
+        "topology": family.spec,
+        "order": list(ports),
+        "letters": list(group.names),
+        "trials": trials,
+        "from": road.value,
+        **measure(group).as_dict(),
+        "seconds": time.perf_counter() - started,
+    }
+    if json:
+        as_json(result)
+    else:
+        _show(result)
+
+
+def _family(spec: str) -> CayleyGraph:
+    from dcnlab.cli.catalogue import fabric_of
+
+    family = fabric_of(spec).family
+    if not isinstance(family, CayleyGraph):
+        raise UsageError(f"{spec} is no Cayley graph: automata are of groups")
+    return family
+
+
+def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[tuple[int, ...], int]:
+    """The order of letters, and how many were tried to find it."""
+    from addressing.automata import orders
+    from topos.family import ParameterError
+
+    try:
+        orders.check(family, text)
+    except ParameterError as error:
+        raise UsageError(str(error)) from error
+    if text != "search":
+        return orders.read(family, text), 1
+    end, tried = time.monotonic() + seconds, []
+    for trial in orders.search(family, seed):
+        tried.append(trial)
+        if time.monotonic() >= end:
+            break
+    return min(tried, key=lambda trial: trial.states).order, len(tried)
+
+
+def _group(family: CayleyGraph, ports: tuple[int, ...], road: Road) -> Group:
+    """The group, by the road asked for."""
+    from addressing.automata import completion, group, presentations
+
+    if road is Road.graph:
+        return group.of_graph(family, ports)
+    try:
+        return completion.complete(presentations.of_family(family, ports)).group()
+    except group.GroupError as error:
+        raise UsageError(str(error)) from error
+
+
+def _show(result: dict[str, Any]) -> None:
+    print(f"{result['topology']}: {result['elements']} elements, diameter {result['diameter']}")
+    print(f"letters in order: {' '.join(result['letters'])} ({result['trials']} orders tried)")
+    rows = [
+        (name, size["states"], size["transitions"], size["bits"], f"{size['bits'] / result['table_bits']:.3g}")
+        for name, size in (
+            ("Diff", result["diff"]),
+            ("Diff, trimmed", result["trimmed"]),
+            ("word acceptor", result["acceptor"]),
+        )
+    ]
+    ratio = f"{result['rules_to_table']:.3g}"
+    rows.append((f"{result['rules']} rewriting rules", "-", "-", result["rule_bits"], ratio))
+    rows.append(("full table", "-", result["table_entries"], result["table_bits"], "1"))
+    table(("", "states", "transitions", "bits", "of a full table"), rows)
+    print(f"labels of {result['label_bits']} bits; {result['seconds']:.2f} s")

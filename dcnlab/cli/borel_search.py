@@ -1,0 +1,71 @@
+"""The command that searches for dense Borel Cayley graphs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.show import JsonFlag, as_json
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.scenario.values import read_duration
+
+if TYPE_CHECKING:
+    from dcnlab.evaluator.borel_search import State
+
+
+@app.command()
+def densest(
+    diameter: Annotated[int, options.number("Of the graphs.", 2, 14)] = 11,
+    budget: Annotated[str, typer.Option(help="How long to search, such as 60s or 10min.")] = "60s",
+    start: Annotated[int, options.number("The first size to try; 0: where there are many.", 0, 2**28)] = 0,
+    find: Annotated[int, options.number("Stop at a graph of so many nodes; 0: go on.", 0, 2**28)] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Search for the Borel Cayley graph of degree 4 with the most nodes; exit 0 if there is any."""
+    from rich.console import Console
+
+    from dcnlab.evaluator import borel_search as engine
+
+    seconds, begun, state = _seconds(budget), time.monotonic(), engine.State(start, start, 0, None)
+    with Console(stderr=True, quiet=json).status("searching") as status:
+        for state in engine.search(diameter, start):
+            best = "none yet" if state.best is None else f"{state.best.nodes:,} nodes"
+            status.update(f"groups of {state.done:,} nodes; {state.graphs:,} graphs; best: {best}")
+            enough = 0 < find <= (state.best.nodes if state.best else 0)
+            if enough or time.monotonic() - begun >= seconds:
+                break
+    found = state.best
+    result: dict[str, Any] = {
+        "diameter": diameter,
+        "nodes": None if found is None else found.nodes,
+        "topology": None if found is None else found.spec,
+        "all_from": state.since,
+        "all_to": state.done,
+        "graphs": state.graphs,
+        "seconds": round(time.monotonic() - begun, 2),
+    }
+    if json:
+        as_json(result)
+    elif found is None:
+        print(f"no graph of diameter {diameter} among the {state.graphs:,} that were tried")
+    else:
+        print(f"{found.spec}: {found.nodes:,} nodes at diameter {found.diameter} (k = {found.k})")
+        print(f"{state.graphs:,} graphs tried in {result['seconds']} s, {_range(state)}")
+    raise typer.Exit(0 if found is not None else 1)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return read_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from None
+
+
+def _range(state: State) -> str:
+    if state.done < state.since or not state.since:
+        return "not all of any size yet"
+    return f"among them all of {state.since:,} to {state.done:,} nodes"

@@ -1,0 +1,113 @@
+"""The registries as rows: what `dcnlab list` and the README's table show."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from addressing import registry as schemes_registry
+from dcnlab.lab.errors import UsageError
+from topos import registry
+from topos.fabric import Fabric
+from topos.family import format_value
+from topos.registry import SpecError
+
+
+def fabric_of(spec: str) -> Fabric:
+    """The network that a specification names; UsageError with one line."""
+    try:
+        return registry.fabric(spec)
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+
+
+def topologies() -> list[dict[str, Any]]:
+    """Per family: how it is written, who forwards, an example with its size, and what fits it."""
+    rows = []
+    for name, family in registry.known().items():
+        example = registry.parse(family.example)
+        servers, switches = example.counts()
+        rows.append(
+            {
+                "name": name,
+                "usage": registry.usage(family, name),
+                "centric": family.centric,
+                "example": family.example,
+                "servers": servers,
+                "switches": switches,
+                "schemes": schemes_registry.fitting(example),
+                "source": family.source,
+            }
+        )
+    return rows
+
+
+def schemes() -> list[dict[str, Any]]:
+    """Per scheme: how it is written, what it does, where it stands."""
+    return [
+        {
+            "name": name,
+            "usage": registry.usage(scheme, name),
+            "summary": scheme.summary,
+            "source": scheme.source,
+        }
+        for name, scheme in schemes_registry.known().items()
+    ]
+
+
+def entry(name: str) -> dict[str, Any]:
+    """One topology or scheme: its row, and its parameters with their meanings and ranges; UsageError
+    for a name of neither."""
+    families, known = registry.known(), schemes_registry.known()
+    try:
+        owner = registry.lookup(name, {**families, **known}, "topology or scheme")
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    rows = topologies() if name in families else schemes()
+    row = next(row for row in rows if row["name"] == name)
+    return {**row, "parameters": [_parameter(field) for field in registry.parameters(owner)]}
+
+
+def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
+    """What a parameter means, what it may be, and what it is when it is not given (null: it must be)."""
+    said = field.metadata
+    low, high, choices = said.get("low"), said.get("high"), said.get("choices")
+    limits = [f"{word} {limit}" for word, limit in (("from", low), ("to", high)) if limit is not None]
+    given = field.default is not dataclasses.MISSING
+    return {
+        "name": field.name,
+        "meaning": said.get("doc", ""),
+        "values": ", ".join(choices) if choices else " ".join(limits),
+        "default": format_value(field.default) if given and field.default is not None else None,
+        "required": not given,
+    }
+
+
+def markdown() -> str:
+    """Both tables as Markdown."""
+    lines = [
+        "| topology | who forwards | example | servers | switches | schemes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for t in topologies():
+        fits = " ".join(f"`{name}`" for name in t["schemes"])
+        row = (f"`{t['usage']}`", t["centric"], f"`{t['example']}`", t["servers"], t["switches"], fits)
+        lines.append("| " + " | ".join(map(str, row)) + " |")
+    lines += ["", "| scheme | what it does | from |", "|---|---|---|"]
+    lines += [f"| `{s['usage']}` | {s['summary']} | {s['source']} |" for s in schemes()]
+    return "\n".join(lines)
+
+
+def rewrite(text: str) -> str:
+    """A document with the tables put between its ``catalogue`` marks."""
+    return _MARKS.sub(lambda found: f"{found[1]}\n{markdown()}\n{found[3]}", text)
+
+
+_MARKS = re.compile(r"(<!-- catalogue:.*?-->)(.*?)(<!-- /catalogue -->)", re.DOTALL)
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        Path(name).write_text(rewrite(Path(name).read_text()))

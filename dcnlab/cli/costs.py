@@ -1,0 +1,55 @@
+"""The command that prices networks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli import completion
+from dcnlab.cli.app import app
+from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.lab.errors import UsageError
+from topos.registry import SpecError
+
+
+@app.command()
+def cost(
+    topologies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOPOLOGY]...",
+            help="Any topologies; none: the DCube paper's comparison.",
+            autocompletion=completion.topologies,
+        ),
+    ] = None,
+    servers: Annotated[str, typer.Option(help="Sizes of the comparison.")] = "2048,4096,8192,12288",
+    prices: Annotated[Path | None, typer.Option(help="YAML like dcnlab/evaluator/prices.yaml.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Switches, ports, cables, price and power of networks, from a price list that you can replace."""
+    from dcnlab.evaluator.cost import bill, comparison, design, read_prices
+    from topos.registry import parse
+
+    try:
+        listed = read_prices(prices)
+        if topologies:
+            designs = [design(parse(text)) for text in topologies]
+        else:
+            designs = [one for size in _sizes(servers) for one in comparison(size)]
+        bills = [bill(one, listed).as_dict() for one in designs]
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    if json:
+        as_json(bills)
+        return
+    columns = ("name", "servers", "switches", "switch_size", "server_ports", "cables", "price", "watts")
+    rows = [[f"{x:,.0f}" if isinstance(x := one[key], float) else x for key in columns] for one in bills]
+    table(("network", "servers", "switches", "of ports", "server ports", "cables", "price", "watts"), rows)
+
+
+def _sizes(text: str) -> list[int]:
+    if not all(part.strip().isdecimal() for part in text.split(",")):
+        raise UsageError(f"--servers {text}: write numbers, such as 2048,4096")
+    return [int(part) for part in text.split(",")]

@@ -1,0 +1,289 @@
+"""Commands that evaluate and compare schemes offline."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table, working
+from dcnlab.cli.topologies import Topology
+from dcnlab.lab.errors import UsageError
+from topos.registry import SpecError, lookup, split_spec
+
+_METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bits_max"
+
+
+class Hops(StrEnum):
+    """What a path's length counts."""
+
+    links = "links"
+    servers = "servers"
+
+
+class Aware(StrEnum):
+    """What schemes know of failures."""
+
+    yes = "yes"
+    no = "no"
+
+
+@app.command()
+def evaluate(
+    topology: Topology,
+    scheme: Annotated[str, typer.Option(help="Schemes, separated by commas; none: distances only.")] = "",
+    pairs: options.Pairs = "servers",
+    failures: Annotated[str, typer.Option(help="Such as links=5%,nodes=2%.")] = "",
+    seed: options.Seed = 1,
+    aware: Annotated[Aware, typer.Option(help="Whether schemes know of the failures.")] = Aware.yes,
+    hops: Annotated[Hops, typer.Option(help="Count links, or arrivals at servers.")] = Hops.links,
+    metrics: Annotated[
+        str, typer.Option(help="More figures: bisection, diversity, loads, throughput, latency.")
+    ] = "",
+    traffic: Annotated[str, typer.Option(help="For throughput and latency.")] = "all-to-all",
+    load: Annotated[float, typer.Option(help="For latency: what each server offers, in link rates.")] = 0.5,
+    json: JsonFlag = False,
+) -> None:
+    """Evaluate schemes offline: path length, stretch, table entries and bits, delivery, and more."""
+    from dcnlab.evaluator.evaluate import evaluate as run
+
+    try:
+        with working("evaluating"):
+            report = run(
+                topology,
+                schemes_of(scheme),
+                pairs=pairs,
+                failures=failures,
+                seed=seed,
+                aware=aware.value,
+                hops=hops.value,
+                metrics=_words(metrics),
+                traffic=traffic,
+                load=load,
+            ).as_dict()
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    as_json(report) if json else _show_report(report, _words(metrics))
+
+
+def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
+    """What was found of the fabric, scheme by scheme, and metric by metric."""
+    counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
+    print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
+    print(f"diameter {report['diameter']}, mean distance {_short(report['mean_distance'])} ({report['hops']})")
+    if report["failures"]:
+        print(f"down: {report['failed_links']} links, {report['failed_nodes']} nodes of them with all theirs")
+    if report["schemes"]:
+        _show_schemes(report["schemes"])
+    for name in metrics:
+        _show_metric(name, report)
+
+
+def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
+    """A line per scheme: delivery, lengths, stretch, tables."""
+    table(
+        (
+            "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max",
+            "bits max", "label bits",
+        ),
+        [
+            (
+                s["scheme"], _short(s["delivered"]), _short(s["path"]["mean"]), s["path"]["max"],
+                _short(s["stretch"]["mean"]), _short(s["stretch"]["max"]), _short(s["stretch"]["cdf"]["1"]),
+                _short(s["stretch"]["cdf"]["2"]), _short(s["table"]["entries_mean"]), s["table"]["entries_max"],
+                s["table"]["bits_max"], s["table"]["label_bits_max"],
+            )
+            for s in schemes
+        ],
+    )  # fmt: skip
+
+
+def _show_metric(name: str, report: dict[str, Any]) -> None:
+    """A metric's figures: of the fabric, or scheme by scheme."""
+    named = [("", report)] if name in report else [(s["scheme"], s) for s in report["schemes"]]
+    if named:
+        keys = list(named[0][1][name])
+        heading = (name, *keys) if named[0][0] else tuple(f"{name} {key}" for key in keys)
+        rows = [(*filter(None, [label]), *(_cell(of[name][key]) for key in keys)) for label, of in named]
+        print()
+        table(heading, rows)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """What stands between commas, everything once."""
+    return tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
+
+
+@app.command()
+def compare(
+    topologies: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
+    schemes: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
+    failures: Annotated[list[str], typer.Option(help="Such as links=5%; may be repeated.")] = [],  # noqa: B006
+    seeds: Annotated[int, options.number("How many seeds.", 1, options.MANY)] = 1,
+    pairs: options.Pairs = "servers",
+    traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
+    metrics: Annotated[
+        str,
+        typer.Option(
+            help="Columns to show, separated by commas; bisection, diversity, loads, throughput and latency"
+            " are computed when named."
+        ),
+    ] = _METRICS,
+    loads: Annotated[
+        str, typer.Option(help="For latency: offered loads in link rates, commas between.")
+    ] = "0.5",
+    results: options.Results = Path("results"),
+    report: options.Html = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write the report's figures into this folder as PDF.", callback=options.folder
+        ),
+    ] = None,
+    csv: options.Csv = None,
+    parquet: options.Parquet = None,
+    dask: Annotated[str, typer.Option(help="Run on a Dask scheduler, such as tcp://host:8786.")] = "",
+    workers: options.Workers = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Compare schemes on topologies over failures and seeds, in parallel; resumes where it stopped."""
+    from dcnlab.evaluator import compare as grid
+    from dcnlab.evaluator.metrics import asked_for, expanded
+
+    columns = _words(metrics)
+    try:
+        if parquet is not None:
+            grid.check_parquet()
+        wanted = grid.requests(
+            split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
+            pairs=pairs, pattern=traffic, metrics=asked_for(columns), loads=_numbers(loads),
+        )  # fmt: skip
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    with _executor(dask) as executor, progress_bar(quiet=json) as progress:
+        rows = grid.compare(
+            wanted, results, workers=workers or None, progress=progress, compiles=progress.compiling,
+            executor=executor,
+        )  # fmt: skip
+    _write(rows, csv, parquet, report)
+    if figures is not None:
+        _draw(rows, figures)
+    shown = expanded(columns)
+    _check_columns(rows, shown)
+    as_json(rows) if json else _show_rows(rows, shown)
+    raise typer.Exit(1 if _tell_errors(rows) else 0)
+
+
+def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | None, html: Path | None) -> None:
+    """All figures into the files that are wanted."""
+    from dcnlab.evaluator import compare as grid
+    from dcnlab.evaluator.reporting.report import comparison
+
+    if csv is not None:
+        grid.write_csv(rows, csv)
+    if parquet is not None:
+        grid.write_parquet(rows, parquet)
+    if html is not None:
+        html.write_text(comparison(rows))
+
+
+def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
+    """The report's figures, one file each, numbered in their order there."""
+    from dcnlab.evaluator.reporting.plots import save
+    from dcnlab.evaluator.reporting.report import charts
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = charts([row for row in rows if "error" not in row])
+    for number, chart in enumerate(drawn, 1):
+        words = "-".join(re.findall("[a-z0-9]+", chart.title.lower()))
+        save(chart, folder / f"{number:02}-{words[:80]}.pdf")
+    print(f"{len(drawn)} figures in {folder}", file=sys.stderr)
+
+
+def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> None:
+    """UsageError for a figure that no row has."""
+    good = [row for row in rows if "error" not in row]
+    for column in columns if good else ():
+        if not any(column in row for row in good):
+            known = ", ".join(key for key, value in good[0].items() if isinstance(value, int | float))
+            raise UsageError(f"--metrics: no figure {column!r} was found: there are {known}")
+
+
+def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
+    """What was asked and the figures that are wanted."""
+    shown = ["topology", "scheme", "failures", "seed", *columns]
+    table(shown, [[_cell(row.get(column)) for column in shown] for row in rows])
+
+
+def _tell_errors(rows: Sequence[dict[str, Any]]) -> bool:
+    """Say on standard error what could not be evaluated; whether there was any."""
+    wrong = [row for row in rows if "error" in row]
+    for row in wrong:
+        print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
+    return bool(wrong)
+
+
+@contextmanager
+def _executor(address: str) -> Iterator[Any]:
+    """Where the work is done: a Dask scheduler's workers, or None for processes here."""
+    if not address:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise UsageError("--dask needs the package: pip install 'dcnlab[dask]'") from error
+    try:
+        client = Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no Dask scheduler answers at {address}") from error
+    with client:
+        yield client.get_executor()
+
+
+def _cell(value: Any) -> str:
+    return _short(value) if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        found = tuple(map(float, _words(text)))
+    except ValueError:
+        found = ()
+    if not found:
+        raise UsageError(f"--loads takes numbers, not {text!r}: write 0.2,0.5,1")
+    return found
+
+
+def split_specs(text: str) -> list[str]:
+    """``bcube:4,1,wmgr,ksp:k=8``: a part that is a number, sizes or ``key=value`` belongs to the
+    specification before it; everything once."""
+    found: list[str] = []
+    for part in text.split(","):
+        if found and ":" not in part and ("=" in part or part[:1].isdecimal()):
+            found[-1] += f",{part}"
+        elif part.strip():
+            found.append(part.strip())
+    return list(dict.fromkeys(found))
+
+
+def schemes_of(text: str) -> list[str]:
+    """The specifications of schemes in ``text``; SpecError for a name that no scheme has."""
+    from addressing import registry
+
+    found = split_specs(text)
+    for spec in found:
+        lookup(split_spec(spec)[0], registry.known(), "scheme")
+    return found
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

@@ -1,0 +1,89 @@
+"""Commands about several paths at once: parallel paths between two servers, and complete graphs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.topologies import Topology
+from dcnlab.lab import naming
+from dcnlab.lab.errors import LabError, UsageError
+
+
+@app.command()
+def paths(
+    spec: Topology,
+    a: Annotated[str, typer.Argument(metavar="A", help="A server.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    weak: Annotated[bool, typer.Option("--weak", help="On DCube: paths that may share switches.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Parallel paths between two servers, checked to be disjoint and as many as max-flow allows."""
+    from addressing.multipath.parallel_paths import parallel, shareable
+    from dcnlab.cli.catalogue import fabric_of
+    from dcnlab.evaluator.graph.certificate import of_parallel
+
+    fabric = fabric_of(spec)
+    source, destination = naming.two_servers(fabric, a, b)
+    try:
+        found = parallel(fabric, source, destination, weak)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    verdict = of_parallel(fabric, source, destination, found, shareable(fabric, source, destination, weak))
+    names = [[fabric.name(node) for node in path] for path in found]
+    if json:
+        as_json({"paths": names, "most": verdict.most, "certified": verdict.holds, "verdict": str(verdict)})
+    else:
+        table(("links", "path"), [(len(path) - 1, " ".join(path)) for path in names])
+        print(verdict)
+    if not verdict.holds:
+        raise LabError(f"not certified: {verdict}")
+
+
+@app.command()
+def complete(
+    spec: Topology,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The server that sends.")],
+    others: Annotated[list[str] | None, typer.Argument(help="The receivers; else the family's own.")] = None,
+    budget: Annotated[float, options.seconds("Seconds to search.")] = 20.0,
+    json: JsonFlag = False,
+) -> None:
+    """An edge-disjoint complete graph of servers for one-to-several traffic: a path for every two."""
+    from addressing.multipath.complete_graphs import NoCompleteGraph
+    from addressing.multipath.complete_graphs import complete as search
+    from dcnlab.cli.catalogue import fabric_of
+    from dcnlab.evaluator.graph.certificate import of_complete
+
+    fabric = fabric_of(spec)
+    members = [naming.server(fabric, name) for name in (source, *(others or ()))]
+    try:
+        graph = search(fabric, members[0], members[1:], budget)
+    except NoCompleteGraph as error:
+        raise LabError(str(error)) from error
+    verdict = of_complete(fabric, graph.servers, graph.paths)
+    servers = [fabric.name(server) for server in graph.servers]
+    rows = [
+        (fabric.name(x), fabric.name(y), [fabric.name(node) for node in path])
+        for (x, y), path in graph.paths.items()
+    ]
+    if json:
+        shown = [{"a": x, "b": y, "path": path} for x, y, path in rows]
+        as_json(
+            {
+                "servers": servers,
+                "method": graph.method,
+                "paths": shown,
+                "certified": verdict.holds,
+                "verdict": str(verdict),
+            }
+        )
+    else:
+        print(f"{' '.join(servers)}, by {graph.method}")
+        table(("from", "to", "links", "path"), [(x, y, len(path) - 1, " ".join(path)) for x, y, path in rows])
+        print(verdict)
+    if not verdict.holds:
+        raise LabError(f"not certified: {verdict}")

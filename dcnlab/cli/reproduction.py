@@ -1,0 +1,125 @@
+"""The command that measures the papers' claims again, and lists them with their verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table
+from dcnlab.lab.errors import UsageError
+from topos.registry import SpecError, lookup
+
+if TYPE_CHECKING:
+    from dcnlab.evaluator.reproduce.claim import Result, Row
+
+
+@app.command()
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help="An experiment, or all; nothing lists every claim with its recorded verdict.")
+    ] = "",
+    report: options.Html = None,
+    markdown: Annotated[Path | None, options.output("Write the tables as Markdown.")] = None,
+    record: Annotated[bool, typer.Option("--record", help="Keep the verdicts for the list.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Measure the papers' claims again: printed beside measured, and whether they hold."""
+    from dcnlab.evaluator.reproduce import registry
+
+    if not name:
+        if record or report or markdown:
+            raise UsageError("nothing is measured without a name: write reproduce all, or an experiment")
+        _list(json)
+        return
+    found = _measure(name, figures=report is not None, quiet=json)
+    if record:
+        _record(found)
+    if report is not None:
+        report.write_text(registry.html(found))
+    if markdown is not None:
+        markdown.write_text(registry.markdown(found))
+    if json:
+        as_json({one: [_plain(row) for row in result.rows] for one, result in found.items()})
+    else:
+        for one, result in found.items():
+            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=_title(one))
+
+
+def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
+    """The results of one experiment, or of all in turn."""
+    from addressing.jit import compilations
+    from dcnlab.evaluator.reproduce import registry
+
+    found, known = {}, registry.experiments()
+    names = list(known) if name == "all" else [name]
+    try:
+        for one in names:
+            lookup(one, known, "experiment")
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    with progress_bar(quiet) as progress, compilations(progress.compiling):
+        for done, one in enumerate(names):
+            progress(done, len(names), one)
+            found[one] = registry.run(one, figures)
+    return found
+
+
+def _title(name: str) -> str:
+    """An experiment's name and what it is about."""
+    from dcnlab.evaluator.reproduce import registry
+
+    return f"{name}: {registry.experiments()[name].title}"
+
+
+def _record(found: dict[str, Result]) -> None:
+    from dcnlab.evaluator.reproduce import record, registry
+
+    rows = {name: result.rows for name, result in found.items()}
+    try:
+        kept = record.load(record.RECORD)
+        record.save(record.renewed(kept, rows, list(registry.experiments())), record.RECORD)
+    except OSError as error:
+        raise UsageError(f"--record writes {record.RECORD}: {error.strerror}") from error
+
+
+def _list(json: bool) -> None:
+    """Every claim with its verdict, from the last recorded run."""
+    from dcnlab.evaluator.reproduce import record, registry
+
+    entries = list(record.listed(record.load(record.RECORD), registry.experiments()))
+    if json:
+        as_json(
+            [
+                {"experiment": e.experiment.name, "paper": e.experiment.paper}
+                | (_plain(e.row) if e.row else {"claim": e.experiment.title, "verdict": "not recorded"})
+                for e in entries
+            ]
+        )
+        return
+    for paper in dict.fromkeys(e.experiment.paper for e in entries):
+        rows = []
+        for entry in (e for e in entries if e.experiment.paper == paper):
+            if entry.row is None:
+                rows.append((entry.experiment.name, entry.experiment.title, "-", "-", "not recorded"))
+            else:
+                claim, printed, _, measured, verdict = registry.cells(entry.row)
+                rows.append((entry.experiment.name, claim, printed, measured, verdict))
+        table(("experiment", "claim", "printed", "measured", "verdict"), rows, title=paper)
+        print()
+    counts = registry.totals([entry.row for entry in entries if entry.row])
+    print(f"Recorded: {counts}\nMeasure again: dcnlab reproduce EXPERIMENT, or all.")
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    claim = row.claim
+    return {
+        "claim": claim.statement,
+        "printed": claim.printed,
+        "computed": claim.computed,
+        "measured": row.measured,
+        "verdict": row.verdict,
+    }

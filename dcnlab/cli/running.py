@@ -1,0 +1,323 @@
+"""Commands about labs that run: up, ps, exec, ping, fail, heal, tables of a lab, down."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli import completion, options
+from dcnlab.cli.app import app
+from dcnlab.cli.options import Backend, Datapath, FlowControl, LinkStateFrom, Spread
+from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.topologies import SchemeName, Topology
+from dcnlab.lab import config
+from dcnlab.lab.client import Lab, end, glance, run_here
+from dcnlab.lab.errors import LabError, UsageError
+
+LabName = Annotated[
+    str, typer.Argument(autocompletion=completion.labs, metavar="LAB", help="A lab's name (see `dcnlab ps`).")
+]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, coordinates ('(1,1)'), or an address.")]
+
+
+#: Lost pairs that are named where people read.
+_MOST_LOST = 20
+
+
+class Test(StrEnum):
+    """What `up --test` tries."""
+
+    pingall = "pingall"
+    pingpairs = "pingpairs"
+    iperf = "iperf"
+
+
+@app.command()
+def up(
+    topology: Topology,
+    scheme: SchemeName = "shortest",
+    name: Annotated[str, typer.Option(help="The lab's name.")] = "",
+    test: Annotated[Test | None, typer.Option(help="Launch, test, end; exit 0 if the test held.")] = None,
+    detach: options.Detach = False,
+    backend: options.BackendOption = Backend.os_ken,
+    datapath: options.DatapathOption = Datapath.auto,
+    spread: options.SpreadOption = Spread.flow,
+    multipath: options.Multipath = None,
+    link_state: options.LinkStateOption = None,
+    delay: options.Delay = "",
+    loss: options.Loss = "",
+    rate: options.Rate = "",
+    flow_control: options.FlowControlOption = FlowControl.none,
+    buffers: options.Buffers = 0,
+    unconfigured: options.Unconfigured = False,
+    miswire: options.Miswire = "",
+    json: JsonFlag = False,
+) -> None:
+    """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
+    if detach and test is not None:
+        raise UsageError("--test ends the lab and --detach leaves it running: say one of them")
+    teller = link_state or (LinkStateFrom.agents if multipath else LinkStateFrom.lab)
+    lab = Lab(
+        topology, config.multipath(scheme, multipath) if multipath else scheme, name,
+        backend=backend.value, datapath=datapath.value, spread=spread.value, link_state=teller.value,
+        delay=delay, loss=loss, rate=rate, buffers=buffers, flow_control=flow_control.value,
+        unconfigured=unconfigured, miswire=miswire,
+    )  # fmt: skip
+    prompt = not detach and test is None
+    with stages(quiet=json) as stage:
+        lab.start(stage, detach=detach, prompt=prompt)
+    if multipath and (note := config.fewer_ways(topology, lab.config.scheme, multipath)):
+        print(f"note: {note}", file=sys.stderr)
+    if lab.aacm and not json:
+        show_configured(lab.aacm)
+    if prompt:
+        raise typer.Exit(lab.wait())
+    if test is None:
+        _show_started(lab, json)
+    else:
+        raise typer.Exit(0 if _tested(lab, test, json) else 1)
+
+
+def _tested(lab: Lab, test: Test, json: bool) -> bool:
+    """Run one test in a lab, end the lab and show the figures; whether the test held."""
+    try:
+        chosen = lab.info()["datapath"]
+        result, held = _try(lab, test, json)
+        damage = lab.info()["ended"]
+    finally:
+        lab.stop()
+    times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
+    result = {**times, "datapath": chosen, **_configured(lab), **result}
+    if damage:
+        result["ended"] = damage
+    as_json(result) if json else _show_figures(result)
+    return held
+
+
+@contextmanager
+def stages(quiet: bool) -> Iterator[Any]:
+    """Show the stages of a launch on standard error while it goes on."""
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("starting") as status:
+        yield lambda stage: status.update(f"making {stage}")
+
+
+def _pinged(lab: Lab, pairs: str | list[list[str]], quiet: bool, version: int = 0) -> dict[str, Any]:
+    """What a ping of pairs finds; how many are decided is shown on standard error meanwhile."""
+    from rich.console import Console
+
+    with Console(stderr=True, quiet=quiet).status("pinging") as status:
+        return lab.pingall(
+            lambda so_far: status.update("{done} of {of} pinged".format(**so_far)), pairs, version
+        )
+
+
+def _show_lost(found: dict[str, Any]) -> None:
+    """The first pairs without an answer."""
+    lost = found.get("lost", ())
+    for source, target in lost[:_MOST_LOST]:
+        print(f"lost: {source} -> {target}")
+    if len(lost) > _MOST_LOST:
+        print(f"and {len(lost) - _MOST_LOST} more: --json has all")
+
+
+def _configured(lab: Lab) -> dict[str, Any]:
+    """How AACM went, for a lab that began without addresses."""
+    return {"aacm": lab.aacm} if lab.aacm else {}
+
+
+def show_configured(aacm: dict[str, Any]) -> None:
+    """How long AACM took, or labelling, and how many frames."""
+    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
+    what = "labels" if aacm["protocol"] == "labelling" else "addresses"
+    print(f"{aacm['protocol']}: all servers have their {what} after {aacm['ms']} ms; frames: {frames}")
+
+
+def _show_started(lab: Lab, json: bool) -> None:
+    info = lab.info()
+    if json:
+        as_json({"launch_s": lab.launch_s, **_configured(lab), **info})
+    else:
+        counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
+        print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
+
+
+def _show_figures(result: dict[str, Any]) -> None:
+    """The figures of a test, and the first pairs that were lost."""
+    rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
+    flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
+    shown = flat.keys() - {"rtt_ms", "ended"}
+    table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key in shown])
+    _show_lost(result)
+    for line in result.get("ended", ()):
+        print(line)
+
+
+def _try(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:
+    """Run one test; its figures, and whether it held."""
+    if test is Test.iperf:
+        names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
+        rates = [lab.iperf(a, b)["mbps"] for a, b in ((names[0], names[-1]), (names[-1], names[0]))]
+        return {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}, all(
+            rate > 0 for rate in rates
+        )
+    found = _pinged(lab, "all" if test is Test.pingall else "pairs", quiet)
+    return {**found, "throughput_mbps": []}, found["sent"] == found["received"] > 0
+
+
+@app.command()
+def ps(json: JsonFlag = False) -> None:
+    """List labs, stale ones included."""
+    from dcnlab.lab import runtime
+
+    rows = [
+        {"name": found.name, "alive": found.alive, **(glance(found.path) if found.alive else {})}
+        for found in runtime.labs()
+    ]
+    if json:
+        as_json(rows)
+    elif rows:
+        keys = ("topology", "scheme", "servers", "switches", "datapath")
+        table(
+            ("name", *keys, "state"),
+            [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
+        )
+        for row in rows:
+            _say_ended(row["name"], row.get("ended", ()))
+    else:
+        print("no labs: start one with `dcnlab up bcube:4,1 --scheme brp`")
+
+
+def _state(row: dict[str, Any]) -> str:
+    if not row["alive"]:
+        return "stale"
+    if "topology" not in row:
+        return "starting"
+    return "damaged" if row.get("ended") else "running"
+
+
+def _say_ended(name: str, ended: Iterable[str]) -> None:
+    """The lab's own processes that are gone, and what is to be done."""
+    lines = [f"{name}: {line}" for line in ended]
+    if lines:
+        print("\n".join(lines))
+        print(f"{name}: these are not started anew: end it with `dcnlab down {name}`, and launch again")
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def exec(
+    lab: LabName,
+    node: NodeName,
+    words: Annotated[
+        list[str], typer.Argument(metavar="COMMAND...", help="Names of servers become addresses.")
+    ],
+) -> None:
+    """Run a program in a node: `dcnlab exec lab1 h1 ping -c3 h7`."""
+    words = words[1:] if words[:1] == ["--"] else words
+    raise typer.Exit(run_here(Lab.attach(lab).path, node, words))
+
+
+@app.command()
+def ping(
+    lab: LabName,
+    a: Annotated[str, typer.Argument(help="A server; without one, all pairs.")] = "",
+    b: Annotated[str, typer.Argument(help="Another server.")] = "",
+    ipv6: Annotated[bool, typer.Option("-6", help="By IPv6, where hosts speak both versions.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Ping between two servers, or all pairs; exit 0 if all were answered."""
+    if bool(a) != bool(b):
+        raise UsageError("name two servers, or none for all pairs")
+    attached = Lab.attach(lab)
+    found = _pinged(attached, [[a, b]] if a else "all", json, 6 if ipv6 else 0)
+    if json:
+        as_json(found)
+    else:
+        rtt = found["rtt_ms"]
+        times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
+        print(f"{found['received']}/{found['sent']} answered{times}")
+        _show_lost(found)
+        if found["lost"]:
+            _say_ended(lab, attached.info().get("ended", ()))
+    raise typer.Exit(0 if found["received"] == found["sent"] else 1)
+
+
+def _cut(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
+    found = Lab.attach(lab).ask(op, kind=kind, names=names)
+    if json:
+        as_json(found)
+    else:
+        done = "back" if found["up"] else "down"
+        noticed = found["noticed_ms"]
+        when = "as it was" if noticed is None else f"noticed after {noticed} ms"
+        print(f"{done}: {when}, converged after {found['converged_ms']} ms")
+        if "repair" in found:
+            print(_tables(found))
+
+
+def _tables(found: dict[str, Any]) -> str:
+    """What a cut has done to the tables of a scheme that mends its clusters."""
+    repair = found["repair"]
+    text = f"tables: {found['flow_mods']} flow mods at {found['switches']} switches in {found['tables_ms']} ms"
+    if not repair["split_clusters"]:
+        return f"{text}; all clusters are whole"
+    return (
+        f"{text}; clusters split: {repair['split_clusters']}, told apart by prefix: {repair['reclustered']},"
+        f" joined by detours: {repair['detoured']};"
+        f" entries more at a switch: {repair['extra_entries_max']} at most"
+    )
+
+
+Kind = Annotated[str, typer.Argument(metavar="link|node", help="What it is.")]
+Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="Two nodes of a link, or one node.")]
+
+
+@app.command()
+def fail(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
+    """Cut a link or a node: `dcnlab fail lab1 link h0 s3`."""
+    _cut("fail", lab, kind, names, json)
+
+
+@app.command()
+def heal(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
+    """Undo `fail`."""
+    _cut("heal", lab, kind, names, json)
+
+
+@app.command()
+def stats(lab: LabName, json: JsonFlag = False) -> None:
+    """The counters of the agents."""
+    found: dict[str, dict[str, int]] = Lab.attach(lab).ask("stats")
+    if json:
+        as_json(found)
+        return
+    names = sorted({name for counters in found.values() for name in counters})
+    table(("server", *names), [(server, *(c.get(n, 0) for n in names)) for server, c in found.items()])
+
+
+@app.command()
+def down(
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="A lab's name.")] = "",
+    all: Annotated[bool, typer.Option("--all", help="End all labs of yours.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """End a lab."""
+    from dcnlab.lab import runtime
+
+    if bool(lab) == all:
+        raise UsageError("name a lab, or say --all")
+    chosen = [found for found in runtime.labs() if all or found.name == lab]
+    if not all and not chosen:
+        raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
+    for found in chosen:
+        end(found.path)
+        print(f"{found.name} ended", file=sys.stderr)
+    if json:
+        as_json({"ended": [found.name for found in chosen]})

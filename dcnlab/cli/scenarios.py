@@ -1,0 +1,62 @@
+"""The command that runs a scenario file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.running import stages
+from dcnlab.cli.show import JsonFlag, as_json, table
+
+if TYPE_CHECKING:
+    from dcnlab.lab.scenario.runner import Outcome
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as examples/clot-cut.yaml.")],
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write results (JSON, CSV), tables and events into this folder.",
+            callback=options.folder,
+        ),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Run a scenario: topology, scheme, traffic, timed failures; exit 0 if what it expects holds."""
+    from dcnlab.lab.scenario import reading, runner
+
+    scenario = reading.read(file)
+    with stages(quiet=False) as stage:
+        outcome = runner.run(scenario, stage, lambda line: print(line, file=sys.stderr), keep)
+    as_json(outcome.to_json()) if json else _show(outcome)
+    raise typer.Exit(0 if outcome.held else 1)
+
+
+def _show(outcome: Outcome) -> None:
+    table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
+    print()
+    table(
+        ("expected", "found", ""),
+        [
+            (verdict.expectation, _value(verdict.value), "holds" if verdict.held else "DOES NOT HOLD")
+            for verdict in outcome.verdicts
+        ],
+    )
+
+
+def _words(result: dict[str, Any]) -> str:
+    return ", ".join(f"{figure} {_value(value)}" for figure, value in result.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "-" if value is None else str(value)

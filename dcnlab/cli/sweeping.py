@@ -1,0 +1,74 @@
+"""The command that sweeps failures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import app
+from dcnlab.cli.evaluation import schemes_of
+from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table
+from dcnlab.lab.errors import UsageError
+from topos.registry import SpecError
+
+
+@app.command()
+def sweep(
+    topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more.")],
+    scheme: Annotated[str, typer.Option(help="On each the first that fits, such as dcube,brp,ecmp.")] = "ecmp",
+    failures: Annotated[
+        str, typer.Option(help="Of servers, switches, links, nodes.")
+    ] = "servers,switches,links",
+    to: Annotated[str, typer.Option(help="The largest share that fails.")] = "20%",
+    steps: Annotated[int, options.number("How many shares above 0.", 1, options.MANY)] = 4,
+    seeds: Annotated[int, options.number("Draws per share.", 1, options.MANY)] = 8,
+    figure: options.Figure = None,
+    results: options.Results = Path("results"),
+    csv: options.Csv = None,
+    workers: options.Workers = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Throughput, delivery and path length while servers, switches or links fail; resumes."""
+    from dcnlab.evaluator import compare
+    from dcnlab.evaluator import sweep as sweeps
+    from dcnlab.evaluator.reporting import panels
+
+    kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
+    shares = [_share(to) * step / steps for step in range(steps + 1)]
+    try:
+        wanted = sweeps.points(topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1))
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    with progress_bar(quiet=json) as progress:
+        rows = compare.collect(
+            sweeps.measure, wanted, results, workers=workers or None, progress=progress,
+            compiles=progress.compiling,
+        )  # fmt: skip
+    if csv is not None:
+        compare.write_csv(rows, csv)
+    good = [row for row in rows if "error" not in row]
+    if figure is not None and good:
+        panels.save(sweeps.charts(good, kinds), len(kinds), figure)
+    if json:
+        as_json(rows)
+    else:
+        summary = sweeps.summary(good)
+        table(summary[0], summary[1:])
+    for row in rows:
+        if "error" in row:
+            print(f"{row['topology']} {row['kind']} {row['share']:g}: {row['error']}", file=sys.stderr)
+    raise typer.Exit(1 if len(good) < len(rows) else 0)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise UsageError(f"--to {text}: write a percentage below 100, such as 20%")
+    return share

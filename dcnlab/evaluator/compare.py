@@ -1,0 +1,315 @@
+"""``compare``: the product of topologies, schemes, failures and seeds, over processes, resumable.
+
+Each combination is a :class:`Request`; its result is one line of JSON under the hash of
+the request, appended by the parent process alone.  What a directory already holds is
+not computed again.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from contextlib import closing
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numba
+
+from addressing.registry import fitting
+from dcnlab.evaluator import compiling
+from dcnlab.evaluator.evaluate import evaluate
+from dcnlab.evaluator.graph.adjacency import Hops
+from dcnlab.evaluator.graph.failures import parse as sizes_of
+from dcnlab.evaluator.graph.pairs import check as check_pairs
+from dcnlab.evaluator.metrics import Conditions, check
+from dcnlab.evaluator.routing.path_lengths import Aware
+from topos.registry import SpecError, parse, split_spec
+
+#: Changes whenever results would; part of every request's hash.
+FORMAT = 2
+RESULTS = "results.jsonl"
+
+Row = dict[str, Any]
+#: Told after each result: how many are done, of how many, and the result.
+Progress = Callable[[int, int, Row], None]
+
+
+class Asked(Protocol):
+    """What can be asked for: a dataclass with a name under which its answer is kept."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def key(self) -> str:
+        """The same for the same question, and for no other."""
+        ...
+
+
+Q = TypeVar("Q", bound=Asked)
+
+
+def key_of(asked: Asked) -> str:
+    """A key from a question's kind and fields."""
+    kind = [] if isinstance(asked, Request) else [type(asked).__name__]
+    text = json.dumps([FORMAT, *kind, dataclasses.asdict(asked)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One evaluation; ``metrics`` names further figures (see :mod:`dcnlab.evaluator.metrics`), commas between,
+    under ``traffic`` and, for latency, ``load``."""
+
+    topology: str
+    scheme: str
+    pairs: str = "servers"
+    failures: str = ""
+    seed: int = 1
+    aware: Aware = "yes"
+    hops: Hops = "links"
+    traffic: str = ""
+    metrics: str = ""
+    load: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """The name under which the result is kept."""
+        return key_of(self)
+
+
+def requests(
+    topologies: Sequence[str],
+    schemes: Sequence[str],
+    failures: Sequence[str] = ("",),
+    seeds: Sequence[int] = (1,),
+    *,
+    pairs: str = "servers",
+    aware: Aware = "yes",
+    hops: Hops = "links",
+    pattern: str = "",
+    metrics: Sequence[str] = (),
+    loads: Sequence[float] = (0.5,),
+) -> list[Request]:
+    """All combinations of which the scheme fits the topology; of ``loads`` only where latency is
+    among ``metrics``.  A ``pattern`` asks for throughput under it.
+
+    A seed draws the failures, the sampled pairs, and the topology itself where it is a
+    random one whose specification names no seed.  Raises SpecError with one line.
+    """
+    wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
+    at = loads if "latency" in wanted else (0.0,)
+    for load in loads:
+        check(wanted, Conditions(load=load, traffic=pattern or "all-to-all"))
+    check_pairs(pairs)
+    for text in failures:
+        sizes_of(text)  # refused here, once, and not by every evaluation
+    found: dict[Request, None] = {}
+    for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
+        family = parse(text)
+        if split_spec(scheme)[0] in fitting(family):
+            spec, names = _reseeded(text, seed), ",".join(wanted)
+            found[Request(spec, scheme, pairs, failing, seed, aware, hops, pattern, names, load)] = None
+    if not found:
+        raise SpecError("none of these schemes fits any of these topologies")
+    return list(found)
+
+
+def _reseeded(text: str, seed: int) -> str:
+    family = parse(text)
+    random = any(item.name == "seed" for item in dataclasses.fields(family))
+    return parse(f"{text},seed={seed}").spec if random and "seed=" not in text else family.spec
+
+
+def answer(request: Request) -> Row:
+    """Evaluate one request: the request's fields, then every figure by its path (``path.mean``)."""
+    report = evaluate(
+        request.topology,
+        [request.scheme],
+        pairs=request.pairs,
+        failures=request.failures,
+        seed=request.seed,
+        aware=request.aware,
+        hops=request.hops,
+        metrics=tuple(filter(None, request.metrics.split(","))),
+        traffic=request.traffic or "all-to-all",
+        load=request.load or 0.5,
+    )
+    whole = report.as_dict()
+    [scheme] = whole.pop("schemes")
+    figures = {**dict(flatten(whole)), **dict(flatten(scheme))}
+    figures["failed_share"] = report.failed_links / max(1, report.links)
+    asked = dataclasses.asdict(request)
+    return {"key": request.key, **asked, **{k: v for k, v in figures.items() if k not in asked}}
+
+
+def flatten(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested dictionaries as ``outer.inner`` keys; lists and histograms stay as they are."""
+    for key, item in value.items():
+        if isinstance(item, dict) and not key.endswith("histogram"):
+            yield from flatten(item, f"{prefix}{key}.")
+        else:
+            yield prefix + key, item
+
+
+def compare(
+    wanted: Sequence[Request],
+    directory: Path | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    compiles: compiling.Tell | None = None,
+    executor: Executor | None = None,
+) -> list[Row]:
+    """The results of ``wanted``: see :func:`collect`."""
+    return collect(
+        answer, wanted, directory, workers=workers, progress=progress, compiles=compiles, executor=executor
+    )
+
+
+def collect(
+    answer: Callable[[Q], Row],
+    wanted: Sequence[Q],
+    directory: Path | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    compiles: compiling.Tell | None = None,
+    executor: Executor | None = None,
+) -> list[Row]:
+    """The answers to ``wanted``, in that order; those that ``directory`` holds are read from it.
+
+    ``executor`` runs the rest (any ``concurrent.futures`` executor, a Dask client's too);
+    without one, ``workers`` processes do (one per core), and ``compiles`` hears which kernels
+    they compile.  What fails gives a row with an ``error`` instead of figures, and is tried
+    again next time.
+    """
+    known = load(directory) if directory else {}
+    rows = {asked.key: known[asked.key] for asked in wanted if asked.key in known}
+    pending = [asked for asked in wanted if asked.key not in rows]
+    done = len(rows)
+    with closing(_run(answer, pending, workers, executor, compiles)) as answers:
+        for row in answers:
+            rows[row["key"]] = row
+            done += 1
+            if directory and "error" not in row:
+                _append(directory, row)
+            if progress:
+                progress(done, len(wanted), row)
+    return [rows[asked.key] for asked in wanted]
+
+
+def _run(
+    answer: Callable[[Q], Row],
+    pending: Sequence[Q],
+    workers: int | None,
+    executor: Executor | None,
+    compiles: compiling.Tell | None,
+) -> Generator[Row, None, None]:
+    if not pending:
+        return
+    if executor is not None:
+        yield from _gather(executor, answer, pending)
+        return
+    cores = len(os.sched_getaffinity(0))
+    count = min(workers or cores, len(pending))
+    threads = min(max(1, cores // count), numba.get_num_threads())  # numba takes no more than it has
+    # Not forked: numba's threads do not survive that.
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with (
+        compiling.heard(context, compiles) as to,
+        ProcessPoolExecutor(count, context, _begin_worker, (threads, to)) as pool,
+    ):
+        try:
+            yield from _gather(pool, answer, pending)
+        except BaseException:  # interrupted: nobody waits for what has not been answered
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+
+
+def _begin_worker(threads: int, to: Connection | None) -> None:
+    """Ctrl-C is for the process that asks, and so is what is compiled."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    numba.set_num_threads(threads)
+    if to is not None:
+        compiling.say(to)
+
+
+def _gather(executor: Executor, answer: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:
+    futures = {executor.submit(answer, asked): asked for asked in pending}
+    for future in as_completed(futures):
+        asked = futures[future]
+        try:
+            yield future.result()
+        except (SpecError, ValueError, MemoryError, ArithmeticError, BrokenExecutor) as error:
+            yield {"key": asked.key, **dataclasses.asdict(asked), "error": str(error) or repr(error)}
+
+
+def load(directory: Path) -> dict[str, Row]:
+    """What a directory holds, by key; a last line that was cut short is passed over."""
+    path = directory / RESULTS
+    found: dict[str, Row] = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        found[row["key"]] = row
+    return found
+
+
+def _append(directory: Path, row: Row) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / RESULTS).open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """One line per row; lists and histograms as JSON."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns(rows))
+        writer.writeheader()
+        writer.writerows(
+            {k: json.dumps(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows
+        )
+
+
+def check_parquet() -> None:
+    """Raises SpecError with one line where pyarrow is not installed: better before the work than after it."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise SpecError("--parquet needs pyarrow: pip install pyarrow, or ask for --csv or --json") from None
+
+
+def write_parquet(rows: Sequence[Row], path: Path) -> None:
+    """For pandas and others; raises SpecError with one line where pyarrow is not installed."""
+    check_parquet()
+    import pyarrow
+    import pyarrow.parquet
+
+    names = columns(rows)
+    table = pyarrow.table({name: [_scalar(row.get(name)) for row in rows] for name in names})
+    pyarrow.parquet.write_table(table, path)
+
+
+def _scalar(value: Any) -> Any:
+    """A value for one cell: lists and dictionaries as JSON."""
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Every key of any row, in order of first appearance."""
+    return list(dict.fromkeys(key for row in rows for key in row))

@@ -1,0 +1,208 @@
+"""What a network costs to buy and to power, from unit prices that anybody can replace.
+
+The comparison is the DCube paper's (at 2048 to 12,288 servers): DCube with as many ports
+as make 256 switches enough; BCube, DCell and HCN of small switches, partial ones where the
+size asks for it; a fat tree of 8-port switches with as many levels as the size needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from topos.family import Family
+from topos.registry import SpecError, parse
+
+#: The sizes of the paper's comparison.
+SIZES = (2048, 4096, 8192, 12288)
+
+
+#: So much, at most, that every sum of it is a number still.
+Amount = Annotated[float, Field(ge=0, le=1e12)]
+
+
+class Unit(BaseModel):
+    """One thing's price and power."""
+
+    model_config = ConfigDict(extra="forbid")
+    price: Amount
+    watts: Amount
+
+
+class Prices(BaseModel):
+    """Unit prices: switches and cards by number of ports."""
+
+    model_config = ConfigDict(extra="forbid")
+    switches: Mapping[PositiveInt, Unit]
+    cards: Mapping[PositiveInt, Unit]
+    cable: Unit = Unit(price=0, watts=0)
+
+    def switch(self, ports: int) -> tuple[int, Unit]:
+        """The smallest switch with so many ports: (its ports, its price); SpecError without one."""
+        size = min((size for size in self.switches if size >= ports), default=None)
+        if size is None:
+            raise SpecError(
+                f"prices: no switch of {ports} ports: the largest has {max(self.switches, default=0)}"
+            )
+        return size, self.switches[size]
+
+    def card(self, ports: int) -> Unit:
+        """The smallest card with so many ports, or several: as many of the largest as it takes, and
+        the smallest for the rest."""
+        if not self.cards:
+            raise SpecError("prices: no card is listed")
+        largest = max(self.cards)
+        whole, rest = divmod(ports, largest)
+        if not rest:
+            whole, rest = whole - 1, largest
+        last, many = self.cards[min(size for size in self.cards if size >= rest)], self.cards[largest]
+        # Several may well cost more than one may.
+        return Unit.model_construct(
+            price=whole * many.price + last.price, watts=whole * many.watts + last.watts
+        )
+
+
+def read_prices(path: Path | None = None) -> Prices:
+    """The prices of a YAML file, or the paper's; raises SpecError with one line."""
+    name = str(path or "prices.yaml")
+    try:
+        text = path.read_text() if path else (resources.files("dcnlab.evaluator") / "prices.yaml").read_text()
+        return Prices.model_validate(YAML(typ="safe").load(text))
+    except OSError as error:
+        raise SpecError(f"{name}: {error.strerror}") from error
+    except YAMLError as error:
+        raise SpecError(f"{name}: not YAML: {str(error).splitlines()[0]}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "[key]")
+        raise SpecError(f"{name}: {where or 'the whole file'}: {first['msg']}") from error
+
+
+@dataclass(frozen=True)
+class Design:
+    """What has to be bought: ``switch_ports`` is what the largest switch uses."""
+
+    name: str
+    servers: int
+    switches: int
+    switch_ports: int
+    server_ports: int
+    cables: int
+
+
+def design(family: Family, name: str = "", server_ports: int | None = None) -> Design:
+    """What a topology needs; ``server_ports`` overrides what its servers use."""
+    servers, switches = family.counts()
+    cables = family.cables()
+    nodes, ports = cables[:, [0, 2]].ravel(), cables[:, [1, 3]].ravel()
+    at_switch = nodes >= servers
+    most = int(ports[at_switch].max(initial=0))
+    used = int(np.bincount(nodes[~at_switch], minlength=1).max()) if servers else 0
+    return Design(name or family.spec, servers, switches, most, server_ports or used, len(cables))
+
+
+@dataclass(frozen=True)
+class Bill:
+    """A design with its price and power; switches are bought in the size ``switch_size``."""
+
+    design: Design
+    switch_size: int
+    switch_price: float
+    card_price: float
+    cable_price: float
+    watts: float
+
+    @property
+    def price(self) -> float:
+        """Of everything."""
+        return self.switch_price + self.card_price + self.cable_price
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures."""
+        return {
+            **asdict(self.design),
+            "switch_size": self.switch_size,
+            "switch_price": self.switch_price,
+            "card_price": self.card_price,
+            "cable_price": self.cable_price,
+            "price": self.price,
+            "watts": self.watts,
+        }
+
+
+def bill(what: Design, prices: Prices) -> Bill:
+    """Price and power of a design; raises SpecError where something has no price."""
+    size, switch = prices.switch(what.switch_ports) if what.switches else (0, Unit(price=0, watts=0))
+    card, cable = prices.card(what.server_ports), prices.cable
+    watts = what.switches * switch.watts + what.servers * card.watts + what.cables * cable.watts
+    return Bill(
+        what, size, what.switches * switch.price, what.servers * card.price, what.cables * cable.price, watts
+    )
+
+
+# --- the paper's comparison -----------------------------------------------------------
+
+
+def comparison(servers: int) -> Iterator[Design]:
+    """The paper's networks of about ``servers`` servers; raises SpecError for sizes it has no rule for."""
+    yield design(parse(_dcube(servers)))
+    yield design(parse(_bcube(servers)))
+    yield design(parse(_dcell(servers)))
+    hcn = parse(_hcn(servers))
+    yield design(hcn)
+    yield design(hcn, f"{hcn.spec}, printed: 4-port cards", server_ports=4)
+    yield fat_tree(servers)
+
+
+def _dcube(servers: int) -> str:
+    """256 switches, m = 8: n is what it takes."""
+    n = servers // 256
+    if servers % 256 or n % 8:
+        raise SpecError(f"servers: DCube(n, n/8) has a multiple of 2048 servers, not {servers}")
+    return f"hdcube:{n},{n // 8}"
+
+
+def _parts(family: str, servers: int) -> str:
+    """8-port BCube or HCN, partial at the highest level."""
+    k = 0
+    while 8 ** (k + 1) < servers:
+        k += 1
+    parts, left = divmod(servers, 8**k)
+    if left:
+        raise SpecError(f"servers: {servers} is not a whole number of {family}(8, {k - 1})")
+    return f"{family}:8,{k}" + (f",parts={parts}" if parts < 8 else "")
+
+
+def _bcube(servers: int) -> str:
+    return _parts("bcube", servers)
+
+
+def _hcn(servers: int) -> str:
+    return _parts("hcn", servers)
+
+
+def _dcell(servers: int) -> str:
+    """A partial DCell_2 of the smallest switches that suffice: 28 of DCell_1(8) make 2016."""
+    for n in (8, 16, 32, 48):
+        below = n * (n + 1)
+        if servers <= below * (below + 1):
+            return f"dcell:{n},2,parts={servers // below}"
+    raise SpecError(f"servers: no DCell of two levels has {servers}")
+
+
+def fat_tree(servers: int, ports: int = 8) -> Design:
+    """A folded Clos network of ``ports``-port switches with L levels, 2 (ports/2)^L servers when full:
+    (2L - 1) / ports switches and L cables per server."""
+    levels = 1
+    while 2 * (ports // 2) ** levels < servers:
+        levels += 1
+    switches = -(-servers * (2 * levels - 1) // ports)
+    return Design(f"fat tree, {levels} levels", servers, switches, ports, 1, servers * levels)

@@ -1,0 +1,228 @@
+"""``evaluate``: schemes on one fabric, figure by figure; the JSON that scripts rely on.
+
+Distances and paths count the fabric's links: server - switch - server is 2.  With
+``hops="servers"`` both count arrivals at servers instead, as the papers mostly do.
+Stretch is a path's length over the shortest distance under the same failures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from addressing.registry import bind
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph import failures as failing
+from dcnlab.evaluator.graph.adjacency import Hops, adjacency
+from dcnlab.evaluator.graph.distances import FAR, Counts, distances
+from dcnlab.evaluator.graph.pairs import Pairs, choose
+from dcnlab.evaluator.metrics import Conditions, Figures, check, of_fabric, of_scheme
+from dcnlab.evaluator.routing.path_lengths import Aware, Spread, blocks, informed, spread
+from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
+from topos.fabric import Fabric
+from topos.registry import SpecError, fabric
+
+#: The points of the stretch distribution that are reported.
+CDF = (1.0, 1.25, 1.5, 1.75, 2.0, 3.0, 5.0)
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class SchemeReport:
+    """What one scheme does on the fabric."""
+
+    scheme: str
+    spread: Spread
+    sampled: bool
+    table: TableSizes
+    #: What was asked for beyond that, by metric.
+    metrics: Mapping[str, Figures]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON; shares and means are rounded to nine digits."""
+        paths = self.spread
+        return {
+            "scheme": self.scheme,
+            "pairs": paths.pairs,
+            "delivered": _number(paths.delivered),
+            "path": {"mean": _number(paths.path_mean), "max": paths.path_max},
+            "stretch": {
+                "mean": _number(paths.stretch_mean),
+                "max": _number(paths.stretch_max),
+                "cdf": {f"{x:g}": _number(paths.cdf(x)) for x in CDF},
+            },
+            "table": {
+                "entries_max": self.table.entries_max,
+                "entries_mean": _number(self.table.entries_mean),
+                "bits_max": self.table.bits_max,
+                "bits_mean": _number(self.table.bits_mean),
+                "label_bits_max": self.table.label_bits_max,
+                "nodes": self.table.holders,
+                "nodes_measured": self.table.measured,
+                "entries_histogram": {str(k): v for k, v in self.table.histogram.items()},
+            },
+            "confidence_95": {
+                "path_mean": _number(_half_width(paths.path_deviation, paths.mass) if self.sampled else 0.0),
+                "stretch_mean": _number(
+                    _half_width(paths.stretch_deviation, paths.mass) if self.sampled else 0.0
+                ),
+            },
+            **_figures(self.metrics),
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """The fabric, what failed in it, its distances, and a report per scheme."""
+
+    topology: str
+    servers: int
+    switches: int
+    links: int
+    pairs: str
+    failures: str
+    failed_links: int
+    failed_nodes: int
+    aware: Aware
+    hops: Hops
+    seed: int
+    pair_count: int
+    histogram: tuple[int, ...]
+    schemes: tuple[SchemeReport, ...]
+    metrics: Mapping[str, Figures]
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance between the pairs that are connected."""
+        return len(self.histogram) - 1
+
+    @property
+    def mean_distance(self) -> float:
+        """Over the pairs that are connected; NaN when none is."""
+        reached = sum(self.histogram)
+        return sum(d * n for d, n in enumerate(self.histogram)) / reached if reached else math.nan
+
+    @property
+    def unreachable(self) -> int:
+        """The pairs without any path."""
+        return self.pair_count - sum(self.histogram)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON: the keys of the contract first, then how it was measured."""
+        return {
+            "topology": self.topology,
+            "servers": self.servers,
+            "switches": self.switches,
+            "links": self.links,
+            "diameter": self.diameter,
+            "mean_distance": _number(self.mean_distance),
+            "schemes": [scheme.as_dict() for scheme in self.schemes],
+            "pairs": self.pairs,
+            "pair_count": self.pair_count,
+            "unreachable": self.unreachable,
+            "failures": self.failures,
+            "failed_links": self.failed_links,
+            "failed_nodes": self.failed_nodes,
+            "aware": self.aware,
+            "hops": self.hops,
+            "seed": self.seed,
+            "distance_histogram": list(self.histogram),
+            **_figures(self.metrics),
+        }
+
+
+def evaluate(
+    topology: str | Fabric,
+    schemes: Sequence[str] = (),
+    *,
+    pairs: str = "servers",
+    failures: str = "",
+    seed: int = 1,
+    aware: Aware = "yes",
+    hops: Hops = "links",
+    table_budget: int = BUDGET,
+    metrics: Sequence[str] = (),
+    traffic: str = "all-to-all",
+    load: float = 0.5,
+) -> Report:
+    """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
+
+    ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`; ``failures``: see
+    :func:`dcnlab.evaluator.graph.failures.draw`; both draw with ``seed``.  Pairs with a failed
+    end are left out.  ``metrics`` asks for more figures
+    (:mod:`dcnlab.evaluator.metrics`), under ``traffic`` and ``load``.  SpecError with one line for the user.
+    """
+    network = fabric(topology) if isinstance(topology, str) else topology
+    failed = failing.draw(network, failures, seed)
+    given = Conditions(seed, failed, aware, traffic, load)
+    check(metrics, given)
+    chosen = choose(network, pairs, seed, failed.nodes)
+    if hops == "servers" and _highest(chosen) >= network.servers:
+        raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it")
+    bound = [bind(text, network) for text in schemes]
+    _check_endpoints(bound, chosen)
+    figures = tuple(
+        SchemeReport(
+            text,
+            spread(scheme, chosen, failed.links, aware=aware, hops=hops),
+            pairs.startswith("sample"),
+            table_sizes(informed(scheme, failed.links, aware)[0], seed, table_budget),
+            of_scheme(scheme, metrics, given),
+        )
+        for text, scheme in zip(schemes, bound, strict=True)
+    )
+    counts = true_distances(network, chosen, failed, hops)
+    return Report(
+        network.spec, network.servers, network.switches, len(network.cables),
+        pairs, failures, len(failed.links.down), len(failed.nodes), aware, hops, seed,
+        len(chosen), tuple(counts.tolist()), figures, of_fabric(network, metrics, given),
+    )  # fmt: skip
+
+
+def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:
+    """The pairs by distance over what is up."""
+    graph = adjacency(network, failed.links, hops)
+    if pairs.shared:
+        ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
+        return distances(graph, ends[0], ends[1]).histogram
+    total = np.zeros(1, dtype=np.int64)
+    for block in blocks(graph, pairs):
+        found = np.concatenate(block.distances)
+        counts = np.bincount(found[found != FAR], minlength=len(total))
+        counts[: len(total)] += total
+        total = counts
+    return total
+
+
+def _highest(pairs: Pairs) -> int:
+    """The highest number of an end."""
+    return max(int(pairs.destinations.max(initial=0)), *(int(s.max(initial=0)) for s in pairs.sources))
+
+
+def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs) -> None:
+    highest = _highest(pairs)
+    for scheme in schemes:
+        if highest not in scheme.endpoints():
+            raise SpecError(
+                f"{scheme.name} routes between servers only: use pairs=servers, from:h0 or sample:N"
+            )
+
+
+def _half_width(deviation: float, count: float) -> float:
+    return _Z95 * deviation / math.sqrt(count) if count > 1 else math.nan
+
+
+def _figures(metrics: Mapping[str, Figures]) -> dict[str, Any]:
+    return {
+        name: {key: value if isinstance(value, int) else _number(value) for key, value in figures.items()}
+        for name, figures in metrics.items()
+    }
+
+
+def _number(value: float) -> float | None:
+    """Nine digits, and null for what does not exist."""
+    return round(value, 9) if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Fabrics as graphs: distances, paths, cuts, failures."""

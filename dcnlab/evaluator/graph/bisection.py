@@ -1,0 +1,203 @@
+"""How hard a fabric is to halve: a cut that was found, and bounds that no cut goes below.
+
+The bisection width is the least number of cables between two sides that hold half of the
+servers each (one more on one side where their number is odd); switches stand on whichever
+side makes it least.  To find it is NP-hard; the two bounds here are proven ones:
+
+*Spectral.*  A cut x in {-1, 1}^nodes costs x'Lx/4 with L the Laplacian.  Let the switches'
+entries be any numbers: the best ones leave x_S' S x_S / 4, with S the Schur complement of
+the switches in L, and x_S has a part of length 4ab/n across the constants (a + b = n
+servers).  So no cut is below lambda_2(S) ab/n (Fiedler's bound where there are no switches).
+
+*Flow.*  Let every server send one packet to every other, by any routing, and let no
+directed link carry more than c of them.  A cut carries ab of them each way: at least ab/c cables.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, lobpcg, splu
+
+from addressing.jit import compiled
+from dcnlab.evaluator.graph.betweenness import split_loads
+from dcnlab.evaluator.graph.failures import Failures
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.graph.path_diversity import capacity_matrix
+from topos.fabric import Fabric
+from topos.graph import IntArray
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+#: Up to so many servers the eigenvalue comes from dense algebra.
+_DENSE = 1500
+#: Up to so many servers the flow bound is computed.
+_FLOWS = 10_000
+_NOTHING = Failures()
+
+
+@dataclass(frozen=True, eq=False)
+class Bisection:
+    """The least number of cables between two halves of the servers lies from ``bound`` to ``found``."""
+
+    #: The best cut found; ``side`` shows it.
+    found: int
+    #: Proven lower bounds (0 where they were not computed).
+    spectral: float
+    flow: float
+    #: Per node, which half it lies in.
+    side: Mask
+
+    @property
+    def bound(self) -> int:
+        """The better of the two, as a number of cables."""
+        return math.ceil(max(self.spectral, self.flow) - 1e-6)
+
+
+def bisection(fabric: Fabric, seed: int = 1, tries: int = 8, failed: Failures = _NOTHING) -> Bisection:
+    """Halve the servers that did not fail, cutting few of the cables that are up.
+
+    The best of the eigenvector's median cut and of ``tries`` random halves, each improved
+    by moves (Kernighan and Lin; Fiduccia and Mattheyses).
+    """
+    matrix = capacity_matrix(fabric, failed.links)
+    counted = np.arange(fabric.size) < fabric.servers
+    counted[list(failed.nodes)] = False
+    spectral, vector = _spectral(matrix, counted, seed)
+    rng = np.random.default_rng([seed, 5])
+    cuts = [_improve(matrix, counted, start) for start in (vector, *rng.random((tries, fabric.size)))]
+    found, side = min(cuts, key=lambda cut: cut[0])
+    return Bisection(found, spectral, _flow(fabric, matrix, counted, failed, seed), side)
+
+
+def _halves(counted: Mask) -> int:
+    """How many pairs lie across: the product of the halves' sizes."""
+    count = int(counted.sum())
+    return (count // 2) * ((count + 1) // 2)
+
+
+def _connected(matrix: csr_array, counted: Mask) -> bool:
+    _, group = connected_components(matrix, directed=False)
+    return len(np.unique(group[counted])) == 1
+
+
+def _flow(fabric: Fabric, matrix: csr_array, counted: Mask, failed: Failures, seed: int) -> float:
+    """By all-to-all traffic over shortest paths, split at nodes or over paths, whichever fills links less."""
+    if not 2 <= counted.sum() <= _FLOWS or not _connected(matrix, counted):
+        return 0.0
+    pairs = choose(fabric, "servers", seed, failed.nodes)
+    most = min(split_loads(fabric, pairs, failed.links, evenly=how).max() for how in ("hops", "paths"))
+    return _halves(counted) / float(most)
+
+
+def _spectral(matrix: csr_array, counted: Mask, seed: int) -> tuple[float, Floats]:
+    """The bound, and per node the eigenvector that goes with it."""
+    if counted.sum() < 2 or not _connected(matrix, counted):
+        return 0.0, np.random.default_rng([seed, 6]).random(len(counted))
+    degree = np.asarray(matrix.sum(axis=1), dtype=np.float64)
+    full = csr_array(diags_array(degree) - matrix)
+    _, group = connected_components(matrix, directed=False)
+    servers = np.flatnonzero(counted)
+    others = np.flatnonzero(~counted & (group == group[servers[0]]))
+    complement = _Complement.of(full, servers, others)
+    value, part = complement.second(seed)
+    vector = np.zeros(len(counted))
+    vector[servers], vector[others] = part, complement.best(part)
+    return max(0.0, value) * _halves(counted) / len(servers), vector
+
+
+@dataclass(frozen=True, eq=False)
+class _Complement:
+    """The Schur complement of some nodes of a Laplacian, as a product with vectors."""
+
+    inside: csr_array
+    across: csr_array
+    solve: object
+
+    @classmethod
+    def of(cls, full: csr_array, kept: NDArray[np.int64], others: NDArray[np.int64]) -> _Complement:
+        rows = full[kept]
+        solve = splu(full[others][:, others].tocsc()).solve if len(others) else None
+        return cls(csr_array(rows[:, kept]), csr_array(rows[:, others]), solve)
+
+    def best(self, part: Floats) -> Floats:
+        """The other nodes' entries that make x'Lx least when ``part`` is given."""
+        if not callable(self.solve):
+            return np.zeros((0, *part.shape[1:]))
+        return np.asarray(-self.solve(np.ascontiguousarray(self.across.T @ part)))
+
+    def times(self, part: Floats) -> Floats:
+        """S times a vector, or the columns of a matrix."""
+        return np.asarray(self.inside @ part + self.across @ self.best(part))
+
+    def second(self, seed: int) -> tuple[float, Floats]:
+        """The second smallest eigenvalue, less its residual, and its vector; by dense algebra for
+        few nodes, by LOBPCG for others."""
+        size = self.inside.shape[0]
+        if size <= _DENSE:
+            values, vectors = np.linalg.eigh(self.times(np.eye(size)))
+            return float(values[1]), vectors[:, 1]
+        start = np.random.default_rng([seed, 6]).standard_normal((size, 4))
+        product = LinearOperator((size, size), matvec=self.times, matmat=self.times, dtype=np.float64)
+        with warnings.catch_warnings():
+            # It warns where the tolerance is missed; what is missed is subtracted below.
+            warnings.simplefilter("ignore", UserWarning)
+            found, vectors = lobpcg(
+                product, start, Y=np.ones((size, 1)), largest=False, tol=1e-6, maxiter=500
+            )[:2]  # fmt: skip
+        first = int(np.argmin(np.real(found)))
+        value, vector = float(np.real(found)[first]), np.real(vectors)[:, first].astype(np.float64)
+        return value - float(np.linalg.norm(self.times(vector) - value * vector)), vector
+
+
+def _improve(matrix: csr_array, counted: Mask, order: Floats) -> tuple[int, Mask]:
+    """Halve the servers at the median of ``order``, then move nodes while that helps."""
+    side = np.asarray(order <= np.median(order))
+    servers = np.flatnonzero(counted)
+    side[servers] = False
+    side[servers[np.argsort(order[servers], kind="stable")[: len(servers) // 2]]] = True
+    start, peer = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    while _pass(start, peer, matrix.data, side, counted):
+        pass
+    ends = coo_array(matrix)
+    return int(ends.data[side[ends.row] != side[ends.col]].sum()) // 2, side
+
+
+@compiled
+def _pass(start: NDArray[np.int64], peer: IntArray, cables: IntArray, side: Mask, counted: Mask) -> bool:
+    """One pass: every node moves once, the best gain first, a server only towards balance; then
+    back to the best balanced state met.  True when that cuts less than before."""
+    size = len(start) - 1
+    gain = np.zeros(size, np.int64)
+    for node in range(size):
+        for slot in range(start[node], start[node + 1]):
+            gain[node] += cables[slot] if side[peer[slot]] != side[node] else -cables[slot]
+    moved, order = np.zeros(size, np.bool_), np.empty(size, np.int32)
+    surplus, total, best, kept, steps = 0, 0, 0, 0, 0
+    while True:
+        chosen = -1
+        for node in range(size):
+            free = not counted[node] or surplus == 0 or (surplus > 0) == side[node]
+            if not moved[node] and free and (chosen < 0 or gain[node] > gain[chosen]):
+                chosen = node
+        if chosen < 0:
+            break
+        if counted[chosen]:
+            surplus += -1 if side[chosen] else 1
+        total += gain[chosen]
+        moved[chosen], order[steps], side[chosen] = True, chosen, not side[chosen]
+        steps += 1
+        for slot in range(start[chosen], start[chosen + 1]):
+            end = peer[slot]
+            gain[end] += -2 * cables[slot] if side[end] == side[chosen] else 2 * cables[slot]
+        if surplus == 0 and total > best:
+            best, kept = total, steps
+    for node in order[kept:steps]:
+        side[node] = not side[node]
+    return best > 0

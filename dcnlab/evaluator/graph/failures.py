@@ -1,0 +1,81 @@
+"""What has failed: read from ``links=5%,nodes=2%`` and drawn with a seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
+from topos.registry import SpecError
+
+#: What can be asked to fail.
+KINDS = ("links", "nodes", "servers", "switches")
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Failed nodes, and the links that are down: failed ones and those of failed nodes."""
+
+    links: LinkState = ALL_UP
+    nodes: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        """True when anything failed."""
+        return bool(self.links)
+
+
+def parse(text: str) -> Mapping[str, float]:
+    """``links=5%,nodes=3``: shares (below 1) or numbers by kind; a bare ``5%`` means links.
+
+    Raises SpecError with one line.
+    """
+    wanted: dict[str, float] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        kind, equals, amount = part.partition("=")
+        kind, amount = (kind, amount) if equals else ("links", part)
+        if kind not in KINDS:
+            raise SpecError(f"failures: unknown kind {kind!r}: write {', '.join(f'{k}=5%' for k in KINDS)}")
+        if kind in wanted:
+            raise SpecError(f"failures: {kind} is given twice")
+        wanted[kind] = _amount(amount)
+    return wanted
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
+    except ValueError:
+        raise SpecError(f"failures: {text!r} is neither a percentage nor a whole number") from None
+    if not 0 <= value < (1 if text.endswith("%") else math.inf):
+        raise SpecError(f"failures: {text} is out of range: a number from 0, or 0% to below 100%")
+    return value
+
+
+def draw(fabric: Fabric, text: str, seed: int) -> Failures:
+    """A failure set of the sizes that ``text`` asks for, each kind drawn uniformly.
+
+    A share is rounded to the nearest whole number of things.  The same seed, text and
+    fabric give the same set; the kinds are drawn from streams of their own, so that
+    asking for more of one leaves the others as they were.
+    """
+    ranges = {
+        "links": range(len(fabric.cables)),
+        "nodes": range(fabric.size),
+        "servers": range(fabric.servers),
+        "switches": range(fabric.servers, fabric.size),
+    }
+    chosen: dict[str, list[int]] = {kind: [] for kind in KINDS}
+    for kind, amount in parse(text).items():
+        pool = ranges[kind]
+        count = round(amount * len(pool)) if amount < 1 else int(amount)
+        if count > len(pool):
+            raise SpecError(f"failures: {fabric.spec} has only {len(pool)} {kind}, not {count}")
+        order = np.random.default_rng([seed, KINDS.index(kind)]).permutation(len(pool))
+        chosen[kind] = [pool[i] for i in order[:count].tolist()]
+    nodes = frozenset(chosen["nodes"] + chosen["servers"] + chosen["switches"])
+    down = frozenset(chosen["links"]).union(*(fabric.links_of(node) for node in nodes))
+    return Failures(LinkState(down), nodes)

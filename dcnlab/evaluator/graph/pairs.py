@@ -1,0 +1,93 @@
+"""Which pairs an evaluation is over: ``servers``, ``all``, ``from:NODE`` or ``sample:N``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from topos.fabric import Fabric
+from topos.graph import IntArray
+from topos.registry import SpecError
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Ordered pairs of different nodes, grouped by destination.
+
+    ``sources`` holds one array that belongs to every destination, or one for each.
+    """
+
+    destinations: IntArray
+    sources: tuple[IntArray, ...]
+
+    @property
+    def shared(self) -> bool:
+        """True when every destination has the same sources (less itself)."""
+        return len(self.sources) == 1
+
+    def of(self, position: int) -> IntArray:
+        """The sources of the destination at ``position``; may contain the destination itself."""
+        return self.sources[0 if self.shared else position]
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        if self.shared:
+            return len(self.sources[0]) * len(self.destinations) - len(
+                np.intersect1d(self.sources[0], self.destinations)
+            )
+        return sum(map(len, self.sources))
+
+    def chunks(self, size: int) -> Iterator[Pairs]:
+        """The same pairs, at most ``size`` destinations at a time."""
+        for first in range(0, len(self.destinations), size):
+            sources = self.sources if self.shared else self.sources[first : first + size]
+            yield Pairs(self.destinations[first : first + size], sources)
+
+
+def check(text: str) -> None:
+    """SpecError, in one line, for what names no pairs on any fabric."""
+    kind, _, argument = text.partition(":")
+    counted = argument.isdecimal() and int(argument) > 0
+    if not (text in ("servers", "all") or kind == "from" or (kind == "sample" and counted)):
+        raise SpecError(f"pairs: {text!r}: write servers, all, from:NODE or sample:N")
+
+
+def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -> Pairs:
+    """The pairs that ``text`` names, without failed nodes; raises SpecError with one line.
+
+    ``servers`` and ``all`` (servers and switches) are all ordered pairs, ``from:NODE`` those
+    from one node to the servers, ``sample:N`` N different ordered pairs of servers drawn
+    uniformly with ``seed``.  A fabric without servers has its switches paired instead.
+    """
+    check(text)
+    kind, _, argument = text.partition(":")
+    dead = np.fromiter(failed, dtype=np.int32, count=len(failed))
+    limit = fabric.size if kind == "all" or not fabric.servers else fabric.servers
+    alive = np.setdiff1d(np.arange(limit, dtype=np.int32), dead)
+    if kind == "from":
+        return Pairs(alive, (np.array([_source(fabric, argument, failed)], dtype=np.int32),))
+    return _sample(alive, int(argument), seed) if kind == "sample" else Pairs(alive, (alive,))
+
+
+def _source(fabric: Fabric, name: str, failed: Collection[int]) -> int:
+    try:
+        node = fabric.index(name)
+    except KeyError as error:
+        raise SpecError(str(error.args[0])) from None
+    if node in failed:
+        raise SpecError(f"pairs: {name} is among the nodes that failed; use another seed or node")
+    return node
+
+
+def _sample(alive: IntArray, count: int, seed: int) -> Pairs:
+    """``count`` pairs by number: pair i is (i // (n - 1), the i % (n - 1)-th other node)."""
+    n = len(alive)
+    if count >= n * (n - 1):
+        return Pairs(alive, (alive,))
+    numbers = np.random.default_rng([seed, 1]).choice(n * (n - 1), count, replace=False, shuffle=False)
+    to, rest = np.divmod(np.sort(numbers), n - 1)
+    sources = alive[rest + (rest >= to)]
+    found, first = np.unique(to, return_index=True)
+    return Pairs(alive[found], tuple(np.split(sources, first[1:])))

@@ -1,0 +1,39 @@
+"""What a fabric offers whatever the routing: how many ways there are between two of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState
+
+Floats = NDArray[np.float64]
+
+
+def capacity_matrix(fabric: Fabric, links: LinkState = ALL_UP) -> csr_array:
+    """Symmetric: the number of cables that are up between each two nodes."""
+    keep = np.ones(len(fabric.cables), dtype=np.bool_)
+    keep[list(links.down)] = False
+    a, b = fabric.cables[keep, 0], fabric.cables[keep, 2]
+    ends = np.concatenate([a, b]), np.concatenate([b, a])
+    ones = np.ones(len(ends[0]), dtype=np.int32)
+    return coo_array((ones, ends), shape=(fabric.size, fabric.size)).tocsr()
+
+
+def path_diversity(
+    fabric: Fabric, pairs: int, seed: int, links: LinkState = ALL_UP, failed: Collection[int] = ()
+) -> Floats:
+    """Edge-disjoint paths (maximum flow) between ``pairs`` pairs of servers that did not fail, drawn with
+    ``seed``; of none where fewer than two are left."""
+    rng = np.random.default_rng([seed, 4])
+    matrix = capacity_matrix(fabric, links)
+    alive = np.setdiff1d(np.arange(fabric.servers), np.fromiter(failed, np.int64, len(failed)))
+    if len(alive) < 2:
+        return np.zeros(0)
+    drawn = (rng.choice(alive, 2, replace=False).tolist() for _ in range(pairs))
+    return np.array([maximum_flow(matrix, a, b).flow_value for a, b in drawn], dtype=np.float64)

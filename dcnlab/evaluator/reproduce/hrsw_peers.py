@@ -1,0 +1,133 @@
+"""HR-SW beside its peers (Kieu et al., Figure 5 as we read it): table entries and paths at like sizes.
+
+The paper gives no parameters for the peers.  Our reading: one host per switch, so that
+entries count routing alone; the small world of figure 3; a random regular graph of degree
+6 for "TZ-Random"; the 3-D torus with the prefixes that dimension order needs; Dragonflies
+with a = 2h and one host per router, of the number of routers that is nearest.  8192 switches
+are the largest that the paper has; up*/down* stops before: compiling one of its tables, an
+entry for each of them, takes minutes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
+from dcnlab.evaluator.reproduce.measure import routed, scheme_or_none
+from dcnlab.evaluator.routing.table_sizes import table_sizes
+
+_PAPER = "Kieu et al., HR-SW"
+#: Between hosts there are two links more than between their switches.
+_HOST_LINKS = 2
+_SIZES = (256, 1024, 2048, 8192)
+#: Entries that are looked at, over as many nodes as that takes.
+_TABLES = 2000
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A scheme and the networks, by number of switches as planned, that it is measured on."""
+
+    name: str
+    scheme: str
+    networks: dict[int, str]
+    pairs: int = 1000
+
+
+_WORLDS = {256: "16x16", 1024: "32x32", 2048: "32x64", 8192: "64x128"}
+_ROOTS = {256: "4x4", 1024: "4x8", 2048: "8x8", 8192: "8x16"}
+_SIXTEEN = {n: f"smallworld:{sides},clusters=4x4" for n, sides in _WORLDS.items()}
+_ROOTED = {n: f"smallworld:{sides},clusters={_ROOTS[n]}" for n, sides in _WORLDS.items()}
+_TORI = {256: "4x8x8", 1024: "8x8x16", 2048: "8x16x16", 8192: "16x16x32"}
+_DRAGONFLIES = {
+    256: "dragonfly:8,1,4", 1024: "dragonfly:12,1,6", 2048: "dragonfly:16,1,8", 8192: "dragonfly:26,1,13",
+}  # fmt: skip
+PEERS = (
+    Peer("HR-SW, 16 clusters", "hrsw", _SIXTEEN),
+    Peer("HR-SW, root of n clusters", "hrsw", _ROOTED),
+    Peer("set mode, root of n clusters", "hrsw-set", _ROOTED),
+    Peer("Thorup-Zwick, small world", "tz", _SIXTEEN, 100),
+    Peer("Thorup-Zwick, random graph", "tz", {n: f"random:{n},6,hosts=1" for n in _SIZES}, 100),
+    Peer("up*/down*, small world", "updown", {n: _SIXTEEN[n] for n in _SIZES[:-1]}),
+    Peer("3-D torus, dimension order", "dor", {n: f"smallworld:{t},links=0" for n, t in _TORI.items()}),
+    Peer("Dragonfly, minimal", "dor", _DRAGONFLIES, 200),
+    Peer("Dragonfly, Valiant", "valiant", _DRAGONFLIES, 20),
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one peer needs at one size: switches, mean and longest path between them, entries at most."""
+
+    switches: int
+    mean: float
+    longest: int
+    entries: int
+
+
+@cache
+def measured(peer: str, size: int) -> Point | None:
+    """One peer at one of its sizes; None where there is no such scheme."""
+    found = next(item for item in PEERS if item.name == peer)
+    topology = found.networks[size]
+    paths = routed(topology, found.scheme, f"sample:{found.pairs}")
+    scheme = scheme_or_none(topology, found.scheme)
+    if paths is None or scheme is None:
+        return None
+    entries = table_sizes(scheme, 1, _TABLES).entries_max
+    return Point(scheme.fabric.switches, paths.path_mean - _HOST_LINKS, paths.path_max - _HOST_LINKS, entries)
+
+
+def _rows() -> Iterator[Row]:
+    for size in _SIZES[1:]:
+        for peer in PEERS:
+            if size not in peer.networks:
+                continue
+            point = measured(peer.name, size)
+            where = f"{peer.name}, {point.switches if point else size} switches"
+            for what, (words, way) in _FIGURES.items():
+                how = f"{peer.pairs} drawn pairs, seed 1; {way}"
+                claim = Claim(f"{peer.name}-{size}-{what}", _PAPER, f"{words}: {where}", None, how)
+                yield Row(claim, None if point is None else getattr(point, what))
+    for size in _SIZES[2:]:
+        yield from (_saving(name, size) for name in ("HR-SW, 16 clusters", "HR-SW, root of n clusters"))
+
+
+_FIGURES = {
+    "mean": ("average path", "hops between switches"),
+    "longest": ("longest path seen", "hops between switches"),
+    "entries": ("most entries", f"compiled tables of as many switches as {_TABLES} entries take"),
+}
+
+
+def _saving(name: str, size: int) -> Row:
+    ours, theirs = measured(name, size), measured("Thorup-Zwick, small world", size)
+    claim = Claim(
+        f"saving-{name}-{size}", _PAPER, f"entries below Thorup-Zwick's, {size} switches, per cent: {name}", 30,
+        "most entries of each, against the real stretch-3 scheme", relation=">=",
+    )  # fmt: skip
+    return Row(claim, None if ours is None or theirs is None else 100 * (1 - ours.entries / theirs.entries))
+
+
+def _charts() -> tuple[Chart, ...]:
+    caption = "One host per switch; small worlds and random graphs with seed 1, Dragonflies with a = 2h"
+    return (
+        Chart("Table entries", "switches", "most entries at a switch", _curves("entries"), caption,
+              log_x=True, log_y=True),
+        Chart("Average path", "switches", "hops between switches", _curves("mean"), caption, log_x=True),
+    )  # fmt: skip
+
+
+def _curves(what: str) -> tuple[Series, ...]:
+    curves = []
+    for peer in PEERS:
+        points = [point for size in peer.networks if (point := measured(peer.name, size)) is not None]
+        x, y = tuple(p.switches for p in points), tuple(float(getattr(p, what)) for p in points)
+        curves.append(Series(peer.name, x, y))
+    return tuple(curves)
+
+
+EXPERIMENTS = (Experiment("hrsw-fig5", _PAPER, "HR-SW and its peers", _rows, _charts),)

@@ -1,0 +1,40 @@
+"""What several papers' measurements share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from addressing.registry import bind, known
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph.adjacency import adjacency
+from dcnlab.evaluator.graph.distances import distances
+from dcnlab.evaluator.graph.pairs import Pairs, choose
+from dcnlab.evaluator.routing.path_lengths import Spread, spread
+from topos.fabric import Fabric
+from topos.registry import fabric, split_spec
+
+
+def scheme_or_none(topology: str, scheme: str) -> Scheme | None:
+    """The bound scheme; None where there is no such scheme yet."""
+    if split_spec(scheme)[0] not in known():
+        return None
+    return bind(scheme, fabric(topology))
+
+
+def routed(topology: str, scheme: str, pairs: str = "servers") -> Spread | None:
+    """The spread of a scheme over pairs; None where there is no such scheme."""
+    bound = scheme_or_none(topology, scheme)
+    return None if bound is None else spread(bound, choose(bound.fabric, pairs, 1))
+
+
+def towards_some(topology: str, scheme: str, count: int, seed: int) -> Spread | None:
+    """The spread from all servers to ``count`` of them, drawn with ``seed``; None without the scheme."""
+    bound, servers = scheme_or_none(topology, scheme), np.arange(fabric(topology).servers, dtype=np.int32)
+    drawn = np.random.default_rng(seed).choice(servers, count, replace=False)
+    return None if bound is None else spread(bound, Pairs(drawn, (servers,)))
+
+
+def from_one(network: Fabric, node: int = 0) -> tuple[int, float]:
+    """(diameter, average distance) of a graph whose vertices are all alike, from one of them."""
+    found = distances(adjacency(network), [node])
+    return found.diameter, found.mean

@@ -1,0 +1,51 @@
+"""WMGR's figures: distributions of stretch as exact steps, shares of word differences, diameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.routing.path_lengths import Spread
+
+#: A figure ends where all but this share of the pairs of every curve are to the left.
+_TAIL = 1e-3
+_MOST_STRETCH = 8
+
+
+def stretch(title: str, spreads: Mapping[str, Spread], caption: str) -> Chart:
+    """P(stretch <= x), a step at every stretch that occurs."""
+    ends = [next(x for x in _values(found) if found.cdf(x) >= 1 - _TAIL) for found in spreads.values()]
+    end = min(_MOST_STRETCH, max(2, math.ceil(max(ends))))
+    series = []
+    for label, found in spreads.items():
+        points = sorted({1.0, *(x for x in _values(found) if x < end), float(end)})
+        series.append(Series(label, tuple(points), tuple(found.cdf(x) for x in points)))
+    return Chart(title, "stretch", "share of pairs", tuple(series), caption, steps=True)
+
+
+def _values(found: Spread) -> list[float]:
+    """Every stretch that occurs, ascending."""
+    hops, distance = np.nonzero(found.joint)
+    values: list[float] = np.unique(hops / np.maximum(distance, 1)).tolist()
+    return values
+
+
+def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
+    """Word differences as a share of the elements, from (states, elements) pairs per curve."""
+    series = tuple(
+        Series(label, tuple(float(n) for _, n in found), tuple(100 * states / n for states, n in found))
+        for label, found in ((label, list(pairs)) for label, pairs in curves.items())
+    )
+    caption = "with the order of the letters; by breadth-first search over each whole group"
+    title, share = "Word differences of Cayley graphs", "word differences, % of the elements"
+    return Chart(title, "elements of the group", share, series, caption, log_x=True, log_y=True)
+
+
+def beside(title: str, names: Sequence[str], printed: Sequence[float], measured: Sequence[float]) -> Chart:
+    """Printed beside measured diameters."""
+    places = tuple(map(float, range(len(names))))
+    series = (Series("printed", places, tuple(printed)), Series("measured", places, tuple(measured)))
+    return Chart(title, "", "diameter, links", series, "exact over all pairs of nodes", names=tuple(names))

@@ -1,0 +1,93 @@
+"""WMGR's open choices: what the order of the scan and the root do to stretch.
+
+The paper fixes neither.  Orders do not change labels, only which of equally near
+neighbours is taken; see :mod:`addressing.algorithms.scan_order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from addressing.algorithms.scan_order import ORDERS
+from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
+from dcnlab.evaluator.reproduce.measure import routed
+from dcnlab.evaluator.routing.path_lengths import Spread
+from topos.registry import fabric
+
+_PAPER = "Aguirre-Guerrero et al., WMGR"
+_HOW = "exact over all ordered pairs of nodes"
+_BELOW = 2 - 1e-6
+_FAMILIES = (
+    "hypercube:7", "bubblesort:5", "star:5", "transposition:5", "butterfly:4", "bcube:6,2", "dcell:3,2",
+    "torus:8x8", "jellyfish:24,60,12", "xpander:12,4", "slimfly:5",
+)  # fmt: skip
+#: What the paper says of these families: per cent of pairs with stretch below 2.
+_CAYLEY = frozenset(_FAMILIES[:5])
+#: Roots spread evenly over the nodes.
+ROOTS = 12
+
+
+@cache
+def _spread(topology: str, order: str, root: str) -> Spread:
+    found = routed(topology, f"wmgr:root={root},order={order}", "all")
+    assert found is not None
+    return found
+
+
+def _roots(topology: str) -> tuple[str, ...]:
+    spread = np.linspace(0, fabric(topology).size - 1, ROOTS).astype(int)
+    return tuple(map(str, spread))
+
+
+def _orders() -> Iterator[Row]:
+    for topology in _FAMILIES:
+        printed = 85 if topology in _CAYLEY else 75
+        for order in ORDERS:
+            words = f"{topology}: pairs with stretch below 2, scan {order}, %"
+            claim = Claim(
+                f"{topology}-{order}", _PAPER, words, printed, f"{_HOW}, root h0", ">=", tolerance=0.5
+            )
+            yield Row(claim, 100 * _spread(topology, order, "0").cdf(_BELOW))
+
+
+def _by_root() -> Iterator[Row]:
+    """Means of the stretch; the range in brackets is that of the roots."""
+    for topology in _FAMILIES:
+        means = [_spread(topology, "built", root).stretch_mean for root in _roots(topology)]
+        words = f"{topology}: mean stretch, scan built, mean (and range) of {ROOTS} roots"
+        yield Row(
+            Claim(f"{topology}-roots", _PAPER, words, None, _HOW),
+            float(np.mean(means)),
+            (min(means), max(means)),
+        )
+        words = f"{topology}: mean stretch, scan built, root=centre"
+        found = _spread(topology, "built", "centre").stretch_mean
+        yield Row(Claim(f"{topology}-centre", _PAPER, words, None, _HOW), found)
+
+
+def _measure() -> Iterator[Row]:
+    yield from _orders()
+    yield from _by_root()
+
+
+def _draw() -> tuple[Chart, ...]:
+    places = tuple(map(float, range(len(_FAMILIES))))
+    scans = tuple(
+        Series(order, places, tuple(_spread(t, order, "0").stretch_mean for t in _FAMILIES)) for order in ORDERS
+    )
+    means = [[_spread(t, "built", root).stretch_mean for root in _roots(t)] for t in _FAMILIES]
+    middle = tuple((min(found) + max(found)) / 2 for found in means)
+    half = tuple((max(found) - min(found)) / 2 for found in means)
+    centre = tuple(_spread(t, "built", "centre").stretch_mean for t in _FAMILIES)
+    roots = (Series(f"range of {ROOTS} roots", places, middle, half), Series("root=centre", places, centre))
+    return (
+        Chart("Stretch by scan order", "", "mean stretch", scans, f"wmgr, root h0, {_HOW}", names=_FAMILIES),
+        Chart("Stretch by root", "", "mean stretch", roots, f"wmgr, scan built, {_HOW}", names=_FAMILIES),
+    )
+
+
+EXPERIMENTS = (Experiment("wmgr-orders", _PAPER, "what scan order and root do to stretch", _measure, _draw),)

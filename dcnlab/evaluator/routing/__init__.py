@@ -1,0 +1,1 @@
+"""Schemes over all pairs: path lengths, next hops, table sizes."""

@@ -1,0 +1,56 @@
+"""What :class:`addressing.rule.RuleScheme` does about known failures, by arrays.
+
+A node whose path by the rule is broken takes one step on a shortest way over what is
+up; a node whose path is intact keeps to the rule.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import threaded
+from addressing.rule import RuleScheme
+from dcnlab.evaluator.graph import next_hops
+from dcnlab.evaluator.graph.adjacency import homes, live_slots
+from dcnlab.evaluator.graph.nearest import UNSEEN, descend
+from dcnlab.evaluator.routing.forms import Rule
+from topos.graph import NONE, IntArray
+
+
+def mended(scheme: RuleScheme, rule: Rule) -> Rule:
+    """``rule`` with a detour at every node from which it does not arrive over known links."""
+    fabric = scheme.fabric
+    slots, known = fabric.slots, live_slots(fabric, scheme.known)
+    vertices, _ = homes(fabric)
+    cost, nowhere = np.ones(fabric.size, dtype=np.int32), np.zeros(0, dtype=np.int32)
+
+    def towards(destinations: IntArray) -> IntArray:
+        out, ends = rule(destinations), vertices[destinations]
+        hops = next_hops.hops_to(out, ends, slots.peer, known, cost, nowhere)
+        _detour(out, hops, ends, slots.start, slots.peer, known)
+        return out
+
+    return towards
+
+
+@threaded
+def _detour(
+    out: IntArray,
+    hops: IntArray,
+    ends: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    known: NDArray[np.bool_],
+) -> None:
+    size = len(start) - 1
+    everywhere = np.zeros(size, np.int32)
+    for i in numba.prange(len(ends)):
+        depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
+        depth[ends[i]], queue[0] = 0, ends[i]
+        step = np.full(size, NONE, np.int32)
+        descend(step, depth, queue, 1, start, peer, known, known, everywhere)
+        for node in range(size):
+            if hops[i, node] == next_hops.LOST:
+                out[i, node] = step[node]

@@ -1,0 +1,105 @@
+"""BCube's parallel paths by arrays: BuildPathSet for many pairs at once."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import compiled
+from addressing.scheme import Scheme
+from addressing.schemes.brp import Brp
+from addressing.schemes.shortest import Shortest
+from dcnlab.evaluator.routing.forms import Ways
+from dcnlab.evaluator.routing.reroute import blockwise, rerouted
+from dcnlab.evaluator.routing.vector import shortest
+from topos.fabric import Fabric
+from topos.families.bcube import BCube
+from topos.graph import NONE, IntArray, LinkState
+
+
+def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+    """The shortest of the parallel paths that is whole, else a shortest way; None where flows are
+    spread over all of them."""
+    brp = cast(Brp, scheme)
+    if brp.multipath:
+        return None
+    paths, down = _Paths(brp.fabric, brp.bcube), scheme.blocked(links)
+    if not down:
+        return partial(paths.at, rank=0)
+    around = blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
+
+    def fits(slots: IntArray) -> NDArray[np.bool_]:
+        return np.asarray((slots != NONE).sum(axis=1) <= 2 * brp.longest)
+
+    candidates = [partial(paths.at, rank=rank) for rank in range(brp.bcube.k + 1)]
+    return rerouted(scheme.fabric, candidates, around, down, fits)
+
+
+class _Paths:
+    """The paths of BuildPathSet as slots, by the level that is corrected first."""
+
+    def __init__(self, fabric: Fabric, bcube: BCube) -> None:
+        self.fabric, self.bcube = fabric, bcube
+        self.firsts, self.radices = np.array(bcube.firsts), np.array(bcube.radices)
+
+    def at(self, sources: IntArray, destinations: IntArray, rank: int) -> IntArray:
+        """Of all k + 1 the one of this rank: the shortest first, those of a length from the highest
+        level down."""
+        start, k = self.fabric.slots.start, self.bcube.k
+        return _trace(sources, destinations, rank, self.bcube.n, k, self.radices, self.firsts, start)
+
+
+@compiled
+def _level(source: int, destination: int, rank: int, n: int, k: int) -> int:
+    """The level that the path of a rank corrects first: those of digits that differ come first."""
+    for same in (False, True):
+        for level in range(k, -1, -1):
+            low = n**level
+            if (source // low % n == destination // low % n) == same:
+                if rank == 0:
+                    return level
+                rank -= 1
+    return NONE
+
+
+@compiled
+def _trace(
+    sources: IntArray,
+    destinations: IntArray,
+    rank: int,
+    n: int,
+    k: int,
+    radices: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    start: NDArray[np.int64],
+) -> IntArray:
+    """Digits are corrected from some level down, and round; where that digit is right already the
+    path steps aside, and back at the end.
+
+    A server uses port level + 1, the switch of that level port digit + 1.
+    """
+    levels = k + 1
+    out = np.full((len(sources), 2 * levels + 2), NONE, np.int32)
+    for pair in range(len(sources)):
+        at, to, hop = sources[pair], destinations[pair], 0
+        first = _level(at, to, rank, n, k)
+        low = n**first
+        aside = at != to and at // low % n == to // low % n
+        for step in range(levels + 1):
+            level = (first - step) % levels
+            if step == levels and not aside:
+                break
+            low = n**level
+            mine, wanted = at // low % n, to // low % n
+            if aside and step == 0:
+                wanted = (mine + 1) % radices[level]
+            if mine == wanted:
+                continue
+            switch = firsts[level] + at // (low * n) * low + at % low
+            out[pair, hop] = start[at] + level
+            out[pair, hop + 1] = start[switch] + wanted
+            at, hop = at + (wanted - mine) * low, hop + 2
+    return out

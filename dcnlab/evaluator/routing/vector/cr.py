@@ -1,0 +1,153 @@
+"""CR routing by arrays: every pair's own walk along the chordal ring, with look-ahead.
+
+Where a packet goes depends on where it came from, so pairs are followed one by one, in
+CR labels.  A walk that comes back to itself is found by Brent's method and, as in the
+scheme, takes a step of a shortest way instead; distances are read off the one search
+from the identity, since all vertices are alike.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import compiled
+from addressing.scheme import Scheme
+from addressing.schemes.cr import Cr
+from dcnlab.evaluator.graph.adjacency import adjacency
+from dcnlab.evaluator.graph.distances import rows
+from dcnlab.evaluator.routing.forms import Ways
+from topos.graph import NONE, IntArray, LinkState
+
+#: Hops that a pair's row has room for at first.
+_ROOM = 32
+
+
+class _Graph(NamedTuple):
+    """What the walk reads, by CR label; ``ends`` and ``ports`` in the order of trial."""
+
+    ends: IntArray
+    ports: IntArray
+    vertices: NDArray[np.int64]
+    #: Hops from the identity, by vertex (y k + t), and a^-t by t, both modulo p.
+    distance: NDArray[np.int64]
+    unturn: NDArray[np.int64]
+    p: int
+
+
+class _Look(NamedTuple):
+    """How far to look ahead, whether nearer ends of equal rank go first, and room for one word."""
+
+    depth: int
+    nearest: bool
+    word: IntArray
+    letter: IntArray
+
+
+def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+    """Depth first; None where failures are known, or where hosts hang on the vertices."""
+    return routes(scheme, links, nearest=False)
+
+
+def routes(scheme: Scheme, links: LinkState, nearest: bool) -> Ways | None:
+    """The walks of ``cr``, or with ``nearest`` those of ``cr-bfs``."""
+    fabric = scheme.fabric
+    if scheme.known or links or not fabric.relaying:
+        return None
+    ring, depth = cast(Cr, scheme).ring, cast(Cr, scheme).d
+    graph, labels = _graph(cast(Cr, scheme)), np.array(ring.labels, dtype=np.int32)
+    first = fabric.slots.start[graph.vertices]
+    look = _Look(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
+
+    def between(sources: IntArray, destinations: IntArray) -> IntArray:
+        return _routes(labels[sources], labels[destinations], first, graph, look)
+
+    return between
+
+
+def _graph(scheme: Cr) -> _Graph:
+    ring, family = scheme.ring, scheme.ring.family
+    vertices, labels = np.array(ring.vertices), np.array(ring.labels, dtype=np.int32)
+    order = np.array(ring.order, dtype=np.int32)[vertices]
+    [distance] = rows(adjacency(scheme.fabric), np.zeros(1, dtype=np.int32)).astype(np.int64)
+    unturn = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
+    return _Graph(labels[order[:, :, 1]], order[:, :, 0], vertices, distance, unturn, family.p)
+
+
+@compiled
+def _routes(
+    sources: IntArray, destinations: IntArray, first: NDArray[np.int64], graph: _Graph, look: _Look
+) -> IntArray:
+    out, longest = np.full((len(sources), _ROOM), NONE, np.int32), 0
+    for pair in range(len(sources)):
+        at, came, target, hop, intact = sources[pair], NONE, destinations[pair], 0, False
+        while at != target:
+            intact = intact or _arrives(at, came, target, graph, look)
+            column = _choose(at, came, target, graph, look) if intact else _detour(at, target, graph)
+            if hop == out.shape[1]:
+                wider = np.full((len(sources), 2 * hop), NONE, np.int32)
+                wider[:, :hop] = out
+                out = wider
+            out[pair, hop] = first[at] + graph.ports[at, column] - 1
+            at, came, hop = graph.ends[at, column], at, hop + 1
+        longest = max(longest, hop)
+    return out[:, :longest]
+
+
+@compiled
+def _arrives(at: int, came: int, target: int, graph: _Graph, look: _Look) -> bool:
+    """Whether the rule alone leads to the target; else it comes back to a state (at, came)."""
+    marked, marked_came, hops, following = NONE, NONE, 0, 1
+    while at != target:
+        if at == marked and came == marked_came:
+            return False
+        if hops == following:
+            marked, marked_came, following = at, came, 2 * following
+        at, came, hops = graph.ends[at, _choose(at, came, target, graph, look)], at, hops + 1
+    return True
+
+
+@compiled
+def _choose(at: int, came: int, target: int, graph: _Graph, look: _Look) -> int:
+    """The first letter of the first word whose end is best, as a column of ``ends``."""
+    size, letters = graph.ends.shape
+    word, letter, depth = look.word, look.letter, 0
+    word[0], word[1], letter[0] = came, at, 0
+    best, chosen = size * look.depth, NONE
+    while depth >= 0:
+        if letter[depth] == letters:
+            depth -= 1
+            continue
+        end = graph.ends[word[depth + 1], letter[depth]]
+        letter[depth] += 1
+        if end == word[depth]:
+            continue
+        gap = abs(end - target)
+        rank = min(gap, size - gap) * look.depth + (depth if look.nearest else 0)
+        if rank < best:
+            best, chosen = rank, letter[0] - 1
+        if depth + 1 < look.depth:
+            depth += 1
+            word[depth + 1], letter[depth] = end, 0
+    return chosen
+
+
+@compiled
+def _detour(at: int, target: int, graph: _Graph) -> int:
+    """The column of the lowest port on a shortest way."""
+    here, chosen = _apart(at, target, graph), NONE
+    for column in range(graph.ends.shape[1]):
+        nearer = _apart(graph.ends[at, column], target, graph) < here
+        if nearer and (chosen == NONE or graph.ports[at, column] < graph.ports[at, chosen]):
+            chosen = column
+    return chosen
+
+
+@compiled
+def _apart(a: int, b: int, graph: _Graph) -> int:
+    """The distance of two CR labels: that of u^-1 v from the identity."""
+    k, u, v = len(graph.unturn), graph.vertices[a], graph.vertices[b]
+    y = graph.unturn[u % k] * (v // k - u // k) % graph.p
+    return int(graph.distance[y * k + (v - u) % k])

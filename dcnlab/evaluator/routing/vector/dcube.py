@@ -1,0 +1,143 @@
+"""DCube's printed routes by arrays: one sequence of dimensions per pair of switch addresses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import lru_cache
+from typing import cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.algorithms import mobius
+from addressing.jit import compiled, threaded
+from addressing.scheme import Scheme
+from addressing.schemes.dcube import DCube, DCubeRouted
+from addressing.schemes.shortest import Shortest
+from dcnlab.evaluator.routing.forms import Lengths, Rule, Ways
+from dcnlab.evaluator.routing.reroute import blockwise, rerouted
+from dcnlab.evaluator.routing.vector import shortest
+from topos.families.dcube import CubeOfSwitches
+from topos.graph import NONE, IntArray, LinkState
+
+
+def ways(scheme: Scheme, links: LinkState) -> Ways:
+    """Algorithms 1 and 3 for every pair, and shortest ways round known failures."""
+    printed = _printed(cast(DCube, scheme))
+    down = scheme.blocked(links)
+    if not down:
+        return printed
+    return rerouted(scheme.fabric, [printed], around(scheme, down), down, fits(cast(DCube, scheme)))
+
+
+def around(scheme: Scheme, down: LinkState) -> Rule:
+    """The first slot nearer over what is up."""
+    return blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
+
+
+def fits(scheme: DCubeRouted) -> Callable[[IntArray], NDArray[np.bool_]]:
+    """Which ways have no more cables between servers than the tag has room for."""
+    fabric = scheme.fabric
+    owner = np.repeat(np.arange(fabric.size), np.diff(fabric.slots.start))
+    cable = np.append((owner < fabric.servers) & (fabric.slots.peer < fabric.servers), False)
+    return lambda slots: cable[slots].sum(axis=1) <= scheme.longest
+
+
+def _printed(scheme: DCube) -> Ways:
+    cube, slots = scheme.cube, scheme.fabric.slots
+    order = _orders(cube)
+    neighbours = np.array(
+        [[cube.neighbour(a, j) for j in range(cube.m)] for a in range(2**cube.m)], dtype=np.int32
+    )
+
+    def between(sources: IntArray, destinations: IntArray) -> IntArray:
+        return _trace(sources, destinations, order, neighbours, slots.start, cube.n, cube.m)
+
+    return between
+
+
+def lengths(scheme: Scheme) -> Lengths:
+    """A cable for each dimension, and a switch wherever the place on it changes."""
+    cube = cast(DCube, scheme).cube
+    order = _orders(cube)
+
+    def between(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _count(sources, destinations, order, cost[0], cost[0] + cost[-1], cube.n, cube.m)
+
+    return between
+
+
+@lru_cache(maxsize=4)
+def _orders(cube: CubeOfSwitches) -> NDArray[np.int8]:
+    """``[here, there]``: the dimensions that are crossed, in order, then -1."""
+    size = 2**cube.m
+    found = [_dimensions(cube, here, there) for here, there in itertools.product(range(size), repeat=2)]
+    longest = max(map(len, found)) + 1
+    padded = [(*row, *(NONE for _ in range(longest - len(row)))) for row in found]
+    return np.array(padded, dtype=np.int8).reshape(size, size, longest)
+
+
+def _dimensions(cube: CubeOfSwitches, here: int, there: int) -> tuple[int, ...]:
+    if cube.cube == "mobius1":
+        return mobius.dimensions(here, there, cube.m)
+    return tuple(bit for bit in reversed(range(cube.m)) if (here ^ there) >> bit & 1)
+
+
+@compiled
+def _trace(
+    sources: IntArray,
+    destinations: IntArray,
+    order: NDArray[np.int8],
+    neighbours: IntArray,
+    start: NDArray[np.int64],
+    n: int,
+    m: int,
+) -> IntArray:
+    """Server slots are port 1 (to the switch) and port 2 (the cable); switch slots are places."""
+    servers = n * len(neighbours)
+    out = np.full((len(sources), 3 * order.shape[2] + 2), NONE, np.int32)
+    for pair in range(len(sources)):
+        at, place = sources[pair] // n, sources[pair] % n
+        there, last = destinations[pair] // n, destinations[pair] % n
+        first, hop = place // m * m, 0
+        for dimension in order[at, there]:
+            wanted = last if dimension == NONE else first + dimension
+            if wanted != place:
+                out[pair, hop] = start[at * n + place]
+                out[pair, hop + 1] = start[servers + at] + wanted
+                place, hop = wanted, hop + 2
+            if dimension == NONE:
+                break
+            out[pair, hop] = start[at * n + place] + 1
+            at, hop = neighbours[at, dimension], hop + 1
+    return out
+
+
+@threaded
+def _count(
+    sources: IntArray,
+    destinations: IntArray,
+    order: NDArray[np.int8],
+    cable: int,
+    switch: int,
+    n: int,
+    m: int,
+) -> IntArray:
+    """``cable`` and ``switch`` are the hops that each counts."""
+    hops = np.zeros((len(destinations), len(sources)), np.int32)
+    for i in numba.prange(len(destinations)):
+        there, last = destinations[i] // n, destinations[i] % n
+        for k in range(len(sources)):
+            at, place = sources[k] // n, sources[k] % n
+            first, total = place // m * m, 0
+            for dimension in order[at, there]:
+                wanted = last if dimension == NONE else first + dimension
+                if wanted != place:
+                    place, total = wanted, total + switch
+                if dimension == NONE:
+                    break
+                total += cable
+            hops[i, k] = total
+    return hops

@@ -1,0 +1,61 @@
+"""Equal-cost multipath by arrays: all live ports on shortest ways, from one search per destination."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import threaded
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph.adjacency import live_slots
+from dcnlab.evaluator.graph.betweenness import split_loads
+from dcnlab.evaluator.graph.nearest import UNSEEN, descend
+from dcnlab.evaluator.routing.forms import Loads, Shares
+from topos.graph import NONE, IntArray, LinkState
+
+
+def shares(scheme: Scheme, links: LinkState) -> Shares:
+    """Equal shares of the live ports that are nearer over the links that the tables know to be up."""
+    slots = scheme.fabric.slots
+    known, live = live_slots(scheme.fabric, scheme.known), live_slots(scheme.fabric, links)
+
+    def towards(destinations: IntArray) -> NDArray[np.float64]:
+        return _spread(destinations, slots.start, slots.peer, known, known & live)
+
+    return towards
+
+
+def loads(scheme: Scheme) -> Loads:
+    """One search per destination."""
+    return partial(split_loads, scheme.fabric, down=scheme.known)
+
+
+@threaded
+def _spread(
+    destinations: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    known: NDArray[np.bool_],
+    live: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    size = len(start) - 1
+    share = np.zeros((len(destinations), len(peer)))
+    everywhere = np.zeros(size, np.int32)
+    for i in numba.prange(len(destinations)):
+        depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
+        first = np.full(size, NONE, np.int32)
+        depth[destinations[i]], queue[0] = 0, destinations[i]
+        descend(first, depth, queue, 1, start, peer, known, live, everywhere)
+        for node in range(size):
+            if first[node] == NONE:
+                continue
+            count = 0
+            for slot in range(start[node], start[node + 1]):
+                count += live[slot] and depth[peer[slot]] == depth[node] - 1
+            for slot in range(start[node], start[node + 1]):
+                if live[slot] and depth[peer[slot]] == depth[node] - 1:
+                    share[i, slot] = 1 / count
+    return share

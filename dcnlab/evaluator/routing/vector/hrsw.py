@@ -1,0 +1,126 @@
+"""Hierarchies by arrays: one table per destination part, and one search inside the last part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.hierarchy import Hierarchy
+from addressing.jit import compiled
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph.adjacency import homes, live_slots
+from dcnlab.evaluator.graph.nearest import UNSEEN, descend, descend_to_each
+from dcnlab.evaluator.routing.forms import Rule
+from topos.fabric import Fabric
+from topos.graph import NONE, IntArray, LinkState
+
+Longs = NDArray[np.int64]
+#: The parts of a goal to the slot of every node towards it.
+Towards = Callable[[tuple[int, ...]], IntArray]
+
+
+def rule(scheme: Scheme, links: LinkState) -> Rule:
+    """Between parts by the agreed next part, then inside by shortest paths, then the host."""
+    hierarchy = cast(Hierarchy, scheme)
+    return with_inside(hierarchy, _Between(hierarchy).towards)
+
+
+def with_inside(scheme: Hierarchy, towards: Towards) -> Rule:
+    """``towards`` other parts, shortest paths inside the own one."""
+    fabric, parts = scheme.fabric, scheme.parts
+    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    group = np.array(parts.part, dtype=np.int32)
+    vertices, final = homes(fabric)
+    outward = _to_parts(scheme, towards)
+
+    def destined(hosts: IntArray) -> IntArray:
+        last = vertices[hosts]
+        out = outward[group[last]]
+        descend_to_each(out, last, slots.start, slots.peer, tables, tables, group)
+        out[np.arange(len(hosts)), last] = final[hosts]
+        return out
+
+    return destined
+
+
+def _to_parts(scheme: Hierarchy, towards: Towards) -> IntArray:
+    """``[part, node]``: the slot of packets for another part, detours included."""
+    parts, start = scheme.parts, scheme.fabric.slots.start
+    out = np.full((len(parts.members), scheme.fabric.size), NONE, dtype=np.int32)
+    for part, row in enumerate(out):
+        goal = scheme.goal(part, parts.piece[part])
+        row[:] = towards(goal)
+        if len(goal) > 1:
+            for node, port in parts.detour(part).items():
+                row[node] = start[node] + port - 1
+    return out
+
+
+class _Between:
+    """The slots towards neighbouring parts, put together per goal."""
+
+    def __init__(self, scheme: Hierarchy) -> None:
+        fabric, self.parts = scheme.fabric, scheme.parts
+        self._slots, self._tables = fabric.slots, live_slots(fabric, scheme.known)
+        self.group = np.array(self.parts.part, dtype=np.int32)
+        self._members = [np.array(nodes) for nodes in self.parts.members]
+        self._exits: dict[tuple[int, int], IntArray] = {}
+        self._crossing = self._crossings(fabric)
+
+    def towards(self, goal: tuple[int, ...]) -> IntArray:
+        """The slot of every node on its way to the parts of ``goal``."""
+        distance = self.parts.distance(goal)
+        out = np.full(len(self.group), NONE, dtype=np.int32)
+        for own, far in distance.items():
+            if far:
+                following = min(p for p in self.parts.touching[own] if distance.get(p) == far - 1)
+                out[self._members[own]] = self._to(own, following)[self._members[own]]
+        return out
+
+    def _to(self, own: int, following: int) -> IntArray:
+        key = own, following
+        if key not in self._exits:
+            leaving, owner = self._crossing[key]
+            slots = self._slots
+            self._exits[key] = _to_exits(leaving, owner, slots.start, slots.peer, self._tables, self.group)
+        return self._exits[key]
+
+    def _crossings(self, fabric: Fabric) -> dict[tuple[int, int], tuple[Longs, Longs]]:
+        """By (part, other part) the slots that lead across, and whose they are."""
+        slots = fabric.slots
+        owner: Longs = np.repeat(np.arange(fabric.size, dtype=np.int64), np.diff(slots.start))
+        here, there = self.group[owner], self.group[slots.peer]
+        across: Longs = np.flatnonzero(self._tables & (here != there) & (here != NONE) & (there != NONE))
+        if not len(across):
+            return {}
+        pair = here[across].astype(np.int64) * len(self._members) + there[across]
+        order = np.argsort(pair, kind="stable")
+        keys, first = np.unique(pair[order], return_index=True)
+        return {
+            divmod(int(key), len(self._members)): (some, owner[some])
+            for key, some in zip(keys, np.split(across[order], first[1:]), strict=True)
+        }
+
+
+@compiled
+def _to_exits(
+    leaving: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    group: IntArray,
+) -> IntArray:
+    """Per node the slot towards the nearest of the ``leaving`` slots' owners, or that slot."""
+    size = len(start) - 1
+    out, depth = np.full(size, NONE, np.int32), np.full(size, UNSEEN, np.int32)
+    queue, reached = np.empty(size, np.int32), 0
+    for i in range(len(leaving)):
+        if depth[owner[i]] == UNSEEN:
+            depth[owner[i]], out[owner[i]], queue[reached] = 0, leaving[i], owner[i]
+            reached += 1
+    descend(out, depth, queue, reached, start, peer, usable, usable, group)
+    return out

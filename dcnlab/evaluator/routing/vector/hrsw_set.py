@@ -1,0 +1,34 @@
+"""HR-SW's set mode by arrays: one search per goal over the whole network."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from addressing.hierarchy import Hierarchy
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph.adjacency import live_slots
+from dcnlab.evaluator.graph.nearest import UNSEEN, descend
+from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.vector.hrsw import with_inside
+from topos.graph import NONE, IntArray, LinkState
+
+
+def rule(scheme: Scheme, links: LinkState) -> Rule:
+    """Nearer to the set of the destination part's nodes; inside it as ``hrsw``."""
+    hierarchy = cast(Hierarchy, scheme)
+    fabric, parts = scheme.fabric, hierarchy.parts
+    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    routers = (np.array(parts.part) != NONE).astype(np.int32)
+
+    def towards(goal: tuple[int, ...]) -> IntArray:
+        members = np.concatenate([parts.members[part] for part in goal])
+        out = np.full(fabric.size, NONE, dtype=np.int32)
+        depth = np.full(fabric.size, UNSEEN, dtype=np.int32)
+        queue: IntArray = np.empty(fabric.size, dtype=np.int32)
+        depth[members], queue[: len(members)] = 0, members
+        descend(out, depth, queue, len(members), slots.start, slots.peer, tables, tables, routers)
+        return out
+
+    return with_inside(hierarchy, towards)

@@ -1,0 +1,122 @@
+"""Two-Phase routing by arrays: each pair's way to the class, then its stored path."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import compiled, threaded
+from addressing.scheme import Scheme
+from addressing.schemes.twophase import TwoPhase
+from dcnlab.evaluator.routing.forms import Lengths, Ways
+from topos.graph import NONE, IntArray, LinkState
+
+
+def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+    """Both phases of every pair; None where failures are known, or where hosts hang on the vertices."""
+    if scheme.known or links or not scheme.fabric.relaying:
+        return None
+    bound = cast(TwoPhase, scheme)
+    family, start = bound.borel, scheme.fabric.slots.start
+    moves = family.images(np.arange(family.vertices)).astype(np.int32)
+    ports = np.array(bound.class_ports, dtype=np.int32)
+    paths = np.full((family.p, max(map(len, bound.paths))), NONE, dtype=np.int32)
+    for j, word in enumerate(bound.paths):
+        paths[j, : len(word)] = word
+    unturn = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
+    room = bound.rule_bound()
+
+    def between(sources: IntArray, destinations: IntArray) -> IntArray:
+        return _routes(sources, destinations, start, moves, ports, paths, unturn, room)
+
+    return between
+
+
+def lengths(scheme: Scheme) -> Lengths | None:
+    """The hops of the first phase, walked once from every vertex to every class, and those of the
+    stored path; None where hosts hang on the vertices."""
+    if not scheme.fabric.relaying:
+        return None
+    bound = cast(TwoPhase, scheme)
+    family = bound.borel
+    moves = family.images(np.arange(family.vertices)).astype(np.int32)
+    ports = np.array(bound.class_ports, dtype=np.int32)
+    rest = np.array([len(word) for word in bound.paths], dtype=np.int32)
+    unturn = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
+
+    first, ends = _first_phase(moves, ports)
+
+    def between(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _count(sources, destinations, first, ends, rest, unturn)
+
+    return between
+
+
+@compiled
+def _routes(
+    sources: IntArray,
+    destinations: IntArray,
+    start: NDArray[np.int64],
+    moves: IntArray,
+    ports: IntArray,
+    paths: IntArray,
+    unturn: NDArray[np.int64],
+    room: int,
+) -> IntArray:
+    """Vertices are y k + t; ``unturn[t]`` is a^-t modulo p."""
+    p, k = len(paths), len(ports)
+    out = np.full((len(sources), room), NONE, np.int32)
+    for pair in range(len(sources)):
+        at, to, hop = sources[pair], destinations[pair], 0
+        while at % k != to % k:
+            port = ports[(to - at) % k]
+            out[pair, hop] = start[at] + port - 1
+            at, hop = moves[at, port - 1], hop + 1
+        for port in paths[unturn[at % k] * (to // k - at // k) % p]:
+            if port == NONE:
+                break
+            out[pair, hop] = start[at] + port - 1
+            at, hop = moves[at, port - 1], hop + 1
+    return out
+
+
+@compiled
+def _first_phase(moves: IntArray, ports: IntArray) -> tuple[IntArray, IntArray]:
+    """``[v, t]``: the hops from v to class t, and y of the vertex where they end."""
+    size, k = len(moves), len(ports)
+    hops, ends = np.zeros((size, k), np.int32), np.empty((size, k), np.int32)
+    for vertex in range(size):
+        for side in range(k):
+            at = vertex
+            while at % k != side:
+                at = moves[at, ports[(side - at) % k] - 1]
+                hops[vertex, side] += 1
+            ends[vertex, side] = at // k
+    return hops, ends
+
+
+@threaded
+def _count(
+    sources: IntArray,
+    destinations: IntArray,
+    first: IntArray,
+    ends: IntArray,
+    rest: IntArray,
+    unturn: NDArray[np.int64],
+) -> IntArray:
+    """``rest[j]`` is the length of the stored path from 0 to j k."""
+    p, k = len(rest), first.shape[1]
+    hops = np.empty((len(destinations), len(sources)), np.int32)
+    for i in numba.prange(len(destinations)):
+        row, side = destinations[i] // k, destinations[i] % k
+        # By y - y' + p, from 1 to 2p - 1, instead of a division per pair.
+        stored = np.empty(2 * p, np.int32)
+        for gap in range(2 * p):
+            stored[gap] = rest[unturn[side] * (gap - p) % p]
+        for j in range(len(sources)):
+            source = sources[j]
+            hops[i, j] = first[source, side] + stored[row - ends[source, side] + p]
+    return hops

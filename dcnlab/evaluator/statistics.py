@@ -1,0 +1,14 @@
+"""Means with confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """The mean, and half of its 95 % interval (Student's)."""
+    error = float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return float(np.mean(values)), float(stats.t.ppf(0.975, len(values) - 1)) * error

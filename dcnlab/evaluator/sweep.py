@@ -1,0 +1,160 @@
+"""Failure sweeps: how throughput, delivery and paths degrade as servers, switches or links fail.
+
+A point is one topology with one scheme under one drawn set of failures.  Its ABT is that of
+all-to-all traffic between the servers that live; links carry 1 in each direction.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from addressing.registry import bind, fitting
+from addressing.schemes.ecmp import Ecmp
+from dcnlab.evaluator.compare import Row, key_of
+from dcnlab.evaluator.graph.adjacency import adjacency
+from dcnlab.evaluator.graph.distances import distances
+from dcnlab.evaluator.graph.failures import KINDS, Failures, draw
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.statistics import mean_and_error
+from dcnlab.evaluator.traffic.loads import carried, link_loads
+from topos.registry import SpecError, fabric, parse, split_spec
+
+#: What a sweep shows, and the axis that shows it.
+METRICS = {
+    "abt": "all-to-all ABT (links of 1)",
+    "delivered": "share of live pairs delivered",
+    "path": "mean path, links",
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """``share`` of the things of one kind has failed, drawn with ``seed``."""
+
+    topology: str
+    scheme: str
+    kind: str
+    share: float
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The name under which the result is kept."""
+        return key_of(self)
+
+    @property
+    def failures(self) -> str:
+        """As :func:`dcnlab.evaluator.graph.failures.draw` reads it."""
+        return f"{self.kind}={100 * self.share:g}%" if self.share else ""
+
+
+def points(
+    topologies: Sequence[str],
+    schemes: Sequence[str],
+    kinds: Sequence[str],
+    shares: Sequence[float],
+    seeds: Sequence[int],
+) -> list[Point]:
+    """Every combination, on each topology with the first of ``schemes`` that routes there; without
+    failures all seeds, and all kinds, are one.
+
+    Raises SpecError with one line.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise SpecError(f"failures: unknown kind {kind!r}: known: {', '.join(KINDS)}")
+    found: dict[Point, None] = {}
+    for text, kind, share, seed in itertools.product(topologies, kinds, shares, seeds):
+        family = parse(text)
+        scheme = next((name for name in schemes if split_spec(name)[0] in fitting(family)), None)
+        if scheme is None:
+            raise SpecError(f"{', '.join(schemes)} does not run on {family.spec}")
+        point = Point(family.spec, scheme, kind, share, seed)
+        found[point if share else dataclasses.replace(point, kind="", seed=seeds[0])] = None
+    return list(found)
+
+
+def measure(point: Point) -> Row:
+    """ABT, the share of pairs of live servers that is delivered, and the mean path in links."""
+    network = fabric(point.topology)
+    failed = draw(network, point.failures, point.seed)
+    return {
+        "key": point.key,
+        **dataclasses.asdict(point),
+        "servers": network.servers,
+        "failed_nodes": len(failed.nodes),
+        "failed_links": len(failed.links.down),
+        **_figures(point, failed),
+    }
+
+
+def _figures(point: Point, failed: Failures) -> Row:
+    network = fabric(point.topology)
+    scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
+    if isinstance(scheme, Ecmp):  # what is connected is delivered, along shortest ways
+        loads = link_loads(scheme, pairs, failed.links)
+        found = distances(adjacency(network, failed.links), pairs.destinations, pairs.destinations)
+        delivered, path = found.reached, found.mean
+    else:
+        routed = carried(scheme, pairs, failed.links)
+        loads, delivered, path = routed.loads, routed.delivered, routed.path_mean
+    worst = float(loads.max(initial=0.0))
+    return {
+        "abt": delivered / worst if worst else math.nan,
+        "delivered": delivered / len(pairs) if len(pairs) else math.nan,
+        "path": path,
+    }
+
+
+def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
+    """Per metric a row of panels, one per kind of failure: the mean over the seeds with its 95 % band."""
+    schemes = {row["topology"]: row["scheme"] for row in rows}
+    used = set(schemes.values())
+    shown = used.pop() if len(used) == 1 else ", ".join(f"{s} on {t}" for t, s in schemes.items())
+    seeds = len({row["seed"] for row in rows})
+    caption = f"{shown}; {seeds} seeds, bands: 95 % interval of the mean"
+    found = []
+    for metric, label in METRICS.items():
+        for kind in kinds:
+            mine = [row for row in rows if row["kind"] in (kind, "")]
+            series = tuple(
+                _series(topology, [row for row in mine if row["topology"] == topology], metric)
+                for topology in dict.fromkeys(row["topology"] for row in mine)
+            )
+            found.append(Chart("", f"{kind} failed, %", label, series, caption, log_y=metric == "abt"))
+    return found
+
+
+def _series(topology: str, rows: Sequence[Row], metric: str) -> Series:
+    shares = sorted({row["share"] for row in rows})
+    points = [_interval([row[metric] for row in rows if row["share"] == share]) for share in shares]
+    percent = tuple(100 * share for share in shares)
+    return Series(topology, percent, tuple(mean for mean, _ in points), tuple(half for _, half in points))
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and half its 95 % interval, 0 for a single value."""
+    mean, half = mean_and_error(values) if len(values) > 1 else (values[0], 0.0)
+    return mean, half if half > 1e-9 * abs(mean) else 0.0
+
+
+def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """A header, and per topology, kind and share the means over the seeds with half their 95 % interval."""
+    header = ("topology", "failed", "seeds", *METRICS)
+    groups: dict[tuple[str, str, float], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["topology"], row["kind"], row["share"]), []).append(row)
+    return [header, *(_line(*key, group) for key, group in groups.items())]
+
+
+def _line(topology: str, kind: str, share: float, group: Sequence[Row]) -> tuple[str, ...]:
+    cells = []
+    for metric in METRICS:
+        mean, half = _interval([row[metric] for row in group])
+        cells.append(f"{mean:.4g}" + (f" +- {half:.2g}" if half else ""))
+    return topology, f"{100 * share:.3g}% {kind}" if kind else "nothing", str(len(group)), *cells

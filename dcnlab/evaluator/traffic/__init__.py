@@ -1,0 +1,1 @@
+"""Traffic over routed paths: loads, throughput, latency."""

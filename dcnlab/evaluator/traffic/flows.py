@@ -1,0 +1,196 @@
+"""Where flows run: per flow the directed links that it crosses, and the share on each.
+
+A directed link is a slot of the fabric: slot ``p`` of a node carries what that node
+sends out of the port.  Weighted choices split a flow in their exact proportions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import compiled, threaded
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph import next_hops
+from dcnlab.evaluator.graph.adjacency import live_slots
+from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.routing.forms import Rule, Shares, Ways
+from dcnlab.evaluator.routing.markov import LOST, Chain, explore
+from dcnlab.evaluator.routing.path_lengths import Aware, arrival_cost, informed
+from dcnlab.evaluator.routing.splits import Splits
+from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, ways_of
+from dcnlab.evaluator.traffic.traffic import Traffic
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, NONE, IntArray, LinkState
+
+Offsets = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_NO_SLOTS = np.zeros(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Flow i crosses the slots ``slots[start[i]:start[i + 1]]``, with ``shares`` of itself on each.
+
+    ``shares`` is empty where every flow runs whole on one path.  A flow without slots is
+    not delivered.  Flows stand in the order of their destinations, then sources.
+    """
+
+    sources: IntArray
+    destinations: IntArray
+    start: Offsets
+    slots: IntArray
+    shares: Floats
+
+    def __len__(self) -> int:
+        """The number of flows, undelivered ones included."""
+        return len(self.start) - 1
+
+    @property
+    def delivered(self) -> NDArray[np.bool_]:
+        """Which flows have a path."""
+        return np.diff(self.start) > 0
+
+    def select(self, which: NDArray[np.bool_]) -> Flows:
+        """Some of the flows, with their paths."""
+        length = np.diff(self.start)
+        crossed = np.repeat(which, length)
+        start = np.concatenate([[0], np.cumsum(length[which])])
+        shares = self.shares[crossed] if len(self.shares) else self.shares
+        return Flows(self.sources[which], self.destinations[which], start, self.slots[crossed], shares)
+
+    def loads(self, slots: int) -> Floats:
+        """Per directed link, how many flows it carries (by shares); ``slots`` in all."""
+        return _add_up(self.slots, self.shares if len(self.shares) else np.ones(1), slots)
+
+
+def flows(
+    scheme: Scheme, traffic: Traffic, down: LinkState = ALL_UP, *, aware: Aware = "yes", generic: bool = False
+) -> Flows:
+    """The paths that ``scheme`` gives the flows of ``traffic`` while ``down`` is down.
+
+    A flow that is delivered with a probability below 1 counts as undelivered.
+    """
+    if not len(traffic):
+        return Flows(traffic.sources, traffic.destinations, np.zeros(1, np.int64), _NO_SLOTS, np.zeros(0))
+    bound, seen = informed(scheme, down, aware)
+    rule = None if generic else rule_of(bound, seen)
+    pairs = traffic.pairs()
+    ways = None if generic else ways_of(bound, seen)
+    if rule is not None:
+        return _follow(bound.fabric, rule, pairs, down)
+    if ways is not None:
+        return _trace(bound.fabric, ways, pairs, down)
+    shares = None if generic else shares_of(bound, seen)
+    if shares is not None:
+        return _split(bound.fabric, shares, pairs, down)
+    return _ask(bound, pairs, down, seen)
+
+
+def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
+    usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
+    first = next_hops.uplinks(fabric, usable)
+    counts: list[IntArray] = []
+    parts: list[IntArray] = []
+    for part in pairs.chunks(max(1, min(1024, (1 << 24) // fabric.size))):
+        out = rule(part.destinations)
+        out[:, : len(first)] = first
+        hops = next_hops.hops_to(out, part.destinations, fabric.slots.peer, usable, cost, first)
+        row = np.repeat(np.arange(len(part.destinations)), [len(s) for s in part.sources])
+        sources = np.concatenate(part.sources)
+        length = np.maximum(hops[row, sources], 0)
+        counts.append(length)
+        parts.append(_walk(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.slots.peer))
+    start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
+    return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
+
+
+def _trace(fabric: Fabric, ways: Ways, pairs: Pairs, down: LinkState) -> Flows:
+    usable = np.append(live_slots(fabric, down), True)
+    counts: list[IntArray] = []
+    parts: list[IntArray] = []
+    for part in pairs.chunks(64):
+        slots = ways(*_ends(part))
+        slots[~usable[slots].all(axis=1)] = NONE
+        counts.append((slots != NONE).sum(axis=1).astype(np.int32))
+        parts.append(slots[slots != NONE])
+    start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
+    return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
+
+
+def _split(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
+    starts, slots, parts = [np.zeros(1, dtype=np.int64)], [], []
+    for some in pairs.chunks(max(1, (1 << 22) // max(1, len(fabric.slots.peer)))):
+        found = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
+        starts.append(found[0][1:] + starts[-1][-1])
+        slots.append(found[1])
+        parts.append(found[2])
+    return Flows(*_ends(pairs), np.concatenate(starts), np.concatenate(slots), np.concatenate(parts))
+
+
+def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:
+    return np.concatenate(pairs.sources), np.repeat(pairs.destinations, [len(s) for s in pairs.sources])
+
+
+@compiled
+def _add_up(slots: IntArray, shares: Floats, size: int) -> Floats:
+    """As numpy's bincount, without its copies; a single share counts for all."""
+    found = np.zeros(size)
+    for i in range(len(slots)):
+        found[slots[i]] += shares[i] if len(shares) > 1 else shares[0]
+    return found
+
+
+@threaded
+def _walk(out: IntArray, row: Offsets, sources: IntArray, start: Offsets, peer: IntArray) -> IntArray:
+    """The slots of each flow, one after the other."""
+    slots = np.empty(start[-1], np.int32)
+    for flow in numba.prange(len(sources)):
+        at = sources[flow]
+        for i in range(start[flow], start[flow + 1]):
+            slots[i] = out[row[flow], at]
+            at = peer[slots[i]]
+    return slots
+
+
+def _ask(scheme: Scheme, pairs: Pairs, down: LinkState, seen: LinkState) -> Flows:
+    cost = arrival_cost(scheme.fabric, "links")
+    slots: list[int] = []
+    shares: list[float] = []
+    start = [0]
+    for position, to in enumerate(pairs.destinations.tolist()):
+        sources = pairs.of(position).tolist()
+        chain = explore(scheme, to, sources, cost, down, seen)
+        for source in sources:
+            crossed = crossings(chain, source)
+            slots.extend(crossed)
+            shares.extend(crossed.values())
+            start.append(len(slots))
+    return Flows(
+        *_ends(pairs), np.array(start, dtype=np.int64), np.array(slots, dtype=np.int32), np.array(shares)
+    )
+
+
+def crossings(chain: Chain, source: int) -> dict[int, float]:
+    """The expected number of times that a packet from ``source`` crosses each slot; nothing
+    when it may be lost."""
+    mass = dict(chain.entries[source])
+    crossed: dict[int, float] = {}
+    if not all(chain.settled[state] for state in mass):
+        return {}
+    for state in chain.order[::-1].tolist():
+        here = mass.pop(state, 0.0)
+        if not here:
+            continue
+        if state == LOST:
+            return {}
+        for i in range(chain.start[state], chain.start[state + 1]):
+            slot, share = int(chain.slot[i]), here * float(chain.weight[i])
+            target = int(chain.target[i])
+            mass[target] = mass.get(target, 0.0) + share
+            if slot != NONE:
+                crossed[slot] = crossed.get(slot, 0.0) + share
+    return crossed

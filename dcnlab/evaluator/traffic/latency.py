@@ -1,0 +1,205 @@
+"""Packets in queues: an event-driven simulation of store-and-forward networks.
+
+Every directed link has a buffer of ``buffer`` packets, the one being sent included, and
+takes ``packet * 8 / rate`` to send one; the packet then needs ``propagation`` to the other
+end, and ``processing`` there, be it a relay, a switch or the destination.  A packet that
+meets a full buffer is lost.  Packets that come at once are taken in the order of their
+creation.  Times are whole nanoseconds, so that two simulations agree exactly.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from addressing.jit import compiled
+from addressing.scheme import Scheme
+from dcnlab.evaluator.graph.failures import Failures
+from dcnlab.evaluator.routing.path_lengths import Aware
+from dcnlab.evaluator.routing.sampled_paths import Walks, walks
+from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
+from dcnlab.evaluator.traffic.traffic import Traffic, traffic
+from topos.graph import NONE, IntArray
+
+Times = NDArray[np.int64]
+#: What stands for the time of arrival of a packet that met a full buffer, or knew no way.
+FULL, NO_WAY = -1, -2
+_BATCHES = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The CLOT paper's, where it says them: 1 Gb/s, MTU 1500, buffers of 10 MTU, 10 us of
+    processing, 5 us of propagation, TTL 128.  Times in ns, ``rate`` in bit/s, ``packet`` in bytes.
+
+    Packets created before ``warmup`` are not measured, none is created after ``until``.
+    """
+
+    rate: float = 1e9
+    packet: int = 1500
+    buffer: int = 10
+    processing: int = 10_000
+    propagation: int = 5_000
+    ttl: int = 128
+    warmup: int = 1_000_000
+    until: int = 6_000_000
+    source: Source = field(default_factory=Source)
+
+    @property
+    def sending(self) -> int:
+        """How long a packet takes to send, in ns."""
+        return round(self.packet * 8e9 / self.rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Latency:
+    """What became of the measured packets; times in microseconds."""
+
+    load: float
+    #: From creation to delivery, in order of creation; delivered packets only.
+    times: NDArray[np.float64]
+    sent: int
+    full: int
+    no_way: int
+    senders: int
+    settings: Settings
+
+    @property
+    def mean(self) -> float:
+        """NaN when nothing was delivered."""
+        return float(self.times.mean()) if len(self.times) else math.nan
+
+    @property
+    def confidence(self) -> float:
+        """Half the mean's 95 % interval: Student's over the means of ten consecutive batches."""
+        if len(self.times) < 2 * _BATCHES:
+            return math.nan
+        means = [part.mean() for part in np.array_split(self.times, _BATCHES)]
+        return float(stats.t.ppf(0.975, _BATCHES - 1) * np.std(means, ddof=1) / math.sqrt(_BATCHES))
+
+    def percentile(self, share: float) -> float:
+        """The time within which ``share`` per cent of the delivered packets arrive."""
+        return float(np.percentile(self.times, share)) if len(self.times) else math.nan
+
+    @property
+    def loss(self) -> float:
+        """The share of the packets that is not delivered."""
+        return 1 - len(self.times) / self.sent if self.sent else math.nan
+
+    def _rate(self, packets: int) -> float:
+        window = self.settings.until - self.settings.warmup
+        return packets * self.settings.sending / (window * self.senders) if self.senders else math.nan
+
+    @property
+    def offered(self) -> float:
+        """What a sender really offered, in link rates."""
+        return self._rate(self.sent)
+
+    @property
+    def throughput(self) -> float:
+        """What is delivered per sender, in link rates."""
+        return self._rate(len(self.times))
+
+    def as_dict(self) -> dict[str, float | int]:
+        """As figures of an evaluation."""
+        return {
+            "load": self.load,
+            "packets": self.sent,
+            "mean_us": self.mean,
+            "confidence_95_us": self.confidence,
+            "p50_us": self.percentile(50),
+            "p99_us": self.percentile(99),
+            "offered": self.offered,
+            "throughput": self.throughput,
+            "loss": self.loss,
+        }
+
+
+NOTHING_FAILED = Failures()
+
+
+def simulate(
+    scheme: Scheme,
+    load: float,
+    pattern: str | Traffic = "all-to-all",
+    seed: int = 1,
+    settings: Settings | None = None,
+    failed: Failures = NOTHING_FAILED,
+    aware: Aware = "yes",
+) -> Latency:
+    """Every sender of ``pattern`` offers ``load`` times a link's rate; ``seed`` draws the pattern, the
+    moments of sending and the ways.  Raises SpecError for a pattern that cannot be read."""
+    settings = settings or Settings()
+    wanted = traffic(scheme.fabric, pattern, seed, failed.nodes) if isinstance(pattern, str) else pattern
+    gap = settings.sending / load
+    packets = arrivals(wanted, gap, settings.until, settings.source, seed)
+    ways = walks(scheme, packets.source, packets.destination, seed, settings.ttl, failed.links, aware=aware)
+    arrived = queue(packets, ways, len(scheme.fabric.slots.peer), settings)
+    return summarise(load, packets, arrived, len(np.unique(wanted.sources)), settings)
+
+
+def sweep(
+    scheme: Scheme, loads: Sequence[float], seed: int = 1, settings: Settings | None = None
+) -> list[Latency]:
+    """All-to-all at each of ``loads``."""
+    return [simulate(scheme, load, seed=seed, settings=settings) for load in loads]
+
+
+def summarise(load: float, packets: Arrivals, arrived: Times, senders: int, settings: Settings) -> Latency:
+    """The measured part of a run."""
+    measured = packets.time >= settings.warmup
+    ends, begins = arrived[measured], packets.time[measured]
+    times = (ends - begins)[ends >= 0] / 1000
+    full, no_way = (int((ends == why).sum()) for why in (FULL, NO_WAY))
+    return Latency(load, times, len(ends), full, no_way, senders, settings)
+
+
+def queue(packets: Arrivals, ways: Walks, links: int, settings: Settings) -> Times:
+    """When each packet is delivered, in ns; ``FULL`` or ``NO_WAY`` for those that are not."""
+    onward = settings.propagation + settings.processing
+    return _run(packets.time, ways.slots, ways.arrives, links, settings.sending, onward, settings.buffer)
+
+
+@compiled
+def _run(
+    created: Times,
+    slots: IntArray,
+    arrives: NDArray[np.bool_],
+    links: int,
+    sending: int,
+    onward: int,
+    buffer: int,
+) -> Times:
+    """All packets take equally long to send, so a link's state is the moment at which its last
+    packet will have left; ``heap`` holds the packets that are on their way to a node."""
+    ended = np.full(len(created), NO_WAY, np.int64)
+    free = np.zeros(links, np.int64)
+    hop = np.zeros(len(created), np.int32)
+    heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
+    following = np.int64(0)
+    while following < len(created) or heap:
+        if not heap or (following < len(created) and (created[following], following) < heap[0]):
+            now, packet = created[following], following
+            following += 1
+        else:
+            now, packet = heapq.heappop(heap)
+        at = hop[packet]
+        if at == slots.shape[1] or slots[packet, at] == NONE:
+            if arrives[packet]:
+                ended[packet] = now
+            continue
+        link = slots[packet, at]
+        waiting = (free[link] - now + sending - 1) // sending if free[link] > now else 0
+        if waiting >= buffer:
+            ended[packet] = FULL
+            continue
+        free[link] = max(free[link], now) + sending
+        hop[packet] = at + 1
+        heapq.heappush(heap, (free[link] + onward, packet))
+    return ended

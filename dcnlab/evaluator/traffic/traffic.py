@@ -1,0 +1,126 @@
+"""Who sends to whom: traffic patterns as lists of flows between servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcnlab.evaluator.graph.pairs import Pairs
+from topos.fabric import Fabric
+from topos.graph import IntArray
+from topos.registry import SpecError
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """Flows ``sources[i]`` to ``destinations[i]``, each wanting as much as it can get."""
+
+    name: str
+    sources: IntArray
+    destinations: IntArray
+
+    def __len__(self) -> int:
+        """The number of flows."""
+        return len(self.sources)
+
+    def pairs(self) -> Pairs:
+        """The flows grouped by destination (in ascending order, and by source within)."""
+        sources, destinations = self.sources, self.destinations
+        rising, same = np.diff(destinations), np.diff(sources)
+        if not ((rising > 0) | ((rising == 0) & (same >= 0))).all():
+            order = np.lexsort((sources, destinations))
+            sources, destinations = sources[order], destinations[order]
+        ends, first = np.unique(destinations, return_index=True)
+        return Pairs(ends, tuple(np.split(sources, first[1:])))
+
+
+def _all_to_all(servers: IntArray, _: np.random.Generator, __: Mapping[str, float]) -> list[IntArray]:
+    return [np.tile(servers, len(servers)), np.repeat(servers, len(servers))]  # in the order of pairs()
+
+
+def _permutation(servers: IntArray, rng: np.random.Generator, _: Mapping[str, float]) -> list[IntArray]:
+    """One random cycle through all servers: nobody sends to itself."""
+    order = rng.permutation(servers)
+    return [order, np.roll(order, -1)]
+
+
+def _stride(servers: IntArray, _: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
+    return [servers, np.roll(servers, -int(given["by"]))]
+
+
+def _local(servers: IntArray, rng: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
+    """Each server sends one flow: with probability ``share`` inside its group of consecutive servers."""
+    count, group = len(servers), int(given["group"])
+    here = np.arange(count)
+    first = here // group * group
+    width = np.minimum(group, count - first)
+    inside = first + (here - first + 1 + rng.integers(0, np.maximum(width - 1, 1))) % width
+    anywhere = (here + 1 + rng.integers(0, max(count - 1, 1), count)) % count
+    return [servers, servers[np.where(rng.random(count) < given["share"], inside, anywhere)]]
+
+
+def _one_to_several(servers: IntArray, rng: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
+    drawn = rng.permutation(servers)[: int(given["count"]) + 1]
+    return [np.repeat(drawn[:1], len(drawn) - 1), drawn[1:]]
+
+
+def _several_to_one(servers: IntArray, rng: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
+    return _one_to_several(servers, rng, given)[::-1]
+
+
+Maker = Callable[[IntArray, np.random.Generator, Mapping[str, float]], list[IntArray]]
+
+#: By name: how the flows are made, and the parameters with their defaults.
+PATTERNS: Mapping[str, tuple[Maker, Mapping[str, float]]] = {
+    "all-to-all": (_all_to_all, {}),
+    "permutation": (_permutation, {}),
+    "stride": (_stride, {"by": 1}),
+    "local": (_local, {"group": 16, "share": 0.8}),
+    "one-to-one": (_one_to_several, {"count": 1}),
+    "one-to-several": (_one_to_several, {"count": 4}),
+    "several-to-one": (_several_to_one, {"count": 4}),
+}
+
+
+def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = ()) -> Traffic:
+    """The flows that ``text`` names, such as ``stride:by=8``, between servers that did not fail.
+
+    Raises SpecError with one line.
+    """
+    maker, given = read(text)
+    alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
+    sources, destinations = maker(alive, np.random.default_rng([seed, 3]), given)
+    different = sources != destinations
+    return Traffic(text, sources[different], destinations[different])
+
+
+def read(text: str) -> tuple[Maker, Mapping[str, float]]:
+    """How the flows of a pattern are made, and its parameters; SpecError with one line."""
+    name, _, arguments = text.partition(":")
+    if name not in PATTERNS:
+        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}")
+    maker, defaults = PATTERNS[name]
+    return maker, {**defaults, **_read(name, arguments, defaults)}
+
+
+def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str, float]:
+    """``key=value,...`` with the keys of ``defaults``."""
+    given: dict[str, float] = {}
+    for part in filter(None, arguments.split(",")):
+        key, _, value = part.partition("=")
+        if key not in defaults or not _allowed(key, value):
+            shown = ",".join(f"{k}={v:g}" for k, v in defaults.items())
+            raise SpecError(f"traffic: cannot read {part!r}: write {name}{':' if shown else ''}{shown}")
+        if key in given:
+            raise SpecError(f"traffic: {key} is given twice")
+        given[key] = float(value)
+    return given
+
+
+def _allowed(key: str, value: str) -> bool:
+    """Whether a value can be read: shares from 0 to 1, all else in whole numbers from 1 that arrays hold."""
+    if key == "share":
+        return value.replace(".", "", 1).isdecimal() and float(value) <= 1
+    return value.isdecimal() and 1 <= int(value) < 2**31

@@ -1,0 +1,1 @@
+"""Address configuration and label learning in a lab."""

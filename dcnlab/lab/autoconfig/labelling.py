@@ -1,0 +1,140 @@
+"""Distributed labelling for users: a fabric offline, with cuts, and whether all is as it should be."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from addressing.schemes.wmgr import Wmgr
+from dcnlab.lab import naming
+from dcnlab.lab.config import resolve
+from dcnlab.lab.errors import LabError, UsageError
+from hostagent.client import AgentPool
+from hostagent.protocols.labelling.frames import Label
+from hostagent.protocols.labelling.network import LabelNetwork, Outcome
+from hostagent.virtual import Noise
+from topos.fabric import Fabric
+
+#: Pairs of nodes between which delivery is tried: all of them on small fabrics.
+_PAIRS = 10_000
+_KEY = b"dcnlab"
+#: Seconds that labels may take in a lab.
+PATIENCE = 30.0
+
+
+def offline(
+    topology: str, root: str, cuts: Sequence[str], noise: tuple[float, float, float], seed: int
+) -> dict[str, Any]:  # fmt: skip
+    """Label a fabric from ``root``, then cut what is named, one after the other.
+
+    Per round: virtual milliseconds until the last label, frames by kind, labels that
+    changed, whether all are those of ``wmgr`` on what is up, and of the connected pairs
+    that were tried those that Algorithm 2 on the learned labels does not serve.
+    """
+    fabric, scheme = resolve(topology, f"wmgr:root={root}")
+    assert isinstance(scheme, Wmgr)
+    network = LabelNetwork(fabric, scheme.root_node, seed=seed, noise=Noise(*noise), key=_KEY)
+    chosen = [(cut, links_cut(fabric, cut)) for cut in cuts]
+    rounds = [_round("start", scheme, network, network.start(), seed)]
+    for cut, links in chosen:
+        outcome = network.change(links, up=False)
+        rounds.append(_round(f"cut {cut}", scheme, network, outcome, seed))
+    return {
+        "topology": fabric.spec,
+        "nodes": fabric.size,
+        "links": len(fabric.cables),
+        "root": fabric.name(scheme.root_node),
+        "label_bits": scheme.label_bits,
+        "rounds": rounds,
+    }
+
+
+# --- in a lab ---------------------------------------------------------------------
+
+
+def check(fabric: Fabric) -> None:
+    """UsageError when the agents of a lab cannot label all of its nodes."""
+    if fabric.switches:
+        raise UsageError(
+            f"{fabric.spec} has switches, which have labels too but run no agent that could learn them:"
+            " `dcnlab label` runs such fabrics offline; in labs servers alone label themselves"
+        )
+
+
+def learn(agents: AgentPool, scheme: Wmgr) -> None:
+    """Have all servers take part."""
+    agents.learn(scheme.root_node)
+
+
+def start(agents: AgentPool, scheme: Wmgr) -> dict[str, Any]:
+    """Let the servers label themselves: ``ms`` until the last had its label, ``frames`` by kind.
+
+    LabError when the labels are not those of ``scheme``.
+    """
+    begun, before = time.monotonic(), frames(agents)
+    agents.label(scheme.root_node)
+    last = agents.wait_labels(expected(scheme), PATIENCE)
+    if last is None:
+        raise LabError(wrong(agents, scheme))
+    ms = round((last - begun) * 1000, 3)
+    return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before)}
+
+
+def expected(scheme: Wmgr) -> dict[int, Label]:
+    """The label that each server should learn."""
+    return {node: Label.of(scheme.embedding, node) for node in range(scheme.fabric.servers)}
+
+
+def wrong(agents: AgentPool, scheme: Wmgr) -> str:
+    """One line about servers whose label is not the scheme's."""
+    learned = agents.labels
+    names = [scheme.fabric.name(node) for node, label in expected(scheme).items() if learned.get(node) != label]
+    return f"{len(names)} servers have not learned the label that wmgr gives them: {', '.join(names[:5])}"
+
+
+def frames(agents: AgentPool) -> Counter[str]:
+    """How many labelling frames the servers have sent, by kind, under the names of rounds offline."""
+    return Counter({f"sent {kind}": count for kind, count in agents.sent("labelling").items()})
+
+
+def links_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
+    """The links that ``link:h0-s1`` or ``node:s3`` names; UsageError with one line otherwise."""
+    kind, colon, names = text.partition(":")
+    if not colon or kind not in ("link", "node"):
+        raise UsageError(f"what is cut is link:h0-s1 or node:s3, not {text!r}")
+    return naming.links(fabric, kind, names.split("-") if kind == "link" else [names])
+
+
+def _round(what: str, scheme: Wmgr, network: LabelNetwork, outcome: Outcome, seed: int) -> dict[str, Any]:
+    bound = scheme.given(network.links) if network.links else scheme
+    assert isinstance(bound, Wmgr)
+    pairs = list(_connected_pairs(network, seed))
+    return {
+        "what": what,
+        "ms": round(outcome.seconds * 1000, 3),
+        "frames": dict(outcome.frames),
+        "changed": outcome.changed,
+        "equal": not network.differing(bound.embedding),
+        "pairs": len(pairs),
+        "lost": sum(not network.arrives(a, b) for a, b in pairs),
+    }
+
+
+def _connected_pairs(network: LabelNetwork, seed: int) -> Iterator[tuple[int, int]]:
+    """Ordered pairs of nodes with a way between them: all, or as many as are tried, drawn with ``seed``."""
+    import networkx as nx  # a fifth of a second that launches do not wait for
+
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(network.fabric.size))
+    graph.add_edges_from((a.node, b.node) for a, b in network.wires.items())
+    pieces = [sorted(piece) for piece in nx.connected_components(graph)]
+    if sum(len(piece) * (len(piece) - 1) for piece in pieces) <= _PAIRS:
+        yield from ((a, b) for piece in pieces for a in piece for b in piece if a != b)
+        return
+    draw, large = random.Random(seed), [piece for piece in pieces if len(piece) > 1]
+    for piece in draw.choices(large, [len(piece) * (len(piece) - 1) for piece in large], k=_PAIRS):
+        a, b = draw.sample(piece, 2)
+        yield a, b

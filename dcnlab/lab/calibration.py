@@ -1,0 +1,54 @@
+"""Try what cannot be looked up: which offloads this machine's Open vSwitch passes TCP fastest with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dcnlab.lab.client import Lab
+from dcnlab.lab.doctor import Finding
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.settings import Settings, save
+
+#: Two plain hosts, two switches, in a row.
+NETWORK = "hypercube:1,hosts=1"
+_SECONDS = 1.0
+#: How a lab is launched, in words.
+_WITH = {True: "with offloads", False: "without"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting, what TCP made of it (Mb/s; 0 where it did not work), and what went wrong."""
+
+    settings: Settings
+    mbps: float
+    trouble: str = ""
+
+
+def probe(report: Callable[[str], None]) -> tuple[Trial, ...]:
+    """Launch a small lab with each setting, the fastest one first."""
+    trials = []
+    for offloads in (True, False):
+        report(f"offloads {'on' if offloads else 'off'}")
+        trials.append(_try(Settings(offloads)))
+    return tuple(sorted(trials, key=lambda trial: -trial.mbps))
+
+
+def _try(settings: Settings) -> Trial:
+    try:
+        with Lab(NETWORK, "shortest", offloads=settings.offloads) as lab:
+            return Trial(settings, float(lab.iperf("h0", "h1", _SECONDS)["mbps"]))
+    except LabError as error:
+        return Trial(settings, 0.0, str(error))
+
+
+def tried(report: Callable[[str], None]) -> Finding:
+    """Which offloads suit this machine's Open vSwitch, by trial; later labs are launched with them."""
+    trials = probe(report)
+    rates = ", ".join(f"{trial.mbps:,.0f} Mb/s {_WITH[trial.settings.offloads]}" for trial in trials)
+    best = trials[0]
+    if not best.mbps:
+        return Finding("offloads", "lack", rates, f"TCP does not get through: {best.trouble}")
+    save(best.settings)
+    return Finding("offloads", "ok", rates, f"labs run {_WITH[best.settings.offloads]}, from now on")

@@ -1,0 +1,382 @@
+"""A lab as Python sees it: start it, ask it, end it.
+
+with Lab("bcube:4,1", scheme="brp") as lab:
+    lab.ping("h0", "h5")
+    lab.fail("h0", "s3")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from dcnlab.lab import runtime, settings
+from dcnlab.lab.autoconfig import configuring
+from dcnlab.lab.config import (
+    LabConfig,
+    check_buffers,
+    check_emulable,
+    check_link_state,
+    check_spread,
+    family,
+    resolve,
+)
+from dcnlab.lab.emulation import capacity, shaping
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.kv import bulk
+from dcnlab.lab.rpc import Connection
+from dcnlab.lab.session import terminal
+
+Progress = Callable[[Any], None]
+_STOP_PATIENCE = 30.0
+#: Seconds within which a lab that is up says what it is.
+_GLANCE = 2.0
+
+
+class Lab:
+    """A lab of this process's own (it ends with it), or with :meth:`attach` a running one."""
+
+    def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: Any) -> None:
+        options.setdefault("offloads", settings.load().offloads)
+        self.config = LabConfig(topology, scheme, name or runtime.free_name(), **options)
+        self.path = runtime.socket_path(self.config.name)
+        self._named = bool(name)
+        #: Seconds that the launch took, whole and by stage; the datapath that was chosen.
+        self.launch_s: float | None = None
+        self.stop_s: float | None = None
+        self.stages: dict[str, float] = {}
+        #: How AACM went, where servers started without addresses: milliseconds, frames by kind.
+        self.aacm: dict[str, Any] = {}
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._lifeline: int | None = None
+
+    @classmethod
+    def attach(cls, name: str) -> Lab:
+        """A lab that runs already; LabError when there is none of that name."""
+        lab = cls.__new__(cls)
+        lab.path = runtime.socket_path(name)
+        lab._guard, lab._lifeline = None, None
+        lab.config = LabConfig.from_json(lab.ask("info"))
+        return lab
+
+    # --- beginning and end ----------------------------------------------------
+
+    def start(self, stage: Progress | None = None, detach: bool = False, prompt: bool = False) -> Lab:
+        """Launch, and return when tables are acknowledged and agents ready.
+
+        ``stage`` hears the name of each stage.  A detached lab outlives this process;
+        with ``prompt`` the lab reads this process's terminal.
+        """
+        capacity.check_size(family(self.config.topology))
+        _, scheme = resolve(self.config.topology, self.config.scheme)
+        capacity.check(scheme.fabric)
+        check_emulable(scheme)
+        configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire, scheme)
+        check_link_state(scheme.fabric, self.config.link_state)
+        check_spread(scheme, self.config.spread)
+        check_buffers(scheme, self.config)
+        self.config.shape.check()
+        shaping.check_kernel(self.config.shape)
+        while runtime.taken(self.path) or not self._launch(stage, detach, prompt):
+            if self._named:
+                raise UsageError(
+                    f"a lab named {self.config.name} runs already: choose another --name, or end it"
+                )
+            self._rename(runtime.free_name())
+        return self
+
+    def _launch(self, stage: Progress | None, detach: bool, prompt: bool) -> bool:
+        """Start the guard and follow the launch; False when somebody was quicker to take its name."""
+        begun = time.perf_counter()
+        status = self._spawn(prompt, quiet=detach)
+        with contextlib.ExitStack() as failed, os.fdopen(status, "rb") as lines:
+            failed.callback(self._reap)
+            message = self._ready(lines, stage)
+            if message.get("taken"):
+                return False
+            failed.pop_all()
+        if detach:
+            assert self._lifeline is not None
+            with contextlib.suppress(BrokenPipeError):  # it has ended, as whoever asks it will hear
+                os.write(self._lifeline, b".")
+        self.launch_s = round(time.perf_counter() - begun, 3)
+        self.stages, self.aacm = message["seconds"], message["aacm"]
+        return True
+
+    @staticmethod
+    def _ready(lines: Iterable[bytes], stage: Progress | None) -> dict[str, Any]:
+        """What the lab says when it is ready, or when its name is taken; LabError when it fails."""
+        for line in lines:
+            message: dict[str, Any] = json.loads(line)
+            if "stage" in message and stage is not None:
+                stage(message["stage"])
+            elif message.get("taken") or "ready" in message:
+                return message
+            elif "error" in message:
+                raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
+        raise LabError("the lab ended while it was launched")
+
+    def _rename(self, name: str) -> None:
+        self.config = replace(self.config, name=name)
+        self.path = runtime.socket_path(name)
+
+    def _spawn(self, prompt: bool, quiet: bool) -> int:
+        """Start the guard; the read end of the status pipe."""
+        status_read, status_write = os.pipe()
+        lifeline_read, self._lifeline = os.pipe()
+        request = {
+            "socket": str(self.path),
+            "config": self.config.to_json(),
+            "prompt": prompt,
+            "status": status_write,
+            "lifeline": lifeline_read,
+        }
+        terminal = None if prompt else subprocess.DEVNULL
+        self._guard = subprocess.Popen(
+            [sys.executable, "-m", "dcnlab.lab.emulation.sandbox", json.dumps(request)],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=subprocess.DEVNULL if quiet else None,
+            pass_fds=(status_write, lifeline_read),
+            start_new_session=not prompt,
+        )
+        os.close(status_write)
+        os.close(lifeline_read)
+        return status_read
+
+    def stop(self) -> None:
+        """End the lab and wait until nothing of it is left; one that has ended stays so."""
+        begun = time.perf_counter()
+        if self._guard is None:
+            end(self.path)
+        else:
+            try:
+                if self._guard.poll() is None:
+                    _say_down(self.path)
+            finally:
+                self._reap()
+        self.stop_s = round(time.perf_counter() - begun, 3)
+
+    def wait(self) -> int:
+        """Until a lab with a prompt ends; its exit code.  Ctrl-C is the prompt's meanwhile."""
+        assert self._guard is not None
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            return self._guard.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _reap(self) -> None:
+        assert self._guard is not None
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        try:
+            self._guard.wait(_STOP_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._guard.kill()
+            self._guard.wait()
+
+    def __enter__(self) -> Lab:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    # --- questions ------------------------------------------------------------
+
+    def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
+        """Any operation of the control socket."""
+        with contextlib.closing(Connection(self.path)) as connection:
+            return connection.call(op, progress, **words)
+
+    def info(self) -> dict[str, Any]:
+        """Topology, scheme, counts, datapath, links that are down."""
+        return dict(self.ask("info"))
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Name, kind, label and address of every node."""
+        return list(self.ask("nodes"))
+
+    def ping(self, a: str, b: str, size: int = 56) -> float | None:
+        """Round trip in milliseconds of one echo request; None when it was lost."""
+        found = self.ask("ping", pairs=[[a, b]], size=size)
+        return found["rtt_ms"]["p50"] if found["received"] else None
+
+    def pingall(
+        self, progress: Progress | None = None, pairs: str | list[list[str]] = "all", version: int = 0
+    ) -> dict[str, Any]:
+        """One echo request per pair: ``sent``, ``received``, ``rtt_ms``, ``lost``; in a ``version`` of
+        IP, or in the first that the hosts speak."""
+        return dict(self.ask("ping", progress, pairs=pairs, version=version))
+
+    def iperf(
+        self, a: str, b: str, seconds: float = 2.0, udp: bool = False, parallel: int = 1
+    ) -> dict[str, Any]:
+        """iperf3 from ``a`` to ``b``: ``mbps`` and retransmits or loss."""
+        return dict(self.ask("iperf", a=a, b=b, seconds=seconds, udp=udp, parallel=parallel))
+
+    def mptcp(self, a: str, b: str, seconds: float = 3.0, progress: Progress | None = None) -> dict[str, Any]:
+        """One connection from ``a`` to ``b`` by ``tcp`` and by ``mptcp`` over all parallel ``ways``: for
+        each ``mbps`` and ``subflows``; their ``ratio``.  UsageError where the kernel lacks it."""
+        return dict(self.ask("mptcp", progress, a=a, b=b, seconds=seconds))
+
+    def traceroute(self, a: str, b: str) -> list[str]:
+        """The servers that the real traceroute shows, the destination last."""
+        return list(self.ask("traceroute", a=a, b=b)["hops"])
+
+    def fail(self, *names: str) -> dict[str, Any]:
+        """Cut the link between two nodes, or all links of one; returns when all have converged."""
+        return dict(self.ask("fail", kind="link" if len(names) == 2 else "node", names=list(names)))
+
+    def heal(self, *names: str) -> dict[str, Any]:
+        """Undo :meth:`fail`."""
+        return dict(self.ask("heal", kind="link" if len(names) == 2 else "node", names=list(names)))
+
+    def tables(self, node: str) -> dict[str, Any]:
+        """``predicted`` and ``installed`` entries and whether they are ``equal``."""
+        return dict(self.ask("tables", node=node))
+
+    def route(self, a: str, b: str) -> list[str]:
+        """The way that the scheme takes as links are known now."""
+        return list(self.ask("path", a=a, b=b)["path"])
+
+    def explain(self, a: str, b: str) -> list[dict[str, Any]]:
+        """The way in words: per node ``reason``, the ``entry`` that decides, and for switches
+        whether it is ``installed``."""
+        return list(self.ask("explain", a=a, b=b))
+
+    def replicate(
+        self, source: str, *replicas: str, size: int = 200_000_000, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """Random data from one server to several, along a complete graph and by a pipeline: for each
+        ``seconds``, ``mbps``, ``verified``; their ``ratio``."""
+        return dict(self.ask("replicate", progress, servers=[source, *replicas], size=size))
+
+    def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
+        """Put a value at the coordinates that its key's hash names, from server ``origin``; the
+        servers that have a copy now.  LabError when there are fewer of them than ``replicas``."""
+        servers = list(self._kv("put", key, origin, value, replicas=replicas)["servers"])
+        if len(servers) < replicas:
+            raise LabError(
+                f"only {len(servers)} of {replicas} copies were taken ({', '.join(servers) or 'none'})"
+            )
+        return servers
+
+    def get(self, key: str, origin: str = "h0") -> bytes | None:
+        """The newest copy of a value as ``origin`` finds it; None when there is none."""
+        return self.find(key, origin)[1]
+
+    def find(self, key: str, origin: str = "h0") -> tuple[str, bytes | None]:
+        """The server whose copy ``origin`` gets, and the copy."""
+        descriptor = bulk.hold()
+        try:
+            found = self._kv("get", key, origin, descriptor)
+            return found.get("server", ""), bulk.read(descriptor) if "server" in found else None
+        finally:
+            os.close(descriptor)
+
+    def delete(self, key: str, origin: str = "h0") -> list[str]:
+        """Delete a key; the servers that took notice."""
+        return list(self._kv("del", key, origin)["servers"])
+
+    def where(self, key: str, origin: str = "h0") -> list[dict[str, Any]]:
+        """A key's places in their order: ``server``, whether it ``answers``, ``bytes`` of its newest copy."""
+        return list(self._kv("where", key, origin)["places"])
+
+    def keys(self, origin: str = "h0") -> list[dict[str, Any]]:
+        """All keys: ``key``, ``bytes``, ``servers``."""
+        return list(self._kv("ls", "", origin)["keys"])
+
+    def _kv(self, verb: str, key: str, origin: str, value: bytes | int = b"", **words: Any) -> dict[str, Any]:
+        """One operation on keys; the value goes, or comes, by a descriptor."""
+        descriptor = bulk.hold(value) if isinstance(value, bytes) else value
+        connection = Connection(self.path)
+        try:
+            asked = {"verb": verb, "key": key.encode().hex(), "origin": origin, **words}
+            return dict(connection.call("kv", None, (descriptor,), **asked))
+        finally:
+            connection.close()
+            if isinstance(value, bytes):
+                os.close(descriptor)
+
+    def run(
+        self, node: str, words: Sequence[str], timeout: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program in a node's namespace and capture what it prints."""
+        return subprocess.run(
+            [sys.executable, "-m", "dcnlab.cli", "exec", self.config.name, node, "--", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+
+
+def glance(path: Path) -> dict[str, Any]:
+    """What ``info`` says of a lab; empty when it does not answer at once (it is being launched), or not
+    any more."""
+    try:
+        with contextlib.closing(Connection(path, _GLANCE)) as connection:
+            return dict(connection.call("info"))
+    except LabError:
+        return {}
+
+
+def end(path: Path) -> None:
+    """End the lab that listens at ``path``, if one does, and wait until nothing of it is left."""
+    deadline = time.monotonic() + _STOP_PATIENCE
+    _say_down(path)
+    while path.exists():
+        if time.monotonic() > deadline:
+            raise LabError(f"lab {path.stem} did not end within {_STOP_PATIENCE:g} s")
+        time.sleep(0.01)
+
+
+def _say_down(path: Path) -> None:
+    try:
+        with contextlib.closing(Connection(path)) as connection:
+            connection.call("down")
+    except LabError:
+        if runtime.taken(path):
+            raise
+
+
+def run_here(path: Path, node: str, words: list[str]) -> int:
+    """Run a program in a lab on this process's own standard descriptors, or where they are a terminal on
+    one of its own, which this one shows; its exit code."""
+    if not terminal.ours():
+        return foreground(path, "exec", (0, 1, 2), node=node, words=words)
+    with terminal.relayed() as new:
+        errors = new if os.isatty(2) else 2
+        kind = os.environ.get("TERM", "dumb")
+        return foreground(path, "exec", (new, new, errors), node=node, words=words, terminal=kind)
+
+
+def foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
+    """An operation that runs a program on these descriptors, with this process's signals passed
+    on to it (its terminal's end too, when it has one of its own); the program's exit code."""
+    connection = Connection(path)
+
+    def forward(number: int, _: object) -> None:
+        connection.signal(number)
+
+    hang_up = (signal.SIGHUP,) if "terminal" in words else ()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, *hang_up):
+        signal.signal(number, forward)
+    try:
+        return int(connection.call(op, None, descriptors, **words)["exit"])
+    finally:
+        connection.close()

@@ -1,0 +1,170 @@
+"""What this machine has, and what each lack means for a lab."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from dcnlab.lab.emulation import kernel, openvswitch, programs
+from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
+
+#: So many plain hosts in one lab are nothing unusual.
+_MANY_HOSTS = 256
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: ``ok``, ``note`` (works with less) or ``lack`` (labs do not run)."""
+
+    what: str
+    state: str
+    found: str
+    means: str = ""
+
+
+def examine() -> list[Finding]:
+    """Look at everything that a lab needs or can use."""
+    looks: list[Callable[[], Finding]] = [
+        _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _mptcp,
+        _cgroups, _files, _neighbours, _memory, _ryu, _display,
+    ]  # fmt: skip
+    return [look() for look in looks]
+
+
+def _python() -> Finding:
+    return Finding("Python", "ok", f"{sys.version.split()[0]} in {sys.prefix}")
+
+
+def _open_vswitch() -> Finding:
+    program = programs.find("ovs-vswitchd")
+    if program is None:
+        return Finding(
+            "Open vSwitch", "lack", "not installed", "no switches: apt-get install openvswitch-switch"
+        )
+    text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return Finding("Open vSwitch", "ok", text.splitlines()[0].split()[-1])
+
+
+def _datapath() -> Finding:
+    if openvswitch.kernel_datapath():
+        return Finding("datapath", "ok", "kernel (openvswitch module)")
+    means = "the kernel has no openvswitch module loaded: switches forward in user space, slower but the same"
+    return Finding("datapath", "note", "userspace", means + _loadable("openvswitch"))
+
+
+def _programs() -> Finding:
+    wanted = programs.NEEDED | {
+        "iperf3": "iperf3",
+        "ping": "iputils-ping", "traceroute": "traceroute", "tcpdump": "tcpdump", "ethtool": "ethtool",
+    }  # fmt: skip
+    if missing := programs.lacking(wanted):
+        return Finding(
+            "programs", "lack", f"missing: {', '.join(missing)}", f"apt-get install {' '.join(missing)}"
+        )
+    return Finding("programs", "ok", ", ".join(wanted))
+
+
+def _tun() -> Finding:
+    device = Path("/dev/net/tun")
+    if not device.exists():
+        return Finding("/dev/net/tun", "lack", "missing", "servers that relay need it: modprobe tun")
+    if not os.access(device, os.R_OK | os.W_OK):
+        return Finding("/dev/net/tun", "lack", "not open to you", "run as root, or chmod 666 /dev/net/tun")
+    return Finding("/dev/net/tun", "ok", "open to you")
+
+
+def _namespaces() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("namespaces", "ok", "root: no user namespace needed")
+
+    def attempt() -> None:
+        become_root()
+        unshare(CLONE_NEWNET | CLONE_NEWNS)
+
+    if kernel.in_child(attempt):
+        return Finding("namespaces", "ok", "user namespaces are open to you")
+    return Finding("namespaces", "lack", "user namespaces are closed to you", remedy())
+
+
+def _netem() -> Finding:
+    if kernel.has_qdisc("netem", "delay", "1ms"):
+        return Finding("netem", "ok", "delay and loss by the kernel")
+    means = "delay= and loss= are refused"
+    return Finding("netem", "note", "missing", means + _loadable("sch_netem"))
+
+
+def _shaping() -> Finding:
+    if kernel.has_qdisc("htb"):
+        return Finding("htb", "ok", "bandwidth limits by the kernel")
+    return Finding("htb", "note", "missing", "bandwidth limits are refused")
+
+
+def _mptcp() -> Finding:
+    switch = Path("/proc/sys/net/mptcp/enabled")
+    if switch.exists():
+        return Finding("Multipath TCP", "ok", f"in this kernel (enabled: {switch.read_text().strip()})")
+    return Finding("Multipath TCP", "note", "missing", "parallel paths carry separate flows only")
+
+
+def _cgroups() -> Finding:
+    if Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        return Finding("cgroups", "ok", "version 2")
+    if Path("/sys/fs/cgroup/cpu").exists():
+        return Finding("cgroups", "ok", "version 1")
+    return Finding("cgroups", "note", "not mounted", "CPU shares of hosts cannot be limited")
+
+
+def _files() -> Finding:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return Finding("open files", "ok", f"up to {most:,}" if most != resource.RLIM_INFINITY else "unlimited")
+
+
+def _neighbours() -> Finding:
+    """The kernel's one table of neighbours, which the hosts of all labs share."""
+    limit = int(Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3").read_text())
+    hosts = math.isqrt(limit)
+    if hosts >= _MANY_HOSTS:
+        return Finding("neighbours", "ok", f"up to {limit:,}")
+    means = f"more than {hosts} hosts without agents that ping all pairs at once lose some:"
+    return Finding(
+        "neighbours", "note", f"up to {limit:,}", f"{means} sysctl -w net.ipv4.neigh.default.gc_thresh3=65536"
+    )
+
+
+def _memory() -> Finding:
+    free = psutil.virtual_memory().available >> 20
+    return Finding("memory", "ok" if free > 1000 else "note", f"{free:,} MB free, {os.cpu_count()} cores")
+
+
+def _ryu() -> Finding:
+    versions = []
+    for name in ("os-ken", "ryu"):
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    state = "ok" if versions else "lack"
+    return Finding("controller", state, ", ".join(versions) or "none", "" if versions else "pip install os-ken")
+
+
+def _loadable(module: str) -> str:
+    """How to load a module of the kernel, where there is such a module."""
+    program = programs.find("modinfo")
+    if program is None or subprocess.run([program, module], capture_output=True, check=False).returncode:
+        return ""
+    return f" (sudo modprobe {module} loads it)"
+
+
+def _display() -> Finding:
+    if os.environ.get("DISPLAY"):
+        return Finding("display", "ok", os.environ["DISPLAY"])
+    return Finding("display", "note", "none", "`xterm` in the prompt needs one; `exec` and the prompt do not")

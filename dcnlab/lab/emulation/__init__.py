@@ -1,0 +1,1 @@
+"""Namespaces, Open vSwitch, launch: what makes a lab."""

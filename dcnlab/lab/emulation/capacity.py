@@ -1,0 +1,81 @@
+"""Whether a network fits on this machine, asked before anything is started."""
+
+from __future__ import annotations
+
+import resource
+
+import psutil
+
+from dcnlab.lab.emulation import netns, programs
+from dcnlab.lab.emulation.openvswitch import MOST_SHARDS, PORTS_PER_SHARD
+from dcnlab.lab.errors import UsageError
+from topos.fabric import Fabric
+from topos.family import Family
+
+#: Bytes per part, from `python -m benchmarks.launch` (memory of whole labs), rounded up.
+_PER_SERVER = 3 << 20
+_PER_PORT = 256 << 10
+_PER_SHARD = 30 << 20
+_BASE = 300 << 20
+#: Open files of any program of a lab at its start; of an Open vSwitch per bridge and per port at most
+#: (the kernel's datapath takes some per port, the one in user space one); of agents per server.
+_FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT, _FILES_PER_SERVER = 64, 4, 4, 2
+
+
+def memory_needed(fabric: Fabric) -> int:
+    """Bytes that a lab of this fabric takes, estimated."""
+    ports = 2 * len(fabric.cables)
+    return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + _shards(fabric) * _PER_SHARD
+
+
+def files_needed(fabric: Fabric) -> int:
+    """Open files that one program of a lab of this fabric has at a time, at most."""
+    ports = 2 * len(fabric.cables)
+    in_switches = _FILES_PER_BRIDGE * fabric.switches + _FILES_PER_PORT * ports
+    return _FILES + max(
+        fabric.servers * _FILES_PER_SERVER,
+        -(-in_switches // _shards(fabric)) if fabric.switches else 0,
+        netns.FILES_PER_CABLE * min(len(fabric.cables), netns.CABLES_AT_ONCE),
+    )
+
+
+def allow_files(fabric: Fabric) -> None:
+    """Let this process and what it starts open as many files as a lab of this fabric needs, where an
+    ordinary limit is lower than the one that :func:`check` knows."""
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if usual != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, files_needed(fabric)), most))
+
+
+def _shards(fabric: Fabric) -> int:
+    return max(1, min(MOST_SHARDS, fabric.switches, 1 + 2 * len(fabric.cables) // PORTS_PER_SHARD))
+
+
+def check_size(family: Family) -> None:
+    """UsageError when the servers alone are too many: asked before a network is even built on paper."""
+    servers, _ = family.counts()
+    _check_memory(family.spec, _BASE + servers * _PER_SERVER)
+
+
+def check(fabric: Fabric) -> None:
+    """UsageError, in one line, when programs are missing or the network is too large."""
+    if missing := programs.lacking(programs.NEEDED):
+        raise UsageError(
+            f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
+        )
+    _check_memory(fabric.spec, memory_needed(fabric))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = files_needed(fabric)
+    if most != resource.RLIM_INFINITY and files > most:
+        raise UsageError(
+            f"{fabric.spec} needs up to {files:,} open files and {most:,} are allowed (ulimit -Hn)"
+        )
+
+
+def _check_memory(spec: str, needed: int) -> None:
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise UsageError(
+            f"{spec} needs about {needed >> 20:,} MB of memory and {free >> 20:,} MB are free:"
+            " take fewer nodes, or `dcnlab evaluate` it offline"
+        )

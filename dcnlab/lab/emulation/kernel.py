@@ -1,0 +1,41 @@
+"""What this kernel can do, tried in a child process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+
+from dcnlab.lab.emulation import netns, programs
+from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, become_root, unshare
+from dcnlab.lab.errors import LabError
+
+
+def has_qdisc(*words: str) -> bool:
+    """Whether a queueing discipline can be set, tried in a namespace of the child's own."""
+    program = programs.find("tc")  # Debian's ordinary users do not have it on their path
+    if program is None:
+        return False
+
+    def attempt() -> None:
+        if os.geteuid() != 0:
+            become_root()
+        unshare(CLONE_NEWNET)
+        netns.set_up("lo", True)
+        command = [program, "qdisc", "add", "dev", "lo", "root", *words]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            raise LabError("refused")
+
+    return in_child(attempt)
+
+
+def in_child(attempt: Callable[[], None]) -> bool:
+    """Whether ``attempt`` succeeds in a process of its own."""
+    child = os.fork()
+    if child == 0:
+        try:
+            attempt()
+        except (OSError, LabError):
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0

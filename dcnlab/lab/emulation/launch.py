@@ -1,0 +1,288 @@
+"""Launching: from a configuration to everything that runs, stage by stage.
+
+The controller and the agents' common parent are started first, so that they import
+while namespaces, cables and switches are made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from addressing.fields import ipv4, ipv6, mac
+from addressing.scheme import Scheme
+from controller.client import ControllerProcess
+from dcnlab.lab.autoconfig import configuring
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.emulation import netns, openvswitch, shaping
+from dcnlab.lab.emulation.openvswitch import Bridge, Shard
+from dcnlab.lab.errors import LabError
+from hostagent.client import AgentPlace, AgentPool
+from hostagent.options import Options
+from topos.fabric import Fabric
+from topos.graph import Port
+
+Report = Callable[[str], None]
+Hear = Callable[[Port, bool], None]
+_PATIENCE = 120.0
+
+
+@dataclass
+class Running:
+    """Everything that a launch has made."""
+
+    config: LabConfig
+    fabric: Fabric
+    scheme: Scheme
+    shards: tuple[Shard, ...]
+    controller: ControllerProcess | None
+    agents: AgentPool | None
+    datapath: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    #: How AACM went, where servers started without addresses.
+    aacm: dict[str, Any] = field(default_factory=dict)
+    #: How many configurations there have been.
+    epoch: int = 0
+
+    def namespace(self, node: int) -> str:
+        """The network namespace in which a node's interfaces live."""
+        if self.fabric.is_server(node):
+            return self.fabric.name(node)
+        return self._shard_of[self.fabric.name(node)].netns
+
+    def card(self, port: Port) -> tuple[str, str]:
+        """(namespace, interface) of a port."""
+        return self.namespace(port.node), interface(self.fabric, port.node, port.number)
+
+    def shard(self, switch: str) -> Shard:
+        """The Open vSwitch that carries a switch."""
+        return self._shard_of[switch]
+
+    def configure(self, scheme: Scheme) -> None:
+        """Have the servers find their coordinates, or the labels that ``scheme`` gives them; LabError
+        with everything found wrong."""
+        assert self.agents is not None
+        self.epoch += 1
+        self.aacm = configuring.configure(self.agents, scheme, self.epoch)
+
+    def __post_init__(self) -> None:
+        self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
+
+
+def interface(fabric: Fabric, node: int, port: int) -> str:
+    """The name of the interface of a port."""
+    return f"{fabric.name(node)}-eth{port}"
+
+
+def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Running:
+    """Bring a lab up.
+
+    ``hear(port, up)`` is called for every port whose cable goes or comes back, from other
+    threads; ``report`` hears the name of each stage.
+    """
+    clock = Stages(report)
+    fabric = scheme.fabric
+    shards = openvswitch.split(_bridges(fabric))
+    datapath = choose_datapath(config.datapath)
+    agents = _spawn_agents(config, fabric, hear)
+    clock.stage("namespaces")
+    netns.create(shard.netns for shard in shards)
+    controller = _spawn_controller(config, fabric, shards, hear)
+    running = Running(config, fabric, scheme, shards, controller, agents, datapath)
+    build_network(running, clock)
+    clock.stage("agents")
+    if agents is not None:
+        agents.wait_ready(_PATIENCE)
+        if config.unconfigured:
+            clock.stage("addresses")
+            configuring.listen(agents, scheme)
+            running.configure(scheme)
+    clock.stage("tables")
+    if controller is not None:
+        controller.wait_ready(_PATIENCE)
+    running.seconds = clock.finish()
+    return running
+
+
+def bare(config: LabConfig, scheme: Scheme) -> Running:
+    """The network alone: no controller, no agents."""
+    shards = openvswitch.split(_bridges(scheme.fabric))
+    netns.create(shard.netns for shard in shards)
+    running = Running(config, scheme.fabric, scheme, shards, None, None, choose_datapath(config.datapath))
+    build_network(running, Stages(lambda _: None))
+    return running
+
+
+def build_network(running: Running, clock: Stages) -> None:
+    """Servers' namespaces, cables, switches; the switches' namespaces are there already.
+
+    The switches are prepared while namespaces and cables are made; agents start, where there are
+    any, while the switches do.
+    """
+    fabric, shards = running.fabric, running.shards
+    with ThreadPoolExecutor(1) as beside:
+        kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
+        prepared = beside.submit(openvswitch.prepare, shards, kind, running.config.offloads)
+        netns.create(map(fabric.name, range(fabric.servers)))
+        clock.stage("cables")
+        netns.connect(_cables(running))
+        _configure_plain_hosts(running)
+        starting = prepared.result()
+        carrying = beside.submit(netns.await_running, list(_ends(running)))
+        if running.agents is not None:
+            running.agents.start(places(fabric))
+        clock.stage("switches")
+        openvswitch.start_switches(shards, starting)
+        carrying.result()
+    if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
+        shaping.impose(running.config.shape, _ends(running))
+
+
+def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | None:
+    """The agents' common parent, where servers relay; it imports while the rest is made."""
+    if not fabric.relaying:
+        return None
+
+    def carrier(node: int, port: int, up: bool) -> None:
+        hear(Port(node, port), up)
+
+    pool = AgentPool(
+        Options(
+            config.topology,
+            config.scheme,
+            mode=config.agents,
+            spread=config.spread,
+            unconfigured=config.unconfigured,
+            link_state=config.link_state,
+            buffers=config.frames,
+            flow_control=config.flow_control,
+            offloads=config.offloads,
+        )
+    )
+    pool.on_carrier = carrier
+    return pool
+
+
+def _spawn_controller(
+    config: LabConfig, fabric: Fabric, shards: tuple[Shard, ...], hear: Hear
+) -> ControllerProcess | None:
+    """The controller, where there are switches."""
+    if not shards:
+        return None
+
+    def event(message: dict[str, Any]) -> None:
+        if message["event"] == "port":
+            hear(Port(fabric.index(message["switch"]), message["port"]), message["up"])
+
+    sockets = openvswitch.listeners(shards)
+    try:
+        return ControllerProcess.spawn(
+            config.topology, config.scheme, sockets, backend=config.backend, on_event=event
+        )
+    finally:
+        for listener in sockets:
+            listener.close()
+
+
+def choose_datapath(wanted: str) -> str:
+    """``kernel`` where the kernel has it and nobody asked otherwise, else ``userspace``."""
+    available = openvswitch.kernel_datapath()
+    if wanted == "kernel" and not available:
+        raise LabError(
+            "this kernel has no openvswitch datapath: load it (modprobe openvswitch) or leave it to auto"
+        )
+    return "kernel" if available and wanted in ("auto", "kernel") else "userspace"
+
+
+class Stages:
+    """Names and seconds of the stages of a launch."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._marks: list[tuple[str, float]] = []
+
+    def stage(self, name: str) -> None:
+        """One begins, and the one before ends; whoever asked for the lab is told."""
+        self._marks.append((name, time.perf_counter()))
+        self._report(name)
+
+    def finish(self) -> dict[str, float]:
+        """The last one ends: the seconds of each, to milliseconds."""
+        ends = [*(at for _, at in self._marks[1:]), time.perf_counter()]
+        return {name: round(end - at, 3) for (name, at), end in zip(self._marks, ends, strict=True)}
+
+
+def dpid(fabric: Fabric, switch: int) -> int:
+    """The datapath id of a switch: its number plus one."""
+    return switch - fabric.servers + 1
+
+
+def _bridges(fabric: Fabric) -> list[Bridge]:
+    return [
+        Bridge(
+            fabric.name(switch),
+            dpid(fabric, switch),
+            tuple((interface(fabric, switch, port), port) for port, _ in fabric.ports(switch)),
+        )
+        for switch in range(fabric.servers, fabric.size)
+    ]
+
+
+def _cables(running: Running) -> list[netns.Cable]:
+    """One veth pair per link; servers that relay do without ARP."""
+    fabric = running.fabric
+    swapped = configuring.exchanged(fabric, running.config.miswire)
+    cables = []
+    for link in fabric.links():
+        a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
+        cables.append(
+            netns.Cable(
+                interface(fabric, a.node, a.number),
+                running.namespace(a.node),
+                mac.text(mac.hardware(a.node, a.number)),
+                interface(fabric, b.node, b.number),
+                running.namespace(b.node),
+                mac.text(mac.hardware(b.node, b.number)),
+                arp=fabric.is_plain(a.node),
+            )
+        )
+    return cables
+
+
+def _ends(running: Running) -> Iterator[tuple[str, str]]:
+    """(namespace, interface) of both ends of every link."""
+    for link in running.fabric.links():
+        yield from map(running.card, (link.a, link.b))
+
+
+def _configure_plain_hosts(running: Running) -> None:
+    """Addresses of hosts whose kernel does the networking; relays get theirs from their agent."""
+    fabric, scheme = running.fabric, running.scheme
+    for node in range(fabric.servers):
+        if fabric.is_plain(node):
+            address = ipv4.text(scheme.ipv4(node))
+            port = next(port for port, _ in fabric.ports(node))
+            name = interface(fabric, node, port)
+            if not running.config.offloads:
+                netns.inside(fabric.name(node), partial(netns.compute_checksums, name))
+            if 4 in scheme.ip_versions:
+                netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
+            if 6 in scheme.ip_versions:
+                wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
+                netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
+
+
+def places(fabric: Fabric) -> list[AgentPlace]:
+    """Where each agent is to work: its namespace and the interface of each port."""
+    return [
+        AgentPlace(
+            node,
+            str(netns.path(fabric.name(node))),
+            {port: interface(fabric, node, port) for port, _ in fabric.ports(node)},
+        )
+        for node in range(fabric.servers)
+    ]

@@ -1,0 +1,199 @@
+"""Mininet objects over interfaces that were made in one batch.
+
+``LabNet`` is a :class:`mininet.net.Mininet`: ``net.get``, ``node.cmd``, the CLI and
+user scripts work.  What differs is that nodes hold no process: a shell is started in
+a node's namespace when a command is first given to it, and links already exist when
+Mininet hears of them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+from mininet.link import Intf
+from mininet.net import Mininet
+from mininet.node import Host, Node, OVSSwitch
+
+from addressing.fields import ipv4, mac
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.launch import Running, dpid, interface
+from dcnlab.lab.emulation.openvswitch import Shard
+
+
+class Interface(Intf):  # type: ignore[misc]
+    """An interface that exists already: no command is run to configure it."""
+
+    def __init__(self, name: str, node: Node, port: int, mac: str = "", ip: str = "") -> None:
+        super().__init__(name, node=node, port=port, mac=mac or None, moveIntfFn=lambda *_: None)
+        if ip:
+            self.ip, self.prefixLen = ip, "32"
+
+    def config(self, **_: Any) -> dict[str, Any]:
+        """Nothing to do."""
+        return {}
+
+    def isUp(self, setUp: bool = False) -> bool:
+        """Whether the interface is up; sets it up on request, as Mininet's does."""
+        if setUp:
+            netns.set_up_in(self.node.netns, self.name, True)
+        return "UP" in self.node.cmd(f"ip -br link show {self.name}").split("<")[-1]
+
+
+class Cabling:
+    """What Mininet calls a link: two interfaces that know of each other."""
+
+    def __init__(self, a: Interface, b: Interface) -> None:
+        self.intf1, self.intf2 = a, b
+        a.link = b.link = self
+
+    def __str__(self) -> str:
+        return f"{self.intf1}<->{self.intf2}"
+
+    def status(self) -> str:
+        """Both ends' state, for Mininet's ``links``."""
+        return "({} {})".format(*("OK" if end.isUp() else "MISSING" for end in (self.intf1, self.intf2)))
+
+    def stop(self) -> None:
+        """The kernel removes interfaces with the lab's world."""
+
+    delete = stop
+
+
+class LazyNode:
+    """Mixin: a node in a namespace that exists, whose shell starts with the first command."""
+
+    netns: str
+    shell: subprocess.Popen[bytes] | None
+    environment: dict[str, str] | None = None
+    _pid: int | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The shell's pid; asking for it starts the shell, as Mininet's users expect one."""
+        if self._pid is None and getattr(self, "ready", False):
+            self.ensure_shell()
+        return self._pid
+
+    @pid.setter
+    def pid(self, value: int | None) -> None:
+        self._pid = value
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """Mininet calls this when a node is made; the shell comes later."""
+
+    def ensure_shell(self) -> None:
+        """Start the shell in the node's namespace unless it runs."""
+        if self.shell is None:
+            self.inNamespace = False  # the namespace exists: mnexec must not make another
+            Node.startShell(self)
+            Node.cmd(self, "export -n PS1")  # which says that a command has ended: of this shell only
+
+    def sendCmd(self, *args: Any, **kwargs: Any) -> None:
+        """As Mininet's, with the shell started when needed."""
+        self.ensure_shell()
+        super().sendCmd(*args, **kwargs)  # type: ignore[misc]
+
+    def cmd(self, *args: Any, **kwargs: Any) -> Any:
+        """As Mininet's, with the shell started when needed."""
+        self.ensure_shell()
+        return super().cmd(*args, **kwargs)  # type: ignore[misc]
+
+    def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[bytes]:
+        params.setdefault("env", self.environment)
+        return subprocess.Popen(self.inside(cmd), **params)
+
+    def popen(self, *args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        """A process in the node's namespace, as Mininet's ``popen``."""
+        words = args[0] if len(args) == 1 else list(args)
+        if isinstance(words, str):
+            words = ["sh", "-c", words] if kwargs.pop("shell", False) else words.split()
+        kwargs.setdefault("stdout", subprocess.PIPE)
+        kwargs.setdefault("stderr", subprocess.PIPE)
+        return self._popen(list(words), **kwargs)
+
+    def inside(self, words: list[str]) -> list[str]:
+        """A command line that runs in the node's namespace."""
+        return ["nsenter", f"--net={netns.path(self.netns)}", "--", *words]
+
+    @classmethod
+    def setup(cls) -> None:
+        """`doctor` and the launch check what is needed."""
+
+
+class LabHost(LazyNode, Host):  # type: ignore[misc]
+    """A server in a namespace of its own."""
+
+    def __init__(self, name: str, netns: str, **params: Any) -> None:
+        self.netns = netns
+        super().__init__(name, **params)
+        self.ready = True
+
+
+class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
+    """A bridge of one of the lab's private Open vSwitches."""
+
+    def __init__(self, name: str, shard: Shard, dpid: int, **params: Any) -> None:
+        self.netns, self.environment, self.shard = shard.netns, shard.environment, shard
+        params["inNamespace"] = True
+        super().__init__(name, dpid=f"{dpid:016x}", protocols="OpenFlow13", **params)
+        self.ready = True
+
+    def start(self, controllers: list[Node]) -> None:
+        """The bridge runs already."""
+
+    def stop(self, deleteIntfs: bool = True) -> None:
+        """The bridge ends with the lab's world."""
+        self.terminate()
+
+    def connected(self) -> bool:
+        """Whether the bridge has its controller."""
+        return "true" in self.shard.run("ovs-vsctl", "get", "Controller", self.name, "is_connected")
+
+    def dpctl(self, *args: str) -> str:
+        """ovs-ofctl on this bridge, in OpenFlow 1.3."""
+        return self.shard.run("ovs-ofctl", "-O", "OpenFlow13", args[0], self.name, *args[1:])
+
+
+class LabNet(Mininet):  # type: ignore[misc]
+    """A Mininet whose links fail and heal through the lab."""
+
+    def __init__(self, set_link: Callable[[str, str, bool], None]) -> None:
+        self._set_link = set_link
+        Mininet.inited = True  # the limits of the user's machine stay as they are
+        super().__init__(topo=None, build=False, controller=None, autoSetMacs=False)
+        self.built = True
+
+    def configLinkStatus(self, src: str, dst: str, status: str) -> None:
+        """``link A B up|down`` of the prompt."""
+        self._set_link(src, dst, status == "up")
+
+    def join(self, a: Interface, b: Interface) -> None:
+        """Tell Mininet of a link that exists."""
+        self.links.append(Cabling(a, b))
+
+
+def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> LabNet:
+    """The lab as a Mininet: hosts, switches and links as objects."""
+    fabric, scheme = running.fabric, running.scheme
+    net = LabNet(set_link)
+    nodes = {}
+    for node in range(fabric.size):
+        name = fabric.name(node)
+        if fabric.is_server(node):
+            nodes[node] = net.addHost(name, cls=LabHost, netns=name, ip=None)
+        else:
+            nodes[node] = net.addSwitch(name, cls=LabSwitch, shard=running.shard(name), dpid=dpid(fabric, node))
+    for node in range(fabric.servers):
+        if fabric.relaying:
+            Interface("dcn0", nodes[node], 0, ip=ipv4.text(scheme.ipv4(node)))
+    for link in fabric.links():
+        ends = []
+        for end in (link.a, link.b):
+            address = ipv4.text(scheme.ipv4(end.node)) if fabric.is_plain(end.node) else ""
+            name = interface(fabric, end.node, end.number)
+            hardware = mac.text(mac.hardware(end.node, end.number))
+            ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
+        net.join(*ends)
+    return net

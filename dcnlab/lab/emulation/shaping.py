@@ -1,0 +1,31 @@
+"""Delay, loss and bandwidth of every link, by the kernel's queueing disciplines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.kernel import has_qdisc
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.link_shape import Shape
+
+
+def check_kernel(shape: Shape) -> None:
+    """Raise UsageError, in one line, for what this kernel cannot impose."""
+    if (shape.delay or shape.loss) and not has_qdisc("netem", "delay", "1ms"):
+        asked = " and ".join(name for name, value in (("delay", shape.delay), ("loss", shape.loss)) if value)
+        raise UsageError(
+            f"this kernel has no netem, so {asked} cannot be imposed: load it (modprobe sch_netem),"
+            " run in the VM of vagrant/, or leave it out"
+        )
+    if shape.rate and not has_qdisc("htb"):
+        raise UsageError("this kernel has no htb, so rate cannot be imposed: modprobe sch_htb")
+
+
+def impose(shape: Shape, interfaces: Iterable[tuple[str, str]]) -> None:
+    """Shape (namespace, interface) pairs."""
+    by_namespace: dict[str, list[str]] = {}
+    for name, interface in interfaces:
+        by_namespace.setdefault(name, []).extend(shape.commands(interface))
+    for name, lines in by_namespace.items():
+        netns.batch(["tc", "-n", name], lines)

@@ -1,0 +1,167 @@
+"""Keys put, got and deleted from any server of a lab, over the lab's own network.
+
+Everything goes by TCP connections that are opened inside the asking server's namespace, to the
+addresses of a key's places; stores are started there when they are first asked.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.kv import placement
+from dcnlab.lab.kv.store import LARGEST, PORT, Store, Words, receive, send
+from dcnlab.lab.running.endpoint import Endpoint
+from topos.fabric import Fabric
+
+#: Seconds after which a server counts as dead.
+_PATIENCE = 2.0
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A server among a key's places: what it says of the key; None: it does not answer."""
+
+    server: int
+    says: Words | None
+
+    @property
+    def version(self) -> int:
+        """0 where there is nothing."""
+        return int(self.says.get("version", 0)) if self.says else 0
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the value; None where there is none."""
+        return self.says.get("size") if self.says else None
+
+
+class Ring:
+    """The stores of a lab's servers; ``endpoint`` knows their names and addresses."""
+
+    def __init__(self, fabric: Fabric, endpoint: Callable[[int], Endpoint]) -> None:
+        self._fabric, self._endpoint = fabric, endpoint
+        self._stores: dict[int, Store] = {}
+        self._lock = threading.Lock()
+
+    def put(self, key: bytes, value: bytes | None, replicas: int, origin: int) -> list[int]:
+        """Write as many copies (None deletes them all); the servers that took one, in the key's order."""
+        if value is not None and len(value) > LARGEST:
+            raise UsageError(f"a value has at most {LARGEST >> 20} MB")
+        places = placement.places(self._fabric, key)
+        if not 1 <= replicas <= len(places):
+            raise UsageError(f"replicas are 1 to {len(places)}, not {replicas}")
+        words: Words = {"op": "put", "key": key.hex(), "version": time.time_ns()}
+        if value is None:
+            return [server for server in places if self._try(origin, server, words) is not None]
+        words["size"] = len(value)
+        taken: list[int] = []
+        for server in places:
+            if len(taken) < replicas and self._try(origin, server, words, value) is not None:
+                taken.append(server)
+        return taken
+
+    def get(self, key: bytes, origin: int) -> tuple[int, bytes] | None:
+        """The newest copy and where it was; None when there is none.  LabError when nobody answers."""
+        copies = self.copies(key, origin)
+        if all(copy.says is None for copy in copies):
+            raise LabError(f"none of the key's places answers {self._endpoint(origin).name}")
+        newest = max(copies, key=lambda copy: copy.version)
+        if newest.size is None:
+            return None
+        found = self._try(origin, newest.server, {"op": "get", "key": key.hex()})
+        if found is None:
+            raise LabError(f"{self._endpoint(newest.server).name} stopped answering")
+        return newest.server, found[1]
+
+    def copies(self, key: bytes, origin: int) -> list[Copy]:
+        """What each of a key's places says of it, in their order."""
+        places = placement.places(self._fabric, key)
+        answers = self._ask_all(origin, places, {"op": "stat", "key": key.hex()})
+        return [Copy(server, answers[server]) for server in places]
+
+    def listing(self, origin: int) -> dict[bytes, dict[int, int]]:
+        """All keys that can be reached: by key the servers with its newest version, and its size."""
+        found: dict[bytes, dict[int, list[int]]] = {}
+        for server, answer in self._ask_all(origin, sorted(self._stores), {"op": "list"}).items():
+            for key, held in (answer or {}).get("keys", {}).items():
+                found.setdefault(bytes.fromhex(key), {})[server] = held
+        newest = {key: max(version for version, _ in held.values()) for key, held in found.items()}
+        return {
+            key: {server: size for server, (version, size) in held.items() if version == newest[key]}
+            for key, held in sorted(found.items())
+        }
+
+    def _ask_all(self, origin: int, servers: Iterable[int], words: Words) -> dict[int, Words | None]:
+        """All at once, so that dead ones cost one time-out together."""
+        servers = list(servers)
+        with ThreadPoolExecutor(max_workers=placement.PLACES) as pool:
+            answers = pool.map(lambda server: self._try(origin, server, words), servers)
+        return {s: None if answer is None else answer[0] for s, answer in zip(servers, answers, strict=True)}
+
+    def _try(self, origin: int, server: int, words: Words, value: bytes = b"") -> tuple[Words, bytes] | None:
+        """Ask a server's store from another server; None when it does not answer."""
+        self._ensure(server)
+        address, source = self._endpoint(server).address, self._endpoint(origin)
+
+        def connect() -> socket.socket:
+            return socket.create_connection((address, PORT), _PATIENCE)
+
+        try:
+            with netns.inside(source.netns, connect) as connection, connection.makefile("rwb") as stream:
+                send(stream, words, value)
+                return receive(stream, body=words["op"] == "get")
+        except (OSError, ValueError):
+            return None
+
+    def _ensure(self, server: int) -> None:
+        """Start a server's store inside its namespace unless it runs."""
+        with self._lock:
+            if server not in self._stores:
+                there = self._endpoint(server)
+                listener = netns.inside(there.netns, lambda: socket.create_server((there.address, PORT)))
+                self._stores[server] = Store(listener)
+
+
+def answer(ring: Ring, verb: str, words: dict[str, Any], name: Callable[[int], str]) -> dict[str, Any]:
+    """``put``, ``get``, ``del``, ``where`` or ``ls`` in plain values; a got value is under ``value``."""
+    origin, key = words["origin"], words.get("key", b"")
+    match verb:
+        case "put" | "del":
+            taken = ring.put(key, words.get("value"), words.get("replicas", 1), origin)
+            return {"servers": [name(server) for server in taken]}
+        case "get":
+            found = ring.get(key, origin)
+            return {} if found is None else {"server": name(found[0]), "value": found[1]}
+        case "where":
+            copies = ring.copies(key, origin)
+            newest = max(copy.version for copy in copies)
+            return {
+                "places": [
+                    {
+                        "server": name(copy.server),
+                        "answers": copy.says is not None,
+                        "bytes": copy.size if copy.version == newest else None,
+                    }
+                    for copy in copies
+                ]
+            }
+        case "ls":
+            return {
+                "keys": [
+                    {
+                        "key": key.decode(errors="replace"),
+                        "bytes": max(held.values()),
+                        "servers": list(map(name, held)),
+                    }
+                    for key, held in ring.listing(origin).items()
+                ]
+            }
+    raise UsageError(f"kv knows put, get, del, where and ls, not {verb!r}")

@@ -1,0 +1,54 @@
+"""One packet's way in words: at each node what is done, what it was decided on, and the entry that says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from addressing.fields import ipv4
+from addressing.header import Deliver, Drop, Field, Forward
+from addressing.scheme import Hop, Scheme, walk
+from dcnlab.lab.measurement import tables
+from topos.graph import LinkState
+
+
+@dataclass(frozen=True)
+class Step:
+    """A node of a packet's way, and why it does what it does."""
+
+    node: str
+    reason: str
+    delivered: bool
+    #: The entry of the node's table that matches: as Open vSwitch prints it for a switch, the
+    #: rule in words for a relay; empty at plain hosts and where nothing matches.
+    entry: str = ""
+
+
+def steps(scheme: Scheme, source: int, destination: int, links: LinkState) -> list[Step]:
+    """The walk from source to destination that takes the first choice everywhere."""
+    hops = walk(scheme, source, destination, links)
+    return [
+        replace(_step(scheme, hop, destination), entry=tables.matching(scheme, hop.node, hop.header, links))
+        for hop in hops
+    ]
+
+
+def _step(scheme: Scheme, hop: Hop, destination: int) -> Step:
+    fabric = scheme.fabric
+    name = fabric.name(hop.node)
+    if isinstance(hop.action, Deliver):
+        return Step(name, "delivers: the label is its own", hop.node == destination)
+    if isinstance(hop.action, Drop):
+        return Step(name, f"drops: {hop.action.reason}", False)
+    assert isinstance(hop.action, Forward)
+    peer = fabric.peer(hop.node, hop.action.port)
+    towards = fabric.name(peer.node) if peer is not None else "nobody"
+    share = "" if hop.weight == 1 else f" with probability {hop.weight:.4f}"
+    return Step(name, f"{_shown(scheme, hop)} -> port {hop.action.port} to {towards}{share}", False)
+
+
+def _shown(scheme: Scheme, hop: Hop) -> str:
+    """The header as people read it."""
+    if scheme.carrier is Field.IPV4_DST:
+        return ipv4.text(hop.header.label)
+    label = f"label {hop.header.label:0{scheme.label_bits}b}"
+    return f"{label} route {hop.header.tag:0{scheme.tag_bits}b}" if scheme.tag_bits else label

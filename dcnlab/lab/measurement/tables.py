@@ -1,0 +1,98 @@
+"""A node's table as the scheme predicts it, beside what Open vSwitch holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from addressing.header import Choices, Deliver, Drop, Forward, Header, Pattern
+from addressing.scheme import Scheme
+from addressing.table import Entry, compile_table
+from controller import dump, plan
+from dcnlab.lab.running.lab import RunningLab
+from topos.graph import ALL_UP, LinkState
+
+
+def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> list[str]:
+    """The entries of a node: of a switch as Open vSwitch prints them, of a server its rule in words."""
+    if scheme.fabric.is_plain(node):
+        return []
+    if not scheme.fabric.is_server(node):
+        return list(plan.wanted(scheme, node, links).lines())
+    return list(_rule(scheme, node, links))
+
+
+def matching(scheme: Scheme, node: int, header: Header, links: LinkState = ALL_UP) -> str:
+    """The line of :func:`predicted` that decides about a header; empty where there is none."""
+    if scheme.fabric.is_plain(node):
+        return ""
+    entries = compile_table(scheme, node, links).entries
+    entry = next((entry for entry in entries if entry.pattern.matches(header)), None)
+    if entry is None:
+        return ""
+    if scheme.fabric.is_server(node):
+        return _line(scheme, entry)
+    key = entry.priority + 1, plan.match(scheme, entry.pattern)
+    return next(rule.text for rule in plan.wanted(scheme, node, links).rules if rule.key == key)
+
+
+def installed(session: RunningLab, switch: str) -> list[str]:
+    """What Open vSwitch holds for a switch, one line per rule and group."""
+    shard = session.running.shard(switch)
+    dumps = [shard.run("ovs-ofctl", "-O", "OpenFlow13", kind, switch) for kind in ("dump-flows", "dump-groups")]
+    return [line for text in dumps for line in dump.normal_lines(text)]
+
+
+def compare(session: RunningLab, node: int) -> dict[str, Any]:
+    """Predicted and installed entries of a node, and whether they are equal (None for servers)."""
+    fabric, state = session.fabric, session.health.state()
+    expected = predicted(session.scheme, node, state)
+    name = fabric.name(node)
+    found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}
+    if not fabric.is_server(node):
+        order = {line: place for place, line in enumerate(expected)}  # Open vSwitch prints in none
+        lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
+        found.update(installed=lines, equal=lines == expected)
+    return found
+
+
+def _rule(scheme: Scheme, node: int, links: LinkState) -> Iterable[str]:
+    """One line per class: what is matched, in bits, and what is done."""
+    for entry in compile_table(scheme, node, links).entries:
+        yield _line(scheme, entry)
+
+
+def _line(scheme: Scheme, entry: Entry) -> str:
+    return f"{_bits(scheme, entry.pattern)} -> {_done(entry.choices)}"
+
+
+def _bits(scheme: Scheme, pattern: Pattern) -> str:
+    parts = [f"label={_masked(pattern.label, pattern.mask, scheme.label_bits)}"]
+    if pattern.tag_mask:
+        parts.append(f"route={_masked(pattern.tag, pattern.tag_mask, scheme.tag_bits)}")
+    if pattern.in_port:
+        parts.append(f"in_port={pattern.in_port}")
+    return " ".join(parts)
+
+
+def _masked(value: int, mask: int, bits: int) -> str:
+    """Bits as text, a dot where a bit is not compared."""
+    places = range(bits - 1, -1, -1)
+    return "".join(str(value >> place & 1) if mask >> place & 1 else "." for place in places)
+
+
+def _done(choices: Choices) -> str:
+    return ", ".join(
+        f"{_words(action)}" + ("" if weight == 1 else f" ({weight:.4f})") for action, weight in choices
+    )
+
+
+def _words(action: object) -> str:
+    match action:
+        case Forward(port=port):
+            return f"port {port}"
+        case Deliver():
+            return "deliver"
+        case Drop(reason=reason):
+            return f"drop ({reason})"
+    raise TypeError(action)

@@ -1,0 +1,141 @@
+"""What runs in each server of a replication: ``python -m dcnlab.lab.replication.node TASK``.
+
+TASK is one JSON object: ``address`` and ``port`` to listen at, ``size`` in bytes, ``source`` (true
+where the data comes from) and ``parts``: ``offset``, ``length``, and ``to``, the addresses that the
+part is passed on to while it still arrives.  It says ``ready`` in one line, begins at a line on
+standard input, and says when (``done``, monotonic seconds) everything had arrived and its ``sha256``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+_CHUNK = 1 << 18
+_PATIENCE = 600.0
+_NUMBER = struct.Struct(">I")
+#: To receive or send a part, by its number, to an address.
+Job = Callable[[int, str], None]
+
+
+@dataclass
+class Flow:
+    """A part on its way through this server: how much of it is there, and whoever waits for more."""
+
+    offset: int
+    length: int
+    to: list[str]
+    there: int = 0
+    grown: threading.Condition = field(default_factory=threading.Condition)
+
+    def grow(self, count: int) -> None:
+        """So many more bytes have arrived."""
+        with self.grown:
+            self.there += count
+            self.grown.notify_all()
+
+    def wait(self, beyond: int) -> int:
+        """How much is there, once that is more than ``beyond`` bytes."""
+        with self.grown:
+            self.grown.wait_for(lambda: self.there > beyond or self.there == self.length, _PATIENCE)
+            return self.there
+
+
+class Node:
+    """One server's side of a replication."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        self._port, self._source = task["port"], task["source"]
+        self._flows = [Flow(part["offset"], part["length"], part["to"]) for part in task["parts"]]
+        self._file = os.memfd_create("replica")
+        self._size = task["size"]
+        os.truncate(self._file, self._size)
+        if self._source:
+            _fill(self._file, self._size)
+        self._listener = socket.create_server((task["address"], self._port), backlog=64)
+
+    def run(self) -> float:
+        """Receive and pass on everything; when the last byte was there."""
+        jobs: list[tuple[Job, int, str]] = [
+            (self._send, i, to) for i, flow in enumerate(self._flows) for to in flow.to
+        ]
+        jobs += [] if self._source else [(self._receive, i, "") for i, _ in enumerate(self._flows)]
+        with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
+            under_way = [pool.submit(_or_end, job, number, to) for job, number, to in jobs]
+            for flow in self._flows if self._source else ():
+                flow.grow(flow.length)
+            for flow in self._flows:
+                while flow.wait(flow.there) < flow.length:
+                    continue
+            done = time.monotonic()
+            wait(under_way)
+        return done
+
+    def sha256(self) -> str:
+        """Of everything that is there."""
+        with mmap.mmap(self._file, self._size, prot=mmap.PROT_READ) as data:
+            return hashlib.sha256(data).hexdigest()
+
+    def _receive(self, turn: int, _: str) -> None:
+        """Take the part of the connection that comes next."""
+        connection, _ = self._listener.accept()
+        with connection:
+            (number,) = _NUMBER.unpack(connection.recv(_NUMBER.size, socket.MSG_WAITALL))
+            flow, buffer = self._flows[number], memoryview(bytearray(_CHUNK))
+            while flow.there < flow.length:
+                count = connection.recv_into(buffer)
+                if not count:
+                    raise ConnectionError(f"part {number} ended after {flow.there} of {flow.length} bytes")
+                os.pwrite(self._file, buffer[:count], flow.offset + flow.there)
+                flow.grow(count)
+
+    def _send(self, number: int, to: str) -> None:
+        """Pass a part on to one server, as it arrives."""
+        flow, sent = self._flows[number], 0
+        with socket.create_connection((to, self._port), _PATIENCE) as connection:
+            connection.settimeout(None)
+            connection.sendall(_NUMBER.pack(number))
+            while sent < flow.length:
+                there = flow.wait(sent)
+                while sent < there:
+                    sent += os.sendfile(connection.fileno(), self._file, flow.offset + sent, there - sent)
+
+
+def _or_end(job: Job, number: int, to: str) -> None:
+    """Do a job; an error ends the program, whatever its other threads wait for."""
+    try:
+        job(number, to)
+    except OSError as error:
+        print(f"{error} ({to or 'receiving'})", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def _fill(file: int, size: int) -> None:
+    """Random bytes, so that nothing is right by chance."""
+    done = 0
+    while done < size:
+        done += os.pwrite(file, os.urandom(min(1 << 24, size - done)), done)
+
+
+def main() -> None:
+    """Do one task."""
+    node = Node(json.loads(sys.argv[1]))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    done = node.run()
+    print(json.dumps({"done": done, "sha256": node.sha256()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

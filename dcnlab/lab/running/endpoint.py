@@ -1,0 +1,27 @@
+"""A server as measurements see it."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from dcnlab.lab.emulation import netns
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A server as measurements see it: its name, namespace and address."""
+
+    name: str
+    netns: str
+    address: str
+
+    @property
+    def version(self) -> int:
+        """The address's version of IP."""
+        return 6 if ":" in self.address else 4
+
+    def socket(self, kind: int, protocol: int = 0) -> socket.socket:
+        """A socket of the address's family in the server's namespace."""
+        family = socket.AF_INET6 if self.version == 6 else socket.AF_INET
+        return netns.inside(self.netns, lambda: socket.socket(family, kind, protocol))

@@ -1,0 +1,58 @@
+"""Programs in the nodes of a lab: where they run, with what environment, on whose descriptors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from typing import Any
+
+from dcnlab.lab.emulation import programs, seccomp
+from dcnlab.lab.rpc import Call
+from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.process_guard import pass_signals
+
+
+def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
+    """Run a program in the node that a call names, on its descriptors, which may be a terminal of
+    its own (of the kind ``terminal``); the program's exit code."""
+    name, terminal = call.request["node"], call.request.get("terminal")
+    command, environment = inside(session, name, words), _environment(session, name)
+    if terminal:
+        command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
+    stdin, stdout, stderr = call.descriptors
+    if unfit := programs.unfit(words[0]):
+        code, why = unfit
+        os.write(stderr, f"dcnlab: {why}\n".encode())
+        return {"exit": code}
+    seccomp.pretend()
+    process = subprocess.Popen(
+        command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=not terminal, env=environment
+    )
+    call.close_descriptors()
+    threading.Thread(target=pass_signals, args=(call, process), daemon=True).start()
+    code = process.wait()
+    return {"exit": code if code >= 0 else 128 - code}
+
+
+def inside(session: RunningLab, name: str, words: list[str]) -> list[str]:
+    """The command line that runs ``words`` in a node's namespace."""
+    folder = f"/run/netns/{session.running.namespace(session.node(name))}"
+    return ["nsenter", f"--net={folder}", "--", *words]
+
+
+def addressed(session: RunningLab, word: str, version: int) -> str:
+    """A server's address where a word names a server (``h7``, ``(1,1)``), else the word."""
+    try:
+        node = session.fabric.index(word)
+    except KeyError:
+        return word
+    return session.address(node, version) if session.fabric.is_server(node) else word
+
+
+def _environment(session: RunningLab, name: str) -> dict[str, str]:
+    """In a switch the ovs-* programs talk to its Open vSwitch."""
+    node = session.node(name)
+    if session.fabric.is_server(node):
+        return dict(os.environ)
+    return session.running.shard(session.fabric.name(node)).environment

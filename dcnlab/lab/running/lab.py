@@ -1,0 +1,166 @@
+"""The lab itself: built by launch.py, kept here, and served on the control socket."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from addressing.fields import ipv4, ipv6
+from addressing.scheme import Scheme
+from dcnlab.lab import naming
+from dcnlab.lab.config import LabConfig, check_emulable, resolve
+from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.running.link_state import Health
+from topos.graph import ALL_UP, LinkState
+
+if TYPE_CHECKING:
+    from dcnlab.lab.emulation.mininet import LabNet
+
+#: Seconds for the controller to converge on link state: as long as agents have.
+_PATIENCE = 30.0
+
+
+class RunningLab:
+    """One running lab: what was launched, its link state, and what can be asked of it."""
+
+    def __init__(self, config: LabConfig, report: launch.Report) -> None:
+        self.config = config
+        self.started = time.time()
+        self.fabric, scheme = resolve(config.topology, config.scheme)
+        check_emulable(scheme)
+        capacity.allow_files(self.fabric)
+        self.health = Health(self.fabric, self._spread)
+        self.running = launch.launch(config, scheme, self.health.report, report)
+        self.stop = threading.Event()
+        #: Held while cables go or come back: everybody waits for the state that they have made.
+        self._cabling = threading.Lock()
+        self.health.start()
+
+    @cached_property
+    def net(self) -> LabNet:
+        """The lab as Mininet objects, made when somebody first wants them."""
+        from dcnlab.lab.emulation import mininet  # Mininet takes a tenth of a second to import
+
+        return mininet.objects(self.running, self.set_link)
+
+    @property
+    def scheme(self) -> Scheme:
+        """The scheme as the control plane knows the links now."""
+        told = self.told
+        return self.running.scheme.given(told) if told else self.running.scheme
+
+    @property
+    def told(self) -> LinkState:
+        """What agents and switches have been told to be down; nothing where agents tell each other."""
+        return self.health.state() if self.config.link_state == "lab" else ALL_UP
+
+    def node(self, name: str) -> int:
+        """The node of that name; UsageError with one line."""
+        return naming.node(self.fabric, name, self.running.scheme)
+
+    def server(self, name: str) -> int:
+        """The server of that name; UsageError for switches."""
+        return naming.server(self.fabric, name, self.running.scheme)
+
+    def two_servers(self, a: str, b: str) -> tuple[int, int]:
+        """The servers of two names; UsageError when they are one."""
+        return naming.two_servers(self.fabric, a, b, self.running.scheme)
+
+    def endpoint(self, server: int, version: int = 0) -> Endpoint:
+        """A server as measurements need it, in a version of IP."""
+        name = self.fabric.name(server)
+        return Endpoint(name, name, self.address(server, version))
+
+    def address(self, server: int, version: int = 0) -> str:
+        """A server's address in a version of IP: without one, in the first that the lab speaks;
+        UsageError for one that it does not."""
+        scheme = self.running.scheme
+        if version and version not in scheme.ip_versions:
+            raise UsageError(f"the hosts of this lab have no IPv{version} addresses")
+        number = scheme.ipv4(server)
+        return ipv6.text(ipv6.embed(number)) if (version or scheme.ip_versions[0]) == 6 else ipv4.text(number)
+
+    @contextlib.contextmanager
+    def pinned(self, ways: Sequence[tuple[int, ...]]) -> Iterator[None]:
+        """While packets from each way's first server to its last take that way, where there are any."""
+        agents = self.running.agents
+        if agents is None or not ways:
+            yield
+            return
+        agents.pin(ways)
+        try:
+            yield
+        finally:
+            agents.pin([])
+
+    # --- links ----------------------------------------------------------------
+
+    def links_named(self, kind: str, names: list[str]) -> tuple[int, ...]:
+        """The link numbers of ``link A B`` or ``node A``."""
+        return naming.links(self.fabric, kind, names, self.running.scheme)
+
+    def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
+        """Take cables out or put them back, and wait until everybody has converged on it.
+
+        One change at a time: another that undid it meanwhile would be waited for without end.
+        """
+        with self._cabling:
+            return self._cut(links, up)
+
+    def _cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
+        begun, said = time.monotonic(), len(self._said())
+        cables = [self.fabric.link(number) for number in links]
+        ends = [self.running.card(end) for link in cables for end in ((link.b, link.a) if up else (link.b,))]
+        for end in ends:
+            netns.set_up_in(*end, up)
+        if up:
+            netns.await_running(ends)
+        self.health.wait_for(frozenset(links), up)
+        converged = time.monotonic()
+        openvswitch.settle(self.running.shards)
+        noticed = [c.at for c in self.health.changes if c.at >= begun and c.link in links and c.up == up]
+        return {
+            "links": list(links),
+            "up": up,
+            "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
+            "converged_ms": round((converged - begun) * 1000, 2),
+            **self._tables_since(said),
+        }
+
+    def _said(self) -> tuple[dict[str, Any], ...]:
+        """What the controller has reported so far."""
+        return self.running.controller.events if self.running.controller is not None else ()
+
+    def _tables_since(self, said: int) -> dict[str, Any]:
+        """What the controller did to the tables since then: flow messages, the switches that got
+        them, the time until all had acknowledged; and how the scheme mended its ways."""
+        rounds = [event for event in self._said()[said:] if event.get("flow_mods")]
+        found: dict[str, Any] = {
+            "flow_mods": sum(event["flow_mods"] for event in rounds),
+            "switches": max((event["switches"] for event in rounds), default=0),
+            "tables_ms": round(1000 * sum(event["seconds"] for event in rounds), 2),
+        }
+        repair = self.scheme.remarks()
+        return found | {"repair": repair} if repair else found
+
+    def set_link(self, a: str, b: str, up: bool) -> None:
+        """Mininet's ``link A B up|down``."""
+        self.cut(self.links_named("link", [a, b]), up)
+
+    def _spread(self, state: LinkState) -> None:
+        """Send link state to the agents and the controller, and wait until both have converged;
+        nothing where agents keep it among themselves."""
+        if self.config.link_state == "agents":
+            return
+        if self.running.agents is not None:
+            self.running.agents.links(state.down)
+        if self.running.controller is not None:
+            self.running.controller.converge(state.down, _PATIENCE)
+        if self.running.agents is not None:
+            self.running.agents.wait_links(state.down)

@@ -1,0 +1,46 @@
+"""What a lab runs for somebody obeys their signals, and ends when whoever asked for it has gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+
+from dcnlab.lab.rpc import Call
+
+
+def end_without(client: socket.socket, process: subprocess.Popen[str]) -> None:
+    """From now on, in the background: end the process when the other end of ``client`` is closed."""
+    arguments = (client.fileno(), os.pidfd_open(process.pid))
+    threading.Thread(target=_watch, args=arguments, daemon=True).start()
+
+
+def _watch(client: int, process: int) -> None:
+    """Until one of the two ends."""
+    watched = select.poll()
+    watched.register(process, select.POLLIN)
+    watched.register(client, select.POLLRDHUP)
+    try:
+        if all(ready != process for ready, _ in watched.poll()):
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile
+    finally:
+        os.close(process)
+
+
+def pass_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
+    """Give the client's signals to the program; when the client goes away, hang up on it."""
+    for message in call.messages():
+        _kill(process, int(message.get("signal", signal.SIGTERM)))
+    _kill(process, signal.SIGHUP)
+
+
+def _kill(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):  # it has ended just now
+            os.killpg(process.pid, number)

@@ -1,0 +1,85 @@
+"""What a file's keys cannot say of themselves: names that fit together, and fit the network."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+
+from dcnlab.lab import naming
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.scenario.expect import Expectation
+from dcnlab.lab.scenario.model import Act, Scenario
+from dcnlab.lab.scenario.values import Pair
+from topos.fabric import Fabric
+
+#: The result that every scenario has: the lab itself.
+LAB = "lab"
+LAB_FIGURES = ("launch_s", "servers", "switches", "links")
+
+Location = tuple[str | int, ...]
+#: Where in the file, and half a sentence.
+Problem = tuple[Location, str]
+
+
+def figures(scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
+    """The names of the results that there will be, and their figures."""
+    acts: tuple[Act, ...] = (*scenario.traffic, *scenario.events)
+    return {LAB: LAB_FIGURES, **{act.label: act.figures for act in acts}}
+
+
+def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
+    """Everything that is wrong."""
+    yield from _names_twice(scenario)
+    known = figures(scenario)
+    for number, expectation in enumerate(scenario.expect):
+        for text in _unknown(expectation, known):
+            yield ("expect", number), text
+    for number, act in enumerate(scenario.traffic):
+        for key in ("probe", "iperf", "ping", "path"):
+            for text in _endpoints(fabric, getattr(act, key, None)):
+                yield ("traffic", number, key), text
+    for number, event in enumerate(scenario.events):
+        try:
+            naming.links(fabric, event.cut.kind, event.cut.names)
+        except UsageError as error:
+            yield ("events", number, "fail" if event.fail else "heal"), str(error)
+
+
+def _names_twice(scenario: Scenario) -> Iterator[Problem]:
+    taken = {LAB}
+    sections: tuple[tuple[str, Iterable[Act]], ...] = (
+        ("traffic", scenario.traffic),
+        ("events", scenario.events),
+    )
+    for section, acts in sections:
+        for number, act in enumerate(acts):
+            if act.label in taken:
+                yield (
+                    (section, number),
+                    f"a result named {act.label} exists already: give this one another name",
+                )
+            taken.add(act.label)
+
+
+def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Half a sentence when a result or its figure does not exist."""
+    if expectation.name not in known:
+        yield f"no result is named {expectation.name}{_nearest(expectation.name, known)}"
+    elif expectation.figure not in known[expectation.name]:
+        of_it = known[expectation.name]
+        yield f"{expectation.name} has no figure {expectation.figure}{_nearest(expectation.figure, of_it)}"
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f": did you mean {near[0]}?" if near else f": there are {', '.join(known)}"
+
+
+def _endpoints(fabric: Fabric, pair: object) -> Iterator[str]:
+    if not isinstance(pair, Pair):
+        return
+    try:
+        if naming.server(fabric, pair.a) == naming.server(fabric, pair.b):
+            yield "needs two different servers"
+    except UsageError as error:
+        yield str(error)

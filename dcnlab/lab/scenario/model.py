@@ -1,0 +1,175 @@
+"""What may stand in a scenario file: frozen pydantic models whose fields are the keys."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from dcnlab.lab.scenario.expect import Expectation, read_expectation
+from dcnlab.lab.scenario.values import Cut, Pair, read_cut, read_duration, read_name, read_pair
+from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
+
+Name = Annotated[str, BeforeValidator(read_name)]
+Duration = Annotated[float, BeforeValidator(read_duration)]
+Between = Annotated[Pair, BeforeValidator(read_pair)]
+What = Annotated[Cut, BeforeValidator(read_cut)]
+Expected = Annotated[Expectation, BeforeValidator(read_expectation)]
+
+_NEAR = 0.5
+
+
+class Part(BaseModel):
+    """Base of all parts: a key that is not known is refused, and the nearest one offered."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        for key in value if isinstance(value, Mapping) else ():
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1, cutoff=_NEAR)
+                hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+                raise PydanticCustomError("unknown_key", "unknown key: {hint}", {"key": key, "hint": hint})
+        return value
+
+
+class Options(Part):
+    """How to run the lab, as the options of ``dcnlab up``."""
+
+    backend: Literal["os-ken", "ryu"] = "os-ken"
+    datapath: Literal["auto", "kernel", "userspace"] = "auto"
+    spread: Spread = "flow"
+    agents: Mode = "host"
+    link_state: LinkStateFrom = "lab"
+    buffers: int = 0
+    flow_control: FlowControl = "none"
+    delay: str = ""
+    loss: str = ""
+    rate: str = ""
+
+
+class Act(Part):
+    """Base of everything that happens at a moment and leaves a result by name."""
+
+    #: What can be expected of its result.
+    figures: ClassVar[tuple[str, ...]]
+    #: Its name when the file gives none.
+    kind: ClassVar[str]
+
+    at: Duration = 0.0
+    name: Name | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of its result."""
+        return self.name or self.kind
+
+
+class Stream(Act):
+    """Numbered packets from one server to another, to see outages."""
+
+    figures = ("sent", "received", "lost", "outage_ms", "longest_gap_ms", "median_gap_ms")
+    kind = "probe"
+
+    probe: Between
+    duration: Duration = Field(alias="for")
+    every: Duration = 0.001
+
+
+class Throughput(Act):
+    """iperf3 from one server to another: TCP, or UDP at a rate such as ``100M``."""
+
+    figures = ("mbps", "retransmits", "lost_percent")
+    kind = "iperf"
+
+    iperf: Between
+    duration: Duration = Field(alias="for")
+    parallel: int = Field(default=1, ge=1, le=64)
+    udp: Annotated[str, Field(pattern=r"^\d+(\.\d+)?[KMG]$")] | None = None
+
+
+def _read_pairs(value: object) -> object:
+    return value if value in ("all", "pairs") else read_pair(value)
+
+
+class Pings(Act):
+    """One echo request per pair: ``all`` ordered pairs, ``pairs`` (h0 and h1, h2 and h3 ...) or one."""
+
+    figures = ("sent", "received", "lost", "rtt_p50_ms", "rtt_p99_ms")
+    kind = "ping"
+
+    ping: Annotated[Literal["all", "pairs"] | Pair, BeforeValidator(_read_pairs)]
+
+
+class Way(Act):
+    """The way that the scheme takes as links are known at that moment."""
+
+    figures = ("links", "relays")
+    kind = "path"
+
+    path: Between
+
+
+class Event(Act):
+    """A failure or its end."""
+
+    figures = ("links", "noticed_ms", "converged_ms")
+
+    at: Duration
+    fail: What | None = None
+    heal: What | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.fail is None) == (self.heal is None):
+            raise ValueError("needs either fail or heal")
+        return self
+
+    @property
+    def label(self) -> str:
+        return self.name or ("fail" if self.fail else "heal")
+
+    @property
+    def cut(self) -> Cut:
+        """What fails or heals."""
+        found = self.fail or self.heal
+        assert found is not None
+        return found
+
+
+_KINDS = ("probe", "iperf", "ping", "path")
+
+
+def _kind(value: Any) -> str | None:
+    """The tag of the kind whose key is there; tags are written so that no key is taken for one."""
+    keys = value if isinstance(value, Mapping) else ()
+    return next((f"<{kind}>" for kind in _KINDS if kind in keys), None)
+
+
+Traffic = Annotated[
+    Annotated[Stream, Tag("<probe>")]
+    | Annotated[Throughput, Tag("<iperf>")]
+    | Annotated[Pings, Tag("<ping>")]
+    | Annotated[Way, Tag("<path>")],
+    Discriminator(
+        _kind, custom_error_type="kind", custom_error_message=f"needs one of the keys {', '.join(_KINDS)}"
+    ),
+]
+
+
+class Scenario(Part):
+    """A whole file."""
+
+    title: str = ""
+    topology: str
+    scheme: str
+    options: Options = Options()
+    traffic: tuple[Traffic, ...] = Field(min_length=1)
+    events: tuple[Event, ...] = ()
+    expect: tuple[Expected, ...] = Field(min_length=1)

@@ -1,0 +1,130 @@
+"""A YAML file into a checked scenario; what is wrong is one line with file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from addressing import registry as schemes
+from dcnlab.lab.emulation.shaping import check_kernel
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.scenario import check
+from dcnlab.lab.scenario.check import Location
+from dcnlab.lab.scenario.model import Scenario
+from topos import registry as topologies
+from topos.registry import SpecError
+
+
+def read(path: Path) -> Scenario:
+    """The scenario in a file; UsageError with one line when it cannot be read or makes no sense."""
+    source = _Source(path, _parse(path))
+    try:
+        scenario = Scenario.model_validate(source.document)
+    except ValidationError as error:
+        raise source.refusal(*_explain(error.errors()[0])) from None
+    with source.blaming("topology"):
+        fabric = topologies.fabric(scenario.topology)
+    with source.blaming("scheme"):
+        schemes.bind(scenario.scheme, fabric)
+    with source.blaming("options"):
+        options = scenario.options
+        shape = Shape(options.delay, options.loss, options.rate)
+        shape.check()
+        check_kernel(shape)
+    for location, text in check.problems(scenario, fabric):
+        raise source.refusal(location, text)
+    return scenario
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file and its document, which remembers the lines of its keys and items."""
+
+    path: Path
+    document: CommentedMap
+
+    def refusal(self, location: Location, text: str) -> UsageError:
+        """The error about a place in the file."""
+        line, where = self._find(location)
+        return UsageError(f"{self.path}:{line}: {where}{': ' if where else ''}{text}")
+
+    @contextmanager
+    def blaming(self, key: str) -> Iterator[None]:
+        """Errors in here are about that key."""
+        try:
+            yield
+        except (SpecError, UsageError) as error:
+            raise self.refusal((key,), str(error)) from None
+
+    def _find(self, location: Location) -> tuple[int, str]:
+        """The line (from 1) of the innermost part of a location that the file has, and its name as
+        ``traffic[2].probe``; parts that only pydantic knows (a union's tags) are left out."""
+        node: Any = self.document
+        line, name = 1, ""
+        for part in location:
+            if isinstance(node, CommentedMap) and part in node:
+                line, name = node.lc.key(part)[0] + 1, f"{name}.{part}" if name else str(part)
+            elif isinstance(node, CommentedSeq) and isinstance(part, int):
+                line, name = node.lc.item(part)[0] + 1, f"{name}[{part}]"
+            else:
+                continue
+            node = node[part]
+        return line, name
+
+
+def _parse(path: Path) -> CommentedMap:
+    try:
+        document = YAML().load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UsageError(f"{path}:{line}: {(error.problem or 'no YAML').splitlines()[0]}") from None
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: no YAML text: {str(error).splitlines()[0]}") from None
+    if not isinstance(document, CommentedMap):
+        raise UsageError(f"{path}:1: a scenario is a mapping that begins with topology: and scheme:")
+    return document
+
+
+def _explain(error: ErrorDetails) -> tuple[Location, str]:
+    """Where an error is, and half a sentence."""
+    location, context = error["loc"], error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return location[:-1], f"{location[-1]} is missing"
+        case "unknown_key":
+            return (*location, context["key"]), error["msg"]
+        case "value_error":
+            return location, str(context["error"])
+    text = _PLAIN.get(error["type"]) or error["msg"].removeprefix("Input ")
+    return location, f"{text[:1].lower()}{text[1:]}, not {_brief(error['input'])}"
+
+
+#: pydantic's errors in the words of YAML.
+_PLAIN = {
+    "tuple_type": "must be a list",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "string_type": "must be text",
+}
+
+
+def _brief(value: object, longest: int = 40) -> str:
+    match value:
+        case Mapping():
+            return "a mapping"
+        case list():
+            return "a list"
+    text = repr(value)
+    return text if len(text) <= longest else f"{text[:longest]}..."

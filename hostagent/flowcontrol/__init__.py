@@ -1,0 +1,1 @@
+"""Credit-based flow control: finite buffers, credits, the escape channel."""

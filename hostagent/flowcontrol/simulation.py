@@ -1,0 +1,271 @@
+"""A whole fabric of relays with finite buffers, offline: cables of a bandwidth, switches that only
+queue, hosts that have more to send than the network takes.
+
+The relays are those of the labs; the same seed gives the same run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from addressing.header import Forward, Header
+from addressing.scheme import Scheme
+from hostagent.flowcontrol.escape import Escape
+from hostagent.flowcontrol.relay import Relay
+from hostagent.forwarding import packet
+from hostagent.forwarding.agent import Agent, addresses_of
+from hostagent.forwarding.decisions import TO_HOST
+from hostagent.forwarding.framing import Framing
+from hostagent.options import Spread
+from hostagent.virtual import VirtualNetwork
+from topos.graph import ALL_UP, LinkState
+
+#: Seconds that a full frame occupies a cable: 1514 bytes at 1 Gb/s, as in the paper's evaluation.
+FRAME_TIME = 12e-6
+_TTL = 64
+#: Steps between two looks at whether anything moves.
+_GLANCE = 256
+
+
+class _Cards:
+    """What is on its way out of a node's ports: each is busy for a while after it has sent."""
+
+    def __init__(self) -> None:
+        self.until: dict[int, float] = {}
+
+    def taken(self, port: int, now: float) -> None:
+        self.until[port] = now + FRAME_TIME
+
+    def release(self, now: float) -> list[int]:
+        """The ports that are free again."""
+        free = [port for port, until in self.until.items() if until <= now]
+        for port in free:
+            del self.until[port]
+        return free
+
+    def next_timer(self) -> float | None:
+        return min(self.until.values(), default=None)
+
+
+class Host:
+    """A server: its relay, its cards, and packets that its programs want to send, as IPv4."""
+
+    def __init__(self, relay: Relay) -> None:
+        self.relay = relay
+        self.backlog: deque[bytes] = deque()
+        self.arrived: list[bytes] = []
+        #: When the last of them arrived, in seconds.
+        self.last = 0.0
+        self._cards = _Cards()
+        self._now = 0.0
+
+    def receive_frame(self, data: bytes, port: int, now: float) -> None:
+        """A frame with its virtio-net header arrives."""
+        self._now = now
+        slot = memoryview(bytearray(data))
+        if self.relay.receive_frame(slot, len(slot), port, now) == TO_HOST:
+            self.arrived.append(bytes(slot[packet.IP_AT :]))
+            self.last = now
+
+    def frames_to_send(self) -> list[tuple[int, bytes]]:
+        """What leaves now; each card takes one frame at a time."""
+        leaving = []
+        more = True
+        while more:
+            more = self._inject()
+            for port, data in self.relay.departures(self._now):
+                more = True
+                leaving.append((port, data))
+                if not _small(data):
+                    self._cards.taken(port, self._now)
+                    self.relay.blocked.add(port)
+        return leaving
+
+    def next_timer(self) -> float | None:
+        """When a card is free again, or a receiver has been silent for too long."""
+        timers = (self._cards.next_timer(), self.relay.ledger.next_timer())
+        return min((timer for timer in timers if timer is not None), default=None)
+
+    def handle_timer(self, now: float) -> None:
+        """Cards are free again, or somebody is to be asked."""
+        self._now = now
+        self.relay.blocked.difference_update(self._cards.release(now))
+        self.relay.ledger.handle_timer(now)
+
+    def _inject(self) -> bool:
+        """Give the relay what the host wants to send, as far as there is room."""
+        begun = len(self.backlog)
+        while self.backlog and self.relay.room:
+            data = self.backlog.popleft()
+            slot = memoryview(bytearray(packet.IP_AT) + data)
+            self.relay.receive_packet(slot, len(slot), self._now)
+        return len(self.backlog) < begun
+
+
+class Switch:
+    """A switch without credits: a queue per port, whose greatest length is noted, and whose rest is
+    dropped when it is bounded."""
+
+    def __init__(self, forward: Callable[[bytes, int], int], room: int | None) -> None:
+        self.fullest = self.dropped = 0
+        self._forward, self._room = forward, room
+        self._queues: dict[int, deque[bytes]] = {}
+        self._cards = _Cards()
+        self._now = 0.0
+
+    def receive_frame(self, data: bytes, port: int, now: float) -> None:
+        """A frame arrives and joins a queue."""
+        self._now = now
+        queue = self._queues.setdefault(self._forward(data, port), deque())
+        waiting = sum(not _small(frame) for frame in queue)
+        if self._room is not None and waiting >= self._room and not _small(data):
+            self.dropped += 1
+            return
+        queue.append(data)
+        self.fullest = max(self.fullest, waiting + (not _small(data)))
+
+    def frames_to_send(self) -> list[tuple[int, bytes]]:
+        """The first of every queue whose card is free."""
+        leaving = []
+        for port, queue in self._queues.items():
+            while queue and port not in self._cards.until:
+                data = queue.popleft()
+                leaving.append((port, data))
+                if not _small(data):
+                    self._cards.taken(port, self._now)
+        return leaving
+
+    def next_timer(self) -> float | None:
+        """When a card is free again."""
+        return self._cards.next_timer()
+
+    def handle_timer(self, now: float) -> None:
+        """Cards are free again."""
+        self._now = now
+        self._cards.release(now)
+
+
+@dataclass
+class Saturation(VirtualNetwork[Host | Switch]):
+    """All servers and switches of a scheme's fabric; ``links`` are down from the beginning."""
+
+    scheme: Scheme
+    buffers: int = 10
+    credits: bool = True
+    links: LinkState = ALL_UP
+    spread: Spread = "packet"
+    sent: Counter[tuple[int, int]] = field(default_factory=Counter)
+    #: Packets received and waiting when something last moved, and when that was.
+    _last: tuple[int, int] = field(default=(0, 0), init=False)
+    _since: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fabric = self.scheme.fabric
+        for link in fabric.links():
+            if link.index not in self.links.down:
+                self.plug(link.a, link.b)
+        self.stations = {node: self.station(node) for node in range(fabric.size)}
+
+    def station(self, node: int) -> Host | Switch:
+        if not self.scheme.fabric.is_server(node):
+            room = None if self.credits else 2 * self.buffers
+            return Switch(lambda data, port: self._switched(node, data, port), room)
+        agent = Agent(self.scheme, node, self._addresses, random.Random(f"{self.seed}:{node}"), self.spread)
+        relay = Relay(agent, self.buffers, self.credits, None if self.links else self._escape)
+        if self.links:
+            relay.announce(self.links)
+        return Host(relay)
+
+    @property
+    def hosts(self) -> dict[int, Host]:
+        """The servers."""
+        return {node: station for node, station in self.stations.items() if isinstance(station, Host)}
+
+    @property
+    def switches(self) -> list[Switch]:
+        """The switches."""
+        return [station for station in self.stations.values() if isinstance(station, Switch)]
+
+    def send(self, pairs: Iterable[tuple[int, int]], frames: int) -> None:
+        """Have each first of a pair want to send so many full frames to the second."""
+        for source, destination in pairs:
+            data = _datagram(self.scheme.ipv4(source), self.scheme.ipv4(destination))
+            self.hosts[source].backlog += [data] * frames
+            self.sent[source, destination] += frames
+            self.settle(source)
+
+    def run(self, steps: int = 10_000_000) -> bool:
+        """Until nothing waits any more; False when nothing moves although something waits."""
+        for number in range(steps):
+            if not self.busy:
+                return not self.waiting
+            if number % _GLANCE == 0 and self._locked():
+                return False
+            self.step()
+        return False
+
+    @property
+    def waiting(self) -> int:
+        """Packets that wait in servers, in buffers or before them."""
+        return sum(len(host.backlog) + host.relay.buffered() for host in self.hosts.values())
+
+    @property
+    def received(self) -> int:
+        """Packets that have arrived at their hosts."""
+        return sum(len(host.arrived) for host in self.hosts.values())
+
+    def counts(self) -> Counter[str]:
+        """What all servers counted together."""
+        total: Counter[str] = Counter()
+        for host in self.hosts.values():
+            total.update(host.relay.agent.counts())
+            total.update({k: v for k, v in host.relay.counts().items() if k != "fullest"})
+        return total
+
+    def _locked(self) -> bool:
+        """Nothing but questions about credits has been under way for long."""
+        moved = self.received, self.waiting
+        if moved != self._last:
+            self._last, self._since = moved, self.now
+        return self.now - self._since > 1.0
+
+    def _switched(self, node: int, data: bytes, port: int) -> int:
+        """The port by which a switch's rule sends a frame on."""
+        framing = self._framing
+        at, size = (packet.IP_AT + 16, 4) if framing.by_address else (packet.FRAME_AT, 6)
+        header = Header(framing.label(data[at : at + size]), 0, port)
+        ((action, _),) = framing.scheme.choices(node, header, self.links)
+        assert isinstance(action, Forward)
+        return action.port
+
+    @cached_property
+    def _framing(self) -> Framing:
+        """That of the scheme as the links are known."""
+        return Framing(self.scheme.given(self.links) if self.links else self.scheme)
+
+    @cached_property
+    def _escape(self) -> Escape:
+        return Escape(self.scheme)
+
+    @cached_property
+    def _addresses(self) -> dict[bytes, int]:
+        return addresses_of(self.scheme)
+
+
+def _small(data: bytes) -> bool:
+    """True for frames about credits, which hold nothing up: at most four entries."""
+    return len(data) <= packet.SHORTEST + 8
+
+
+def _datagram(source: int, target: int) -> bytes:
+    """An IPv4 packet that counts as a full frame."""
+    header = bytearray(28)
+    header[0], header[3], header[8], header[9] = 0x45, 60, _TTL, 17
+    header[12:16], header[16:20] = source.to_bytes(4, "big"), target.to_bytes(4, "big")
+    header[10:12] = packet.checksum(bytes(header[:20])).to_bytes(2, "big")
+    return bytes(header) + bytes(32)

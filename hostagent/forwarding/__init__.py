@@ -1,0 +1,1 @@
+"""Pure forwarding: packets, frames, decisions, and the agent that takes them."""

@@ -1,0 +1,73 @@
+"""The headers of many frames at once, as arrays over the slots that they are in.
+
+What :meth:`hostagent.forwarding.agent.Agent.receive_frame` does to one frame that is relayed,
+:meth:`Headers.relay` does to many for a fifth of the time each.  It knows only what is usual;
+whoever asks for it has made sure of that.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hostagent.forwarding import packet
+from hostagent.forwarding.decisions import Exit
+
+#: Frames from which on arrays are faster than one frame after the other.
+WORTH = 12
+
+#: EtherType IPv4 and a header without options, where the fourth byte may be any.
+_USUAL = int.from_bytes(b"\x08\x00\x45\x00", sys.byteorder)
+_COMPARED = int.from_bytes(b"\xff\xff\xff\x00", sys.byteorder)
+
+
+class Headers:
+    """Fields of Ethernet and IPv4 headers, one row per slot."""
+
+    def __init__(self, memory: memoryview, slots: int, slot_size: int) -> None:
+        def field(at: int, dtype: str, *shape: int) -> NDArray[Any]:
+            kind = np.dtype(dtype)
+            steps = (kind.itemsize,) * len(shape)
+            return np.ndarray((slots, *shape), kind, memory, at, (slot_size, *steps))
+
+        self._first = field(packet.FRAME_AT, "u1")
+        self._to = field(packet.FRAME_AT, "u2", 3)
+        self._by = field(packet.FRAME_AT + 6, "u2", 3)
+        self._both = field(packet.FRAME_AT, "V12")
+        self._kind = field(packet.IP_AT - 2, "u4")
+        self._ttl = field(packet.TTL_AT, "u1")
+        self._checksum = field(packet.TTL_AT + 2, ">u2")
+        self._target = field(packet.IP_AT + 16, "u2", 2)
+
+    def usual(self, count: int) -> bool:
+        """Whether the first ``count`` are IPv4 without options, behind a label, with hops left."""
+        return bool(
+            ((self._kind[:count] & _COMPARED) == _USUAL).all()
+            and ((self._first[:count] & 3) == 2).all()
+            and self._ttl[:count].min() > 1
+        )
+
+    def keys(self, count: int, by_address: bool, tagged: bool) -> list[bytes]:
+        """What decides about the first ``count``, label and tag where there are tags: one key each,
+        or one for all that are alike."""
+        fields = [self._target if by_address else self._to, self._by][: 1 + tagged]
+        rows = [field[:count] for field in fields]
+        if all((row == row[0]).all() for row in rows):
+            return [b"".join(row[0].tobytes() for row in rows)]
+        joined = np.hstack(rows)
+        keys: list[bytes] = joined.view(f"V{joined.itemsize * joined.shape[1]}").ravel().tolist()
+        return keys
+
+    def relay(self, count: int, ways: Sequence[Exit]) -> None:
+        """Write into the first ``count`` the addresses of their ways, one for all or one each, and the
+        TTL less one with its checksum."""
+        self._both[:count] = np.frombuffer(b"".join([way.addresses for way in ways]), "V12")
+        self._ttl[:count] -= 1
+        total = self._checksum[:count].astype(np.uint32)  # as packet.decremented does
+        total += 0x0100
+        total += total >= 0xFFFF
+        self._checksum[:count] = total

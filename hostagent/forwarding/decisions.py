@@ -1,0 +1,70 @@
+"""What an agent decides, as values: ways out for packets, plans for all packets alike, their memory.
+
+:class:`hostagent.forwarding.agent.Agent` makes them from the scheme's rule; relays with buffers weigh the
+exits of a plan themselves (:mod:`hostagent.flowcontrol.relay`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+#: Where a packet leaves, when it is not one of the ports 1, 2, ...
+TO_HOST = 0
+CONSUMED = -1
+
+#: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
+MEMORY = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One way for a packet: its port (or TO_HOST, or CONSUMED for ``reason``) and new MAC addresses."""
+
+    port: int
+    addresses: bytes = b""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done with all packets alike: the only exit, or several below rising bounds in [0, 1]."""
+
+    sole: Exit | None
+    exits: tuple[Exit, ...] = ()
+    bounds: tuple[float, ...] = ()
+
+    def weighted(self) -> tuple[tuple[Exit, float], ...]:
+        """All exits with their weights."""
+        if self.sole is not None:
+            return ((self.sole, 1.0),)
+        edges = (0.0, *self.bounds, 1.0)
+        weights = (above - below for below, above in pairwise(edges))
+        return tuple(zip(self.exits, weights, strict=True))
+
+
+@dataclass(slots=True)
+class Allowance:
+    """A token bucket for ICMP errors (RFC 1812, 4.3.2.8): ``rate`` a second, ``burst`` at once."""
+
+    rate: float = 1000.0
+    burst: float = 100.0
+    tokens: float = 100.0
+    since: float = 0.0
+
+    def take(self, now: float) -> bool:
+        """Whether one more is allowed at ``now`` (seconds on any steady clock)."""
+        self.tokens = min(self.burst, self.tokens + max(0.0, now - self.since) * self.rate)
+        self.since = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+def remember(plans: dict[bytes, Plan], key: bytes, plan: Plan) -> Plan:
+    """Keep a plan among others under the bytes that packets alike begin with; the plan."""
+    if len(plans) >= MEMORY:
+        plans.clear()
+    plans[key] = plan
+    return plan

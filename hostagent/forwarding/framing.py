@@ -1,0 +1,57 @@
+"""A scheme's labels and tags as the bytes of frames that servers relay.
+
+A label is the Ethernet destination or, where the scheme says so, the IPv4 destination; a tag is
+the Ethernet source (see :mod:`addressing.fields.mac`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from addressing.fields import mac
+from addressing.header import Field, Header
+from addressing.scheme import Scheme
+
+#: The Ethernet destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
+NOBODY = b"\x02" + b"\xff" * 5
+
+
+@dataclass(frozen=True)
+class Framing:
+    """Reads and writes what ``scheme`` wants to see in frames."""
+
+    scheme: Scheme
+
+    @cached_property
+    def by_address(self) -> bool:
+        """Whether the label is the IPv4 destination."""
+        return self.scheme.carrier is Field.IPV4_DST
+
+    @cached_property
+    def tagged(self) -> bool:
+        """Whether there is a tag."""
+        return self.scheme.tag_bits > 0
+
+    def label(self, address: bytes) -> int:
+        """The label in the destination that carries it: 4 bytes of IPv4 or 6 of Ethernet."""
+        number = int.from_bytes(address, "big")
+        return number if self.by_address else mac.decode(number, self.scheme.label_bits)
+
+    def header(self, key: bytes, port: int) -> Header:
+        """What a frame from the card of ``port`` says by its ``key``: the destination that carries the
+        label and, where there are tags, the Ethernet source."""
+        tag = mac.decode(int.from_bytes(key[-6:], "big"), self.scheme.tag_bits) if self.tagged else 0
+        return Header(self.label(key[: 4 if self.by_address else 6]), tag, port)
+
+    def destination(self, label: int) -> bytes:
+        """The Ethernet destination of frames to a label."""
+        if self.by_address:
+            return NOBODY
+        return mac.encode(label, self.scheme.label_bits).to_bytes(6, "big")
+
+    def addresses(self, header: Header, hardware: int) -> bytes:
+        """Both Ethernet addresses of frames with a header; without tags they are from ``hardware``, the
+        card's own address."""
+        source = mac.encode(header.tag, self.scheme.tag_bits) if self.tagged else hardware
+        return self.destination(header.label) + source.to_bytes(6, "big")

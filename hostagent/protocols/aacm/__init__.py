@@ -1,0 +1,1 @@
+"""AACM (CLOT, section 4): servers configure their own addresses."""

@@ -1,0 +1,93 @@
+"""The origin's part of AACM: it hears what comes back, and concludes how the configuration went."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hostagent.protocols.aacm.diagnosis import Finding, diagnose
+from hostagent.protocols.aacm.frames import Flag, Report
+from hostagent.protocols.aacm.ports import Coordinates
+from hostagent.protocols.aacm.retransmission import Timing
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a configuration went: whether all stations have their addresses and after how many
+    seconds that was known; otherwise what is wrong.  Causes are reports of what does not fit or does not
+    answer, secondary reports those of stations that waited in vain."""
+
+    success: bool
+    seconds: float
+    findings: tuple[Finding, ...]
+    causes: tuple[Report, ...]
+    secondary: tuple[Report, ...]
+
+
+class Origin:
+    """What the origin knows of one configuration."""
+
+    def __init__(self, station: int, sizes: Coordinates, timing: Timing, now: float) -> None:
+        self._station, self._sizes = station, sizes
+        self._patience = timing.patience(sizes)
+        self._begun = now
+        self._deadline = now + self._patience * (2 + sum(sizes))
+        self._succeeded: float | None = None
+        self._alarms: list[Report] = []
+        self._surveyed: dict[int, Report] = {}
+        self._findings: tuple[Finding, ...] | None = None
+        #: When the survey ends at the latest, once it has begun.
+        self._quiet: float | None = None
+        self._told = False
+
+    def hear(self, kind: Flag, data: bytes, now: float) -> bool:
+        """Success or a report has arrived; False when that is malformed."""
+        if kind == Flag.SUCCESS:
+            self._succeeded = now if self._succeeded is None else self._succeeded
+            return True
+        report = Report.decode(data)
+        if report is None:
+            return False
+        if kind & Flag.COMBINE:
+            self._surveyed[report.station] = report
+        else:
+            self._alarms.append(report)
+            self._told = False
+        if self._quiet is not None:
+            self._quiet = now + 2 * self._patience
+        return True
+
+    def wants_survey(self, now: float) -> bool:
+        """Whether everybody is to look at their cables: after any alarm, or when Success is overdue."""
+        overdue = self._succeeded is None and now >= self._deadline
+        if self._quiet is None and (self._alarms or overdue):
+            self._quiet = now + 2 * self._patience
+        return self._quiet is not None
+
+    def next_timer(self) -> float | None:
+        """When there is something to conclude though nothing arrives."""
+        if self._told:
+            return None
+        if self._quiet is not None and self._findings is None:
+            return self._quiet
+        return self._deadline
+
+    def conclusion(self, now: float) -> Outcome | None:
+        """How it went, once, as soon as that is known."""
+        if self._told:
+            return None
+        if self._quiet is not None and self._findings is None:
+            if len(self._surveyed) < math.prod(self._sizes) and now < self._quiet:
+                return None
+            self._findings = diagnose(self._sizes, self._station, self._surveyed)
+        if not self._findings and self._succeeded is None and now < self._deadline:
+            return None
+        self._told = True
+        return self._outcome(now)
+
+    def _outcome(self, now: float) -> Outcome:
+        causes = tuple(alarm for alarm in self._alarms if not alarm.secondary)
+        secondary = tuple(alarm for alarm in self._alarms if alarm.secondary)
+        success = self._succeeded is not None and not self._findings
+        ended = self._succeeded if success and self._succeeded is not None else now
+        return Outcome(success, ended - self._begun, self._findings or (), causes, secondary)

@@ -1,0 +1,77 @@
+"""Frames that are sent again until they are acknowledged; time is an argument, in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hostagent.protocols.aacm.frames import Frame
+from hostagent.protocols.aacm.ports import Coordinates
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long AACM waits.
+
+    ``hop`` is the longest that a frame takes over one cable and through a server, in
+    seconds.  A Config is answered when all others have come that its receiver needs,
+    so it is sent again no sooner than the wave takes through the whole torus.
+    """
+
+    hop: float = 0.05
+    #: How often a frame is sent before its link counts as dead.
+    attempts: int = 8
+
+    def interval(self, sizes: Coordinates) -> float:
+        """Until a frame is sent again."""
+        return self.hop * (2 + sum(sizes))
+
+    def patience(self, sizes: Coordinates) -> float:
+        """Until a link counts as dead."""
+        return self.attempts * self.interval(sizes)
+
+
+@dataclass(slots=True)
+class _Pending:
+    frame: Frame
+    data: bytes
+    attempts: int
+    due: float
+
+
+class Delivery:
+    """What one station has sent and not seen acknowledged, by port and sequence number."""
+
+    def __init__(self, interval: float, attempts: int) -> None:
+        self._interval, self._attempts = interval, attempts
+        self._pending: dict[tuple[int, int], _Pending] = {}
+
+    def watch(self, frame: Frame, data: bytes, now: float) -> None:
+        """A frame has just been sent by its port for the first time."""
+        self._pending[frame.port, frame.sequence] = _Pending(frame, data, 1, now + self._interval)
+
+    def acknowledge(self, port: int, answer: Frame) -> bool:
+        """An ACK arrived at ``port``; whether it answers what was sent there."""
+        pending = self._pending.get((port, answer.sequence))
+        if pending is None or answer.kind & pending.frame.kind != pending.frame.kind:
+            return False
+        del self._pending[port, answer.sequence]
+        return True
+
+    def next_timer(self) -> float | None:
+        """When :meth:`due` has something to say."""
+        return min((pending.due for pending in self._pending.values()), default=None)
+
+    def due(self, now: float) -> tuple[list[tuple[int, bytes]], list[Frame]]:
+        """What to send again, as (port, bytes), and what is given up."""
+        again, lost = [], []
+        for key, pending in list(self._pending.items()):
+            if pending.due > now:
+                continue
+            if pending.attempts >= self._attempts:
+                del self._pending[key]
+                lost.append(pending.frame)
+                continue
+            pending.attempts += 1
+            pending.due = now + self._interval
+            again.append((key[0], pending.data))
+        return again, lost

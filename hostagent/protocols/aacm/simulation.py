@@ -1,0 +1,84 @@
+"""AACM on a whole torus with a virtual clock: the agents' own state machine on cables in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from addressing.fields import mac
+from hostagent.protocols.aacm.node import Station, Taken
+from hostagent.protocols.aacm.origin import Outcome
+from hostagent.protocols.aacm.ports import Coordinates
+from hostagent.protocols.aacm.retransmission import Timing
+from hostagent.virtual import Noise, VirtualNetwork
+from topos.fabric import Fabric
+from topos.families.torus import Torus
+from topos.graph import Port
+
+__all__ = ["TIMING", "Noise", "Simulation", "hardware"]
+
+TIMING = Timing(hop=50e-6, attempts=12)
+
+
+@dataclass
+class Simulation(VirtualNetwork[Station]):
+    """Stations by server number, and the cables between their torus ports."""
+
+    torus: Torus
+    key: bytes | None = None
+    timing: Timing = TIMING
+    epoch: int = 0
+    outcomes: list[Outcome] = field(default_factory=list)
+    #: (server, address) in the order in which addresses were taken.
+    taken: list[tuple[int, Coordinates]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fabric = Fabric.of(self.torus)
+        dimensions = len(self.torus.sizes)
+        for link in fabric.links():
+            if link.a.number <= 2 * dimensions and fabric.is_server(link.b.node):
+                self.plug(link.a, link.b)
+        self._ports = _ports_by_node(self.wires)
+        self.stations = {node: self.station(node) for node in self._ports}
+
+    def station(self, node: int) -> Station:
+        return Station(hardware(node), self._ports[node], self.key, self.timing)
+
+    def heard(self, node: int) -> None:
+        station = self.stations[node]
+        for item in station.news:
+            if isinstance(item, Taken):
+                self.taken.append((node, item.address))
+            else:
+                self.outcomes.append(item)
+        station.news.clear()
+
+    def configure(self, *, whole: bool = True) -> Outcome | None:
+        """One configuration from server 0, until nothing happens any more, or with ``whole`` false
+        until the origin knows how it went; its last outcome."""
+        self.epoch += 1
+        told = len(self.outcomes)
+        self.stations[0].configure(self.torus.sizes, self.epoch, self.now)
+        self.settle(0)
+        while self.busy and (whole or len(self.outcomes) == told):
+            self.step()
+        return self.outcomes[-1] if len(self.outcomes) > told else None
+
+    def counts(self) -> Counter[str]:
+        """What all stations counted together."""
+        return sum((station.counts for station in self.stations.values()), Counter[str]())
+
+
+def hardware(node: int) -> int:
+    """The hardware address of a server, which names it in reports."""
+    return mac.hardware(node, 0)
+
+
+def _ports_by_node(ends: Iterable[Port]) -> dict[int, list[int]]:
+    """The ports in use at each server."""
+    found: dict[int, list[int]] = {}
+    for end in sorted(ends):
+        found.setdefault(end.node, []).append(end.number)
+    return found

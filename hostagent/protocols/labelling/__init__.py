@@ -1,0 +1,1 @@
+"""Distributed labelling (WMGR): nodes learn their labels by messages."""

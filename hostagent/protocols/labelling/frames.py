@@ -1,0 +1,161 @@
+"""The frames by which nodes learn their labels (WMGR, section IV-A): what neighbours tell each other.
+
+A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endian:
+
+    flags 8 | port 8 | epoch 32 | sequence 16 | heard 16
+    root 32 | letter 16 | width 8 | trail: count 16, 16 of each | word: count 16, 16 of each
+    prefix: bits 16, bytes | tag length 8 | tag | CRC-32 (see :mod:`hostagent.protocols.authentication`)
+
+Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from addressing.algorithms.freegroup import Embedding
+from hostagent.protocols.authentication import Rejection, flaw, seal
+from topos.graph import NONE
+
+ETHERTYPE = 0xA802
+#: The rank of no root at all.
+NO_ROOT = 0xFFFFFFFF
+
+_HEAD = struct.Struct(">BBIHH")
+_TREE = struct.Struct(">IHB")
+_COUNT = struct.Struct(">H")
+_PARENT, _TELLS, _LABELLED = 1, 2, 4
+_LARGEST = 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A node's label: its word of letters, and its prefix of ``length`` bits."""
+
+    word: tuple[int, ...] = ()
+    prefix: int = 0
+    length: int = 0
+
+    @classmethod
+    def of(cls, tree: Embedding, node: int) -> Label:
+        """The label of a node as it can learn it: in a fabric in pieces, less the letter that says which
+        piece, since no node knows of other pieces."""
+        value, length = tree.prefixes[node]
+        bits = length - (_piece(tree, node) if tree.common else 0)
+        return cls(tree.words[node][tree.common :], value & ((1 << bits) - 1), bits)
+
+    def child(self, letter: int, width: int) -> Label:
+        """The label of the child that has ``letter``, written in ``width`` bits."""
+        return Label((*self.word, letter), self.prefix << width | letter, self.length + width)
+
+
+def _piece(tree: Embedding, node: int) -> int:
+    """How many bits of a node's prefix say which piece it is in."""
+    while tree.parents[node] != NONE:
+        node = tree.parents[node]
+    return tree.prefixes[node][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tale:
+    """What a node says of itself at one of its ports.
+
+    ``root`` is the rank of the root that it follows, ``trail`` the ports on the way from
+    there; ``letter`` and ``width`` are what the receiver appends to ``label`` if it is a
+    child that has been given its letter (0 if not).
+    """
+
+    root: int = NO_ROOT
+    trail: tuple[int, ...] = ()
+    #: The receiver is the sender's parent.
+    parent: bool = False
+    label: Label | None = None
+    letter: int = 0
+    width: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame: sent by ``port``; ``heard`` is the last number of the receiver's that was taken in.
+    Without a ``tale`` it only acknowledges."""
+
+    port: int
+    epoch: int
+    sequence: int
+    heard: int
+    tale: Tale | None
+
+
+def encode(frame: Frame, key: bytes | None = None) -> bytes:
+    """The frame as bytes, with a tag when there is a ``key``."""
+    tale = frame.tale
+    flags = 0 if tale is None else _TELLS | (tale.parent and _PARENT) | (tale.label is not None and _LABELLED)
+    body = _HEAD.pack(flags, frame.port, frame.epoch, frame.sequence, frame.heard)
+    if tale is not None:
+        label = tale.label or Label()
+        size = (label.length + 7) // 8
+        body += _TREE.pack(tale.root, tale.letter, tale.width) + _numbers(tale.trail) + _numbers(label.word)
+        body += _COUNT.pack(label.length) + label.prefix.to_bytes(size, "big")
+    return seal(body, ETHERTYPE, key)
+
+
+def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
+    """The frame that ``data`` begins with (short frames are padded on a wire), or why there is none."""
+    try:
+        reader = _Reader(data)
+        flags, port, epoch, sequence, heard = reader.fields(_HEAD)
+        tale = _tale(reader, flags) if flags & _TELLS else None
+    except struct.error:
+        return Rejection.LENGTH
+    found = flaw(data, reader.at, ETHERTYPE, key)
+    if found is not None:
+        return found
+    if not port or flags & ~(_PARENT | _TELLS | _LABELLED) or (tale and not _sound(tale)):
+        return Rejection.CONTENT
+    return Frame(port, epoch, sequence, heard, tale)
+
+
+def _sound(tale: Tale) -> bool:
+    """Whether the parts of a tale fit together."""
+    label = tale.label
+    if tale.root == NO_ROOT and (tale.trail or label or tale.letter):
+        return False
+    if label is not None and (label.prefix >> label.length or len(label.word) != len(tale.trail)):
+        return False
+    return not tale.letter >> tale.width and (label is not None or not tale.letter)
+
+
+def _numbers(values: Sequence[int]) -> bytes:
+    return struct.pack(f">H{len(values)}H", len(values), *values)
+
+
+class _Reader:
+    """Takes fields off the beginning of bytes; struct.error where they end too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self.at = data, 0
+
+    def fields(self, layout: struct.Struct) -> tuple[int, ...]:
+        found = layout.unpack_from(self._data, self.at)
+        self.at += layout.size
+        return found
+
+    def numbers(self) -> tuple[int, ...]:
+        (count,) = self.fields(_COUNT)
+        return self.fields(struct.Struct(f">{count}H"))
+
+    def bits(self) -> tuple[int, int]:
+        (length,) = self.fields(_COUNT)
+        (value,) = struct.Struct(f">{(length + 7) // 8}s").unpack_from(self._data, self.at)
+        self.at += len(value)
+        return int.from_bytes(value, "big"), length
+
+
+def _tale(reader: _Reader, flags: int) -> Tale:
+    root, letter, width = reader.fields(_TREE)
+    trail, word = reader.numbers(), reader.numbers()
+    prefix, length = reader.bits()
+    label = Label(word, prefix, length) if flags & _LABELLED else None
+    return Tale(root, trail, bool(flags & _PARENT), label, letter, width)

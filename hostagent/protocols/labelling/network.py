@@ -1,0 +1,118 @@
+"""Distributed labelling on a whole fabric, switches and servers alike, with a virtual clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from addressing.algorithms.freegroup import Embedding
+from hostagent.protocols.labelling.frames import Label
+from hostagent.protocols.labelling.labeller import Labeller, Timing
+from hostagent.virtual import VirtualNetwork
+from topos.fabric import Fabric
+from topos.graph import ALL_UP, LinkState, Port
+
+#: Patience for fabrics of a few hundred hops across, at 15 us each.
+TIMING = Timing(interval=500e-6, attempts=12, patience=20e-3)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A labelling that has come to rest: when the last label was taken and how many frames it took."""
+
+    seconds: float
+    frames: Counter[str]
+    #: Nodes whose label is another one than before.
+    changed: int
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """When it was, and every node's label and all frames until then."""
+
+    at: float
+    labels: list[Label | None]
+    frames: Counter[str]
+
+
+@dataclass
+class LabelNetwork(VirtualNetwork[Labeller]):
+    """All nodes of a fabric, by number."""
+
+    fabric: Fabric
+    root: int = 0
+    key: bytes | None = None
+    timing: Timing = TIMING
+    links: LinkState = ALL_UP
+    _last: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for link in self.fabric.links():
+            self.plug(link.a, link.b)
+        self.stations = {node: self.station(node) for node in range(self.fabric.size)}
+
+    def station(self, node: int) -> Labeller:
+        rank = 0 if node == self.root else node + 1
+        ports = [port for port, _ in self.fabric.ports(node)]
+        return Labeller(rank, ports, self.key, self.timing)
+
+    def heard(self, node: int) -> None:
+        for item in self.stations[node].news:
+            self._last = item.at
+        self.stations[node].news.clear()
+
+    # --- what happens to it -------------------------------------------------------
+
+    def start(self) -> Outcome:
+        """The first labels, from the root, until nothing happens any more."""
+        before = self._snapshot()
+        self.stations[self.root].start(self.now)
+        return self._rest([self.root], before)
+
+    def change(self, links: Iterable[int], up: bool) -> Outcome:
+        """Cables are taken out or put back; their ends notice by the carrier, at once."""
+        chosen = [self.fabric.link(number) for number in links]
+        numbers = [link.index for link in chosen]
+        self.links = self.links.heal(numbers) if up else self.links.fail(numbers)
+        for link in chosen:
+            self.plug(link.a, link.b) if up else self.cut(link.a)
+        before, ends = self._snapshot(), [end for link in chosen for end in (link.a, link.b)]
+        for end in ends:
+            self.stations[end.node].carrier(end.number, up, self.now)
+        return self._rest(sorted({end.node for end in ends}), before)
+
+    def _rest(self, touched: Iterable[int], before: _Snapshot) -> Outcome:
+        """Let everything happen that follows from what was done to some nodes."""
+        for node in touched:
+            self.settle(node)
+        while self.busy:
+            self.step()
+        after = self._snapshot()
+        changed = sum(old != new for old, new in zip(before.labels, after.labels, strict=True))
+        return Outcome(max(0.0, self._last - before.at), after.frames - before.frames, changed)
+
+    def _snapshot(self) -> _Snapshot:
+        labels = [self.stations[node].label for node in range(self.fabric.size)]
+        frames = sum((station.counts for station in self.stations.values()), Counter[str]())
+        return _Snapshot(self.now, labels, frames)
+
+    # --- what came of it ----------------------------------------------------------
+
+    def differing(self, tree: Embedding) -> list[int]:
+        """The nodes whose label is not the one that ``tree`` gives them."""
+        return [node for node, station in self.stations.items() if station.label != Label.of(tree, node)]
+
+    def arrives(self, source: int, destination: int) -> bool:
+        """Whether a packet gets there by Algorithm 2 on what each node has learned, and nothing else."""
+        label, at = self.stations[destination].label, source
+        for _ in range(self.fabric.size):
+            if at == destination:
+                return True
+            port = self.stations[at].next_port(label.word) if label is not None else None
+            far = None if port is None else self.wires.get(Port(at, port))
+            if far is None:
+                return False
+            at = far.node
+        return False

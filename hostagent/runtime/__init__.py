@@ -1,0 +1,1 @@
+"""The edge: processes, packet sockets, TUN devices, netlink."""

@@ -1,0 +1,124 @@
+"""A station with finite buffers: cards that take only a few frames at a time, and a host that waits.
+
+A card's socket is given so small a send buffer that the kernel refuses a frame while the
+link is busy with those before it; epoll tells when it takes more.  The TUN device is read
+only while the relay has room.  The host's packets come one by one: a TCP super-packet
+would be many frames that ask for one credit.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+
+from hostagent.flowcontrol.relay import Relay
+from hostagent.forwarding import packet
+from hostagent.forwarding.decisions import TO_HOST
+from hostagent.runtime.agent_io import Report, Station
+from hostagent.runtime.devices import Card, Devices, refuse_super_packets
+from hostagent.runtime.mmsg import BATCH, Slots
+from topos.graph import LinkState
+
+#: Bytes of frames, as the kernel counts them, that a card takes: four of full size.
+_CARD = 4608
+
+
+class BufferedStation(Station):
+    """A station whose packets wait in a :class:`~hostagent.flowcontrol.relay.Relay`."""
+
+    def __init__(self, relay: Relay, devices: Devices, slots: Slots, report: Report, key: bytes) -> None:
+        super().__init__(relay.agent, devices, slots, report, key)
+        self._relay = relay
+        self._held: dict[int, bytes] = {}
+        self._interest: dict[int, int] = {}
+        refuse_super_packets(devices.tun)
+        for card in devices.cards:
+            card.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _CARD)
+
+    def counts(self) -> dict[str, int]:
+        return super().counts() | self._relay.counts()
+
+    def announce(self, links: LinkState) -> None:
+        self._relay.announce(links)
+        self._pump()
+
+    @property
+    def timed(self) -> bool:
+        return True
+
+    def next_timer(self) -> float | None:
+        timers = (super().next_timer(), self._relay.ledger.next_timer())
+        return min((timer for timer in timers if timer is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        super().tick(now)
+        due = self._relay.ledger.next_timer()
+        if due is not None and due <= now:
+            self._relay.ledger.handle_timer(now)
+            self._pump()
+
+    # --- events ---------------------------------------------------------------
+
+    def _from_card(self, card: Card, again: bool) -> None:
+        slots, port, receive, now = self._slots, card.port, self._relay.receive_frame, time.monotonic()
+        try:
+            count = slots.receive(card.socket.fileno())
+        except OSError:  # the card went down; the carrier watch says so as well
+            self.sent["receive errors"] += 1
+            count = 0
+        for view, end in zip(slots.views, slots.ends(count), strict=False):
+            if receive(view, end, port, now) == TO_HOST:
+                self._to_host(view[packet.HOST_AT : end])
+        self._pump()
+
+    def _from_host(self, again: bool) -> None:
+        slots, now = self._slots, time.monotonic()
+        for index in range(BATCH):
+            if not self._relay.room:
+                break
+            try:
+                end = os.readv(self.devices.tun, slots.host_buffers[index]) + packet.HOST_AT
+            except BlockingIOError:
+                break
+            except OSError:  # somebody has set the device down
+                self.sent["host errors"] += 1
+                break
+            if self._relay.receive_packet(slots.views[index], end, now) == TO_HOST:
+                self._to_host(slots.views[index][packet.HOST_AT : end])
+        self._pump()
+
+    def _pump(self) -> None:
+        """Send what can leave; then ask only for what there is room for."""
+        relay, now = self._relay, time.monotonic()
+        for port, data in list(self._held.items()):
+            if self._written(port, data):
+                del self._held[port]
+                relay.blocked.discard(port)
+        for port, data in relay.departures(now):
+            if not self._written(port, data):
+                self._held[port] = data
+                relay.blocked.add(port)
+        if self.agent.outbox:
+            self._send_own()
+        self._want(self.devices.tun, select.EPOLLIN if relay.room else 0)
+        for port, descriptor in self._cards.items():
+            self._want(descriptor, select.EPOLLIN | (select.EPOLLOUT if port in self._held else 0))
+
+    def _written(self, port: int, data: bytes) -> bool:
+        """Give a card a frame; False while it takes none."""
+        try:
+            os.write(self._cards[port], data)
+        except BlockingIOError:
+            return False
+        except OSError:  # the cable is out: the frame is lost with it
+            self.sent["send errors"] += 1
+        else:
+            self.sent["sent"] += 1
+        return True
+
+    def _want(self, descriptor: int, events: int) -> None:
+        if self._interest.get(descriptor, select.EPOLLIN) != events:
+            self._interest[descriptor] = events
+            self.watch(descriptor, events)

@@ -1,0 +1,180 @@
+"""The devices of an agent: the TUN device to its host, a packet socket per card, its namespace."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from hostagent.runtime.netlink import CarrierWatch, Netlink
+
+TUN_NAME = "dcn0"
+
+_CLONE_NEWNET = 0x40000000
+_TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
+_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
+#: Packets may come and go with a checksum to compute, and as TCP super-packets (with ECN).
+_OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
+_SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
+_ETH_P_ALL = 0x0003
+_SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
+_SOCKET_BUFFER = 8 << 20
+_MOST_DESCRIPTORS = 1 << 20
+_IPV6 = "/proc/sys/net/ipv6/conf"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Card:
+    """One interface card: its port's number, its interface's index, and its packet socket."""
+
+    port: int
+    index: int
+    socket: socket.socket
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What an agent holds open in its namespace; nothing of it needs the namespace entered again."""
+
+    tun: int
+    cards: tuple[Card, ...]
+    carriers: CarrierWatch
+    #: The ports whose card had a carrier when the devices were opened; ``carriers`` tells of later.
+    up: frozenset[int]
+    #: While the TUN device has no address yet: what gives it one, and the device's index.
+    netlink: Netlink | None = None
+    tun_index: int = 0
+
+    def give_address(self, address: bytes) -> None:
+        """Give the TUN device, opened without one, its IPv4 address and the default route."""
+        assert self.netlink is not None
+        _assign(self.netlink, self.tun_index, address)
+
+    def close(self) -> None:
+        """Give everything back; the TUN device goes with its descriptor."""
+        os.close(self.tun)
+        for card in self.cards:
+            card.socket.close()
+        self.carriers.close()
+        if self.netlink is not None:
+            self.netlink.close()
+
+
+def open_devices(namespace: str, ports: Mapping[int, str], address: bytes | None) -> Devices:
+    """Set a server's namespace up for its agent, and open what the agent works with.
+
+    ``ports`` names the interface of each port; ``address`` is the server's IPv4
+    address, None when it is to be given later.  Raises OSError, with the interface that
+    is missing named.
+    """
+    with inside(namespace), contextlib.ExitStack() as undo:
+        _no_ipv6()
+        watch = undo.enter_context(CarrierWatch())  # before anything is looked up: no change is missed
+        tun = _open_tun()
+        undo.callback(os.close, tun)
+        with Netlink() as netlink:
+            found = netlink.interfaces()
+            absent = [name for name in ports.values() if name not in found]
+            if absent:
+                raise OSError(f"no interface {absent[0]} in {namespace}")
+            if not found["lo"].up:
+                netlink.set_up(found["lo"].index, arp=True)
+            for name in ports.values():
+                if not found[name].silent:
+                    netlink.set_up(found[name].index, arp=False)
+            tun_index, mtu = found[TUN_NAME].index, min(found[n].mtu for n in ports.values())
+            _configure_tun(netlink, tun_index, address, mtu)
+        cards = tuple(
+            Card(port, found[name].index, undo.enter_context(_open_card(name))) for port, name in ports.items()
+        )
+        later = undo.enter_context(Netlink()) if address is None else None
+        undo.pop_all()  # everything is open: it stays so
+    up = frozenset(port for port, name in ports.items() if found[name].up)
+    return Devices(tun, cards, watch, up, later, tun_index)
+
+
+@contextlib.contextmanager
+def inside(namespace: str) -> Iterator[None]:
+    """Do something in the network namespace that a file stands for, then return to one's own."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _enter(os.open(namespace, os.O_RDONLY | os.O_CLOEXEC))
+        yield
+    finally:
+        _enter(home)
+
+
+def all_but(keep: set[int]) -> list[tuple[int, int]]:
+    """What ``os.closerange`` is to be called with to close every other descriptor."""
+    edges = sorted(keep | {-1, _MOST_DESCRIPTORS})
+    # os.closerange takes an empty range at 0 for everything
+    return [(below + 1, above) for below, above in pairwise(edges) if above > below + 1]
+
+
+def _enter(descriptor: int) -> None:
+    try:
+        if _libc.setns(descriptor, _CLONE_NEWNET):
+            number = ctypes.get_errno()
+            raise OSError(number, f"setns: {os.strerror(number)}")
+    finally:
+        os.close(descriptor)
+
+
+def _open_tun() -> int:
+    tun = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
+    fcntl.ioctl(tun, _TUNSETIFF, struct.pack("16sH22x", TUN_NAME.encode(), flags))
+    fcntl.ioctl(tun, _TUNSETVNETHDRSZ, struct.pack("i", 10))
+    fcntl.ioctl(tun, _TUNSETOFFLOAD, _OFFLOADS)
+    return tun
+
+
+def _configure_tun(netlink: Netlink, index: int, address: bytes | None, mtu: int) -> None:
+    netlink.set_up_tun(index, mtu)  # ICMP errors that the agent sends its own host come from the host's address
+    if address is not None:
+        _assign(netlink, index, address)
+
+
+def _assign(netlink: Netlink, index: int, address: bytes) -> None:
+    netlink.add_address(index, address)
+    netlink.add_default_route(index, address)
+
+
+def refuse_super_packets(tun: int) -> None:
+    """Have the host's packets come as they fit into frames, with their checksums computed."""
+    fcntl.ioctl(tun, _TUNSETOFFLOAD, 0)
+
+
+def _open_card(name: str) -> socket.socket:
+    card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, 0)
+    card.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
+    card.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+    for force, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):
+        try:
+            card.setsockopt(socket.SOL_SOCKET, force, _SOCKET_BUFFER)
+        except PermissionError:  # not root outside: as much as net.core.*mem_max gives
+            card.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
+    card.bind((name, _ETH_P_ALL))
+    return card
+
+
+def _no_ipv6() -> None:
+    """Switch IPv6 off, unless new interfaces begin without it: a write to ``all`` visits every one."""
+    with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
+        # By plain calls: a text file would be three times as many, for each server.
+        default = os.open(f"{_IPV6}/default/disable_ipv6", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            off = os.read(default, 1) == b"1"
+        finally:
+            os.close(default)
+        if not off:
+            Path(_IPV6, "all/disable_ipv6").write_text("1")

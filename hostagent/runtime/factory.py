@@ -1,0 +1,86 @@
+"""Agents and their devices, made in the agents' parent.
+
+Fabric, scheme and all else that is the same for every agent are built once; forked
+processes share them (``gc.freeze`` keeps the collector from touching them).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+from functools import cached_property
+
+from addressing import registry as schemes
+from addressing.scheme import Scheme, walk
+from hostagent.flowcontrol.escape import Escape
+from hostagent.flowcontrol.relay import Relay
+from hostagent.forwarding.agent import Agent, addresses_of
+from hostagent.options import AgentPlace, Options, Spread
+from hostagent.runtime.agent_io import Report, Station
+from hostagent.runtime.buffered_io import BufferedStation
+from hostagent.runtime.devices import Devices, open_devices, refuse_super_packets
+from hostagent.runtime.mmsg import Slots
+from topos import registry as topologies
+from topos.graph import LinkState
+
+_KEY_SIZE = 16
+
+
+class Preparer:
+    """Makes stations for servers of one lab."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
+        self._nodes = addresses_of(self._scheme)
+        #: The agents' own: it authenticates what they tell each other, and is written to no channel.
+        self._key = os.urandom(_KEY_SIZE)
+        self._slots = Slots()
+        _warm(self._scheme)
+        gc.collect()
+        gc.freeze()
+
+    def station(self, place: AgentPlace, links: LinkState, spread: Spread, report: Report) -> Station:
+        """An agent with its devices open; made before its process is forked, because a fresh
+        child would first copy every page that this work touches."""
+        options = self.options
+        agent = self._agent(place.node, links, spread)
+        devices = open_devices(place.netns, place.ports, None if options.unconfigured else agent.own)
+        if not options.offloads:
+            refuse_super_packets(devices.tun)
+        station = self._around(agent, devices, links, report)
+        if options.link_state == "agents":
+            station.keep_link_state()
+        if options.spread == "probe":
+            station.probe()
+        return station
+
+    def _agent(self, node: int, links: LinkState, spread: Spread) -> Agent:
+        draw = random.Random(f"{self.options.seed}:{node}")
+        agent = Agent(self._scheme, node, self._nodes, draw, spread)
+        if links:
+            agent.announce(links)
+        return agent
+
+    def _around(self, agent: Agent, devices: Devices, links: LinkState, report: Report) -> Station:
+        """With buffers of its own when it is to have some, otherwise the fast path."""
+        options = self.options
+        if not options.buffers:
+            return Station(agent, devices, self._slots, report, self._key)
+        shared = None if links else self._escape
+        relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
+        return BufferedStation(relay, devices, self._slots, report, self._key)
+
+    @cached_property
+    def _escape(self) -> Escape:
+        """The escape routes of the intact fabric, which all agents share."""
+        escape = Escape(self._scheme)
+        return escape.prepare() if self.options.flow_control == "credits" else escape
+
+
+def _warm(scheme: Scheme) -> None:
+    """Have the scheme compute what it computes once, so that the agents share it."""
+    servers = scheme.fabric.servers
+    if servers > 1:
+        list(walk(scheme, 0, servers - 1))

@@ -1,0 +1,150 @@
+"""Many packets per system call: recvmmsg(2) and sendmmsg(2) over slots, through ctypes.
+
+The kernel's message headers are laid out once; per batch only addresses and lengths
+are written, as plain numbers through memory views, which costs a tenth of what ctypes
+structures would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import mmap
+import socket
+from array import array
+
+import numpy as np
+
+from hostagent.forwarding.batch import Headers
+from hostagent.forwarding.packet import HOST_AT, LONGEST
+
+_CACHE_LINE = 64
+
+#: Packets of a batch; where a socket's last ones were small, which keeps the memory that is touched low,
+#: as many as there are slots.
+BATCH, SLOTS, SMALL = 64, 256, 2048
+#: Bytes of a slot: a packet of 64 KB and its headers.  No multiple of a page, or the headers of all would
+#: fall into the same few lines of the processor's cache.
+SLOT_SIZE = (LONGEST // _CACHE_LINE + 1) * _CACHE_LINE
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_recvmmsg = _libc.recvmmsg
+_recvmmsg.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int, ctypes.c_void_p]
+_sendmmsg = _libc.sendmmsg
+_sendmmsg.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int]
+
+
+class _Vector(ctypes.Structure):
+    """struct iovec."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class _Message(ctypes.Structure):
+    """struct mmsghdr."""
+
+    _fields_ = (
+        ("name", ctypes.c_void_p),
+        ("name_length", ctypes.c_uint),
+        ("vectors", ctypes.POINTER(_Vector)),
+        ("vector_count", ctypes.c_size_t),
+        ("control", ctypes.c_void_p),
+        ("control_length", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+        ("padding", ctypes.c_int),  # struct msghdr, which ends here, is aligned to 8 bytes
+        ("length", ctypes.c_uint),
+    )
+
+
+class _Messages:
+    """SLOTS message headers, each with one vector."""
+
+    def __init__(self) -> None:
+        self.vectors = (_Vector * SLOTS)()
+        self.headers = (_Message * SLOTS)()
+        for vector, header in zip(self.vectors, self.headers, strict=True):
+            header.vectors = ctypes.pointer(vector)
+            header.vector_count = 1
+        self.at = ctypes.addressof(self.headers)
+
+
+class Slots:
+    """The slots of one process: memory that counts only once it is touched.
+
+    One batch is in them at a time: receive, decide, send, before the next.
+    """
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, SLOTS * SLOT_SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(OSError):  # a kernel without huge pages
+            self._memory.madvise(mmap.MADV_NOHUGEPAGE)
+        whole = memoryview(self._memory)
+        first = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self.views = [whole[i * SLOT_SIZE : (i + 1) * SLOT_SIZE] for i in range(SLOTS)]
+        self.headers = Headers(whole, SLOTS, SLOT_SIZE)
+        self.host_buffers = [[view[HOST_AT:]] for view in self.views]
+        self.addresses = [first + i * SLOT_SIZE for i in range(SLOTS)]
+        self._incoming, self._through, self._outgoing = _Messages(), _Messages(), _Messages()
+        for messages in (self._incoming, self._through):
+            for vector, address in zip(messages.vectors, self.addresses, strict=True):
+                vector.base, vector.length = address, SLOT_SIZE
+        stride, place = ctypes.sizeof(_Message) // 4, _Message.length.offset // 4
+        self._ends = memoryview(self._incoming.headers).cast("B").cast("I")[place::stride]
+        #: Bytes of each packet that was received last.
+        self.lengths = np.asarray(self._ends)
+        self._through_lengths = np.frombuffer(memoryview(self._through.vectors), np.uint64)[1::2]
+        self._leaving = memoryview(self._outgoing.vectors).cast("B").cast("Q")
+        #: Sockets of whose small packets there were more than were asked for.
+        self._small: set[int] = set()
+
+    def receive(self, descriptor: int) -> int:
+        """Fill slots 0, 1, ... with what waits at a socket; how many.  :attr:`lengths` has the bytes of each.
+
+        Raises OSError (ENETDOWN after the interface has gone down).
+        """
+        most = SLOTS if descriptor in self._small else BATCH
+        count: int = _recvmmsg(descriptor, self._incoming.at, most, socket.MSG_DONTWAIT, None)
+        if count < 0:
+            _raise_unless({errno.EAGAIN, errno.EINTR})
+            return 0
+        if count == most:
+            change = self._small.add if self.lengths[:count].max() <= SMALL else self._small.discard
+            change(descriptor)
+        return count
+
+    def ends(self, count: int) -> list[int]:
+        """The first ``count`` of :attr:`lengths`, for less where they are few."""
+        return self._ends[:count].tolist()
+
+    def send(self, descriptor: int, extents: list[int]) -> int:
+        """Send ``extents``, an address and a length per packet, in turn; how many were sent.
+
+        A packet that the socket has no room for or that the kernel refuses is left out.
+        """
+        self._leaving[: len(extents)] = array("Q", extents)
+        return _send(descriptor, self._outgoing, len(extents) // 2)
+
+    def send_on(self, descriptor: int, count: int) -> int:
+        """Send what :meth:`receive` put into the first ``count`` slots, otherwise as :meth:`send`."""
+        self._through_lengths[:count] = self.lengths[:count]
+        return _send(descriptor, self._through, count)
+
+
+def _send(descriptor: int, messages: _Messages, total: int) -> int:
+    done = lost = 0
+    while done + lost < total:
+        offset = (done + lost) * ctypes.sizeof(_Message)
+        count = _sendmmsg(descriptor, messages.at + offset, total - done - lost, socket.MSG_DONTWAIT)
+        if count > 0:
+            done += count
+        else:
+            lost += 1
+    return done
+
+
+def _raise_unless(harmless: set[int]) -> None:
+    """Raise the last call's error unless it is harmless."""
+    number = ctypes.get_errno()
+    if number not in harmless:
+        raise OSError(number, errno.errorcode.get(number, "recvmmsg"))

@@ -1,0 +1,154 @@
+"""Fabric: a network of servers and switches as a frozen value over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from topos.family import Family
+from topos.graph import ALL_UP, NONE, IntArray, Kind, Link, LinkState, Node, Port, Slots, adjacency
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """A network of servers and switches.
+
+    ``cables`` has one row ``(a, a_port, b, b_port)`` per link, in the family's
+    canonical order; a link's number is its row.
+    """
+
+    family: Family
+    servers: int
+    switches: int
+    cables: IntArray = field(repr=False)
+
+    @classmethod
+    def of(cls, family: Family) -> Fabric:
+        """The network that a family instance defines, built."""
+        servers, switches = family.counts()
+        return cls(family, servers, switches, np.ascontiguousarray(family.cables(), dtype=np.int32))
+
+    @property
+    def spec(self) -> str:
+        """The canonical specification, such as ``bcube:4,1``."""
+        return self.family.spec
+
+    @property
+    def size(self) -> int:
+        """The number of nodes, servers and switches together."""
+        return self.servers + self.switches
+
+    @cached_property
+    def slots(self) -> Slots:
+        """Adjacency by port; built once, on first use."""
+        return adjacency(self.size, self.cables)
+
+    @cached_property
+    def relaying(self) -> bool:
+        """True when servers forward for others: any server with more than one port in use,
+        or a cable between two servers."""
+        if not self.servers:
+            return False
+        ends = self.cables[:, [0, 2]]
+        degree = np.bincount(ends.ravel(), minlength=self.size)[: self.servers]
+        return bool((degree > 1).any() or (ends < self.servers).all(axis=1).any())
+
+    def is_server(self, node: int) -> bool:
+        """True for servers, False for switches."""
+        return node < self.servers
+
+    def is_plain(self, node: int) -> bool:
+        """True for a server that only sends and receives: an ordinary host."""
+        return node < self.servers and not self.relaying
+
+    def name(self, node: int) -> str:
+        """``h<i>`` for server i, ``s<j>`` for switch j."""
+        return f"h{node}" if node < self.servers else f"s{node - self.servers}"
+
+    def index(self, name: str) -> int:
+        """The node named ``name``: ``h3``, ``s0``, or coordinates as the family prints them.
+
+        Raises KeyError with the text to show when there is no such node.
+        """
+        head, number = name[:1], name[1:]
+        if number.isdecimal() and head in "hs":
+            limit, offset = (self.servers, 0) if head == "h" else (self.switches, self.servers)
+            if int(number) < limit:
+                return int(number) + offset
+        else:
+            found = self.family.locate(name)
+            if found is not None:
+                return found
+        raise KeyError(
+            f"no node {name!r} in {self.spec}: h0..h{self.servers - 1}"
+            + (f", s0..s{self.switches - 1}" if self.switches else "")
+        )
+
+    def node(self, node: int) -> Node:
+        """The node as a value, with its coordinates as the family prints them."""
+        kind: Kind = "server" if node < self.servers else "switch"
+        return Node(node, self.name(node), kind, self.family.label(node))
+
+    def nodes(self) -> Iterator[Node]:
+        """All nodes, servers first."""
+        return map(self.node, range(self.size))
+
+    def link(self, index: int) -> Link:
+        """Link number ``index``."""
+        a, a_port, b, b_port = self.cables[index].tolist()
+        return Link(index, Port(a, a_port), Port(b, b_port))
+
+    def links(self) -> Iterator[Link]:
+        """All links in canonical order."""
+        for index, (a, a_port, b, b_port) in enumerate(self.cables.tolist()):
+            yield Link(index, Port(a, a_port), Port(b, b_port))
+
+    def port_count(self, node: int) -> int:
+        """The highest port number at ``node`` (ports without a cable count)."""
+        start = self.slots.start
+        return int(start[node + 1] - start[node])
+
+    def peer(self, node: int, port: int) -> Port | None:
+        """The other end of the cable at ``port``; None where no cable is."""
+        if not 1 <= port <= self.port_count(node):
+            return None
+        slot = int(self.slots.start[node]) + port - 1
+        other = int(self.slots.peer[slot])
+        return None if other == NONE else Port(other, int(self.slots.peer_port[slot]))
+
+    def link_at(self, node: int, port: int) -> int:
+        """The number of the link at ``port``; NONE (-1) where no cable is."""
+        return int(self.slots.link[int(self.slots.start[node]) + port - 1])
+
+    def ports(self, node: int, links: LinkState = ALL_UP) -> Iterator[tuple[int, Port]]:
+        """``(port number, the other end)`` in port order, of the links at ``node`` that are up."""
+        slots = self.slots
+        first, last = int(slots.start[node]), int(slots.start[node + 1])
+        rows = zip(
+            slots.peer[first:last].tolist(),
+            slots.peer_port[first:last].tolist(),
+            slots.link[first:last].tolist(),
+            strict=True,
+        )
+        for number, (peer, peer_port, link) in enumerate(rows, start=1):
+            if peer != NONE and link not in links.down:
+                yield number, Port(peer, peer_port)
+
+    def neighbours(self, node: int, links: LinkState = ALL_UP) -> Iterator[int]:
+        """The nodes at the other ends, in port order."""
+        return (end.node for _, end in self.ports(node, links))
+
+    def port_to(self, node: int, neighbour: int, links: LinkState = ALL_UP) -> int | None:
+        """The lowest port of ``node`` whose cable leads to ``neighbour``; None if there is none."""
+        return next((p for p, end in self.ports(node, links) if end.node == neighbour), None)
+
+    def links_between(self, a: int, b: int) -> tuple[int, ...]:
+        """The numbers of the links between two nodes (several where cables are parallel)."""
+        return tuple(self.link_at(a, p) for p, end in self.ports(a) if end.node == b)
+
+    def links_of(self, node: int) -> tuple[int, ...]:
+        """The numbers of all links at a node: those that fail with it."""
+        return tuple(self.link_at(node, p) for p, _ in self.ports(node))
