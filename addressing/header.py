@@ -108,21 +108,21 @@ class Drop:
 
 Action = Forward | Deliver | Drop
 #: Actions with their weights: positive, summing to 1.
-Choices = tuple[tuple[Action, float], ...]
+NextHops = tuple[tuple[Action, float], ...]
 
-DELIVER: Choices = ((Deliver(), 1.0),)
+DELIVER: NextHops = ((Deliver(), 1.0),)
 
 
-def only(action: Action) -> Choices:
+def only(action: Action) -> NextHops:
     """The certain choice."""
     return ((action, 1.0),)
 
 
-def drop(reason: str) -> Choices:
+def drop(reason: str) -> NextHops:
     """The certain loss."""
     return ((Drop(reason), 1.0),)
 
 
-def uniform(actions: list[Action]) -> Choices:
+def uniform(actions: list[Action]) -> NextHops:
     """Equal weights."""
     return tuple((action, 1.0 / len(actions)) for action in actions)

@@ -27,7 +27,7 @@ from addressing.algorithms.clusters import Parts, Ports
 from addressing.algorithms.cover import Block, prefixes
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.family import param
 from topos.graph import NONE
 
@@ -39,7 +39,7 @@ _NOWHERE = 0
 class Hierarchy(RuleScheme):
     """Base of the schemes with cluster | place labels."""
 
-    heals: ClassVar[bool] = True
+    self_healing: ClassVar[bool] = True
 
     budget: int = param("entries that re-clustering may add at a node; beyond: detours", low=0, default=8)
 
@@ -93,26 +93,26 @@ class Hierarchy(RuleScheme):
     def _port(self, at: int, vertex: int) -> int:
         own, part = self.parts.part[at], self.parts.part[vertex]
         if own == part:
-            return self.parts.inside(vertex).get(at, NONE)
-        goal = self.goal(part, self.parts.piece[own])
+            return self.parts.ports_inside(vertex).get(at, NONE)
+        goal = self.target_parts(part, self.parts.component[own])
         if len(goal) > 1:
-            port = self.parts.detour(part).get(at, NONE)
+            port = self.parts.backup_ports(part).get(at, NONE)
             if port != NONE:
                 return port
-        return NONE if own in goal else self.outward(own, goal).get(at, NONE)
+        return NONE if own in goal else self.ports_towards(own, goal).get(at, NONE)
 
-    def goal(self, part: int, piece: int) -> tuple[int, ...]:
+    def target_parts(self, part: int, component: int) -> tuple[int, ...]:
         """The parts to the nearest of which packets for ``part`` go, as far as they lie in the
         connected ``piece``: itself, or all of its cluster where a detour joins them."""
         parts = self.parts
         cluster = parts.cluster[parts.members[part][0]]
-        if parts.piece[part] == piece and cluster not in self.detoured:
+        if parts.component[part] == component and cluster not in self.backup_clusters:
             return (part,)
-        return tuple(other for other in parts.of_cluster[cluster] if parts.piece[other] == piece)
+        return tuple(other for other in parts.parts_of_cluster[cluster] if parts.component[other] == component)
 
-    def outward(self, own: int, goal: tuple[int, ...]) -> Ports:
+    def ports_towards(self, own: int, goal: tuple[int, ...]) -> Ports:
         """By node of part ``own`` the port towards the parts of ``goal``."""
-        return self.parts.outward(own, goal)
+        return self.parts.ports_towards(own, goal)
 
     @cached_property
     def parts(self) -> Parts:
@@ -121,11 +121,11 @@ class Hierarchy(RuleScheme):
 
     # --- tables -----------------------------------------------------------------
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         own = self.clustering[at]
         for cluster, vertices in enumerate(self.places):
-            if cluster in self.broken:
-                yield from self._told_apart(at, cluster)
+            if cluster in self.split_clusters:
+                yield from self._split_cluster_classes(at, cluster)
             elif cluster != own:
                 if vertices:
                     yield self._cluster_pattern(cluster, 0, 0, vertices[0])
@@ -134,7 +134,7 @@ class Hierarchy(RuleScheme):
                     if vertex != at:
                         yield self._cluster_pattern(own, place, self.place_bits, vertex)
 
-    def _told_apart(self, at: int, cluster: int) -> Iterator[Class]:
+    def _split_cluster_classes(self, at: int, cluster: int) -> Iterator[ForwardingClass]:
         """The fewest prefixes for a split cluster."""
         vertices = self.places[cluster]
 
@@ -147,7 +147,7 @@ class Hierarchy(RuleScheme):
         for block in prefixes(self.place_bits, decide, range(len(vertices))):
             yield self._cluster_pattern(cluster, block.value, block.length, vertices[block.sample])
 
-    def _cluster_pattern(self, cluster: int, value: int, length: int, vertex: int) -> Class:
+    def _cluster_pattern(self, cluster: int, value: int, length: int, vertex: int) -> ForwardingClass:
         """The vertices of a cluster whose place begins with ``length`` bits of ``value``."""
         rest = self.place_bits - length
         mask = (1 << self.vertex_bits) - (1 << rest)
@@ -157,35 +157,35 @@ class Hierarchy(RuleScheme):
     # --- repair -----------------------------------------------------------------
 
     @cached_property
-    def broken(self) -> frozenset[int]:
+    def split_clusters(self) -> frozenset[int]:
         """The clusters that failures have split."""
-        return frozenset(c for c, parts in enumerate(self.parts.of_cluster) if len(parts) > 1)
+        return frozenset(c for c, parts in enumerate(self.parts.parts_of_cluster) if len(parts) > 1)
 
     @cached_property
-    def detoured(self) -> frozenset[int]:
+    def backup_clusters(self) -> frozenset[int]:
         """The split clusters that the budget does not re-cluster."""
-        cost = {cluster: len(self._partition(cluster)) - 1 for cluster in self.broken}
+        cost = {cluster: len(self._partition(cluster)) - 1 for cluster in self.split_clusters}
         left, kept = self.budget, set()
         for cluster in sorted(cost, key=lambda c: (cost[c], c)):
             left -= cost[cluster]
             if left < 0:
                 break
             kept.add(cluster)
-        return self.broken - kept
+        return self.split_clusters - kept
 
     def _partition(self, cluster: int) -> list[Block[int]]:
         """The fewest prefixes that tell the parts of a cluster apart."""
         vertices, part = self.places[cluster], self.parts.part
         return list(prefixes(self.place_bits, lambda place: part[vertices[place]], range(len(vertices))))
 
-    def remarks(self) -> dict[str, Any]:
+    def repair_report(self) -> dict[str, Any]:
         """How many clusters are split, how that was repaired, and what it costs at a node."""
         nodes = [node for node in range(self.fabric.size) if self.clustering[node] != NONE]
-        extra = [self._extra(node) for node in nodes] if self.broken else [0]
+        extra = [self._extra(node) for node in nodes] if self.split_clusters else [0]
         return {
-            "split_clusters": len(self.broken),
-            "reclustered": len(self.broken - self.detoured),
-            "detoured": len(self.detoured),
+            "split_clusters": len(self.split_clusters),
+            "reclustered": len(self.split_clusters - self.backup_clusters),
+            "on_backup_path": len(self.backup_clusters),
             "extra_entries_max": max(extra),
             "extra_entries_mean": round(sum(extra) / len(extra), 3),
         }
@@ -193,5 +193,7 @@ class Hierarchy(RuleScheme):
     def _extra(self, at: int) -> int:
         """The entries that a node holds for split clusters, above those for whole ones."""
         own = self.clustering[at]
-        whole = sum(len(self.places[c]) - (at in self._place) if c == own else 1 for c in self.broken)
-        return sum(1 for cluster in self.broken for _ in self._told_apart(at, cluster)) - whole
+        whole = sum(len(self.places[c]) - (at in self._place) if c == own else 1 for c in self.split_clusters)
+        return (
+            sum(1 for cluster in self.split_clusters for _ in self._split_cluster_classes(at, cluster)) - whole
+        )

@@ -28,31 +28,31 @@ def threaded(function: F) -> F:
 
 
 @contextmanager
-def compilations(tell: Callable[[str], None]) -> Iterator[None]:
+def compilations(notify: Callable[[str], None]) -> Iterator[None]:
     """Meanwhile ``tell`` hears the name of every kernel when its compilation begins, which takes seconds
     and is kept for the next time, and an empty one when it is done."""
-    with event.install_listener("numba:compile", _Listener(tell)):
+    with event.install_listener("numba:compile", _Listener(notify)):
         yield
 
 
-def listen(tell: Callable[[str], None]) -> None:
+def listen(notify: Callable[[str], None]) -> None:
     """As :func:`compilations`, for as long as the process lives."""
-    event.register("numba:compile", _Listener(tell))  # type: ignore[no-untyped-call]
+    event.register("numba:compile", _Listener(notify))  # type: ignore[no-untyped-call]
 
 
 class _Listener(event.Listener):
     """Tells of the outermost: a kernel's parts are compiled within it."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[str], None]) -> None:
+        self._notify = notify
         self._depth = 0
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
         if self._depth == 1:
-            self._tell(event.data["dispatcher"].py_func.__name__)
+            self._notify(event.data["dispatcher"].py_func.__name__)
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
         if not self._depth:
-            self._tell("")
+            self._notify("")

@@ -24,8 +24,8 @@ from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from addressing.algorithms.cover import prefixes
-from addressing.header import Choices, Forward, Header, Pattern, drop, only
-from addressing.scheme import Class
+from addressing.header import Forward, Header, NextHops, Pattern, drop, only
+from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
 from topos.graph import LinkState, Port
 
@@ -60,11 +60,11 @@ class RuleScheme(VertexScheme):
     """Base of the schemes whose rule is one port per state."""
 
     #: True when the rule reaches every vertex on the intact fabric.
-    certain: ClassVar[bool] = True
+    always_delivers: ClassVar[bool] = True
     #: True when the rule itself knows of failures and arrives wherever a way is up.
-    heals: ClassVar[bool] = False
+    self_healing: ClassVar[bool] = False
     #: True when the rule depends on the port by which a packet came.
-    looks_back: ClassVar[bool] = False
+    uses_in_port: ClassVar[bool] = False
 
     # --- what a rule states -----------------------------------------------------
 
@@ -76,16 +76,16 @@ class RuleScheme(VertexScheme):
     def rule_bound(self) -> int:
         """The most hops between two vertices by the rule alone."""
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         """The transit classes while nothing is known to be down: one per vertex unless a rule has
         a shorter form."""
         return self.each_vertex(at)
 
-    def decides(self, at: int, header: Header) -> bool:
+    def may_reroute(self, at: int, header: Header) -> bool:
         """False where a packet is bound to the rule, whatever is known to be down."""
         return True
 
-    def covered(self, at: int) -> Iterator[Class]:
+    def covered(self, at: int) -> Iterator[ForwardingClass]:
         """The fewest prefixes of labels that say what the rule says: for rules whose decision
         follows the label's order."""
 
@@ -103,7 +103,7 @@ class RuleScheme(VertexScheme):
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
         """The single steps that a node can take over links that are up."""
         for port, end in self.fabric.ports(at, links):
-            if not self.fabric.is_plain(end.node):
+            if not self.fabric.is_end_host(end.node):
                 yield Step(Forward(port), end, 1)
 
     # --- the rule, mended -------------------------------------------------------
@@ -112,13 +112,13 @@ class RuleScheme(VertexScheme):
         # Two more between hosts and their switches.
         return self.rule_bound() + 2 + (0 if self._sound else self.fabric.size)
 
-    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         forward = self._chosen(at, vertex, header)
         if forward is None:
             return drop("no way there is up")
-        down = self.blocked(links).down
+        down = self.all_failures(links).down
         if down and self.link_to(at, forward) in down:
-            spare = self.protect(at, vertex, header, links) if self.decides(at, header) else None
+            spare = self.protect(at, vertex, header, links) if self.may_reroute(at, header) else None
             return drop(f"port {forward.port} is down") if spare is None else only(spare)
         return only(forward)
 
@@ -126,14 +126,14 @@ class RuleScheme(VertexScheme):
         """A way round a failure that the control plane does not know: the first live step to a
         smaller potential."""
         mine = self._potential(at, vertex, header)
-        for step in self.steps(at, self.blocked(links)):
+        for step in self.steps(at, self.all_failures(links)):
             there = self._potential(step.end.node, vertex, self._arriving(step.forward, header, step.end))
             if mine is not None and there is not None and there < mine:
                 return step.forward
         return None
 
-    def transit(self, at: int) -> Iterable[Class]:
-        return self.rule_classes(at) if self._sound else self._mended_classes(at)
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
+        return self.rule_classes(at) if self._sound else self._repaired_classes(at)
 
     def intact(self, at: int, vertex: int, header: Header) -> bool:
         """True when the rule's path from here arrives over links that are not known to be down."""
@@ -143,16 +143,16 @@ class RuleScheme(VertexScheme):
 
     @property
     def _sound(self) -> bool:
-        return self.heals or (self.certain and not self.known)
+        return self.self_healing or (self.always_delivers and not self.known)
 
     def _chosen(self, at: int, vertex: int, header: Header) -> Forward | None:
-        if self._sound or not self.decides(at, header) or self.intact(at, vertex, header):
+        if self._sound or not self.may_reroute(at, header) or self.intact(at, vertex, header):
             return self.rule(at, vertex, header)
-        return self._detour(at, vertex)
+        return self._backup_step(at, vertex)
 
-    def _detour(self, at: int, vertex: int) -> Forward | None:
+    def _backup_step(self, at: int, vertex: int) -> Forward | None:
         """The first step of a shortest way over what is up."""
-        distance = self.ways.to(vertex)
+        distance = self.shortest_paths.distances_to(vertex)
         for step in self.steps(at, self.known):
             if 0 <= distance[step.end.node] <= distance[at] - step.hops:
                 return step.forward
@@ -163,7 +163,7 @@ class RuleScheme(VertexScheme):
         hops = 0 if at == vertex else self._remaining(at, vertex, header)
         if hops is not None:
             return 0, hops
-        distance = int(self.ways.to(vertex)[at])
+        distance = int(self.shortest_paths.distances_to(vertex)[at])
         return (1, distance) if distance >= 0 else None
 
     def _remaining(self, at: int, vertex: int, header: Header) -> int | None:
@@ -209,12 +209,12 @@ class RuleScheme(VertexScheme):
     def _state(self, at: int, header: Header) -> State:
         """The state without what the rule does not read."""
         label = header.label >> self.host_bits
-        in_port = header.in_port if self.looks_back else 0
+        in_port = header.in_port if self.uses_in_port else 0
         return at, Header(label, header.tag if self.tag_bits else 0, in_port)
 
-    def _mended_classes(self, at: int) -> Iterator[Class]:
+    def _repaired_classes(self, at: int) -> Iterator[ForwardingClass]:
         rules = (pattern for pattern, _ in self.rule_classes(at))
-        return mend(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
+        return repair(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
 
     def cases(self, at: int) -> Iterator[Case]:
         """What the transit table of ``at`` must answer for."""
@@ -224,7 +224,9 @@ class RuleScheme(VertexScheme):
             yield Case(header, pattern, vertex)
 
 
-def mend(rules: Iterable[Pattern], cases: Iterable[Case], intact: Callable[[Case], bool]) -> Iterator[Class]:
+def repair(
+    rules: Iterable[Pattern], cases: Iterable[Case], intact: Callable[[Case], bool]
+) -> Iterator[ForwardingClass]:
     """The classes of a rule with exceptions: each of its patterns that is still needed, with a
     representative that the rule serves, and an exact class for every vertex that it does not."""
     longest_first = sorted(rules, key=lambda pattern: -pattern.priority)

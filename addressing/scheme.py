@@ -27,12 +27,12 @@ from addressing.fields import ipv4
 from addressing.header import (
     TAG_BITS,
     Action,
-    Choices,
     Deliver,
     Drop,
     Field,
     Forward,
     Header,
+    NextHops,
     Pattern,
     drop,
     only,
@@ -41,7 +41,7 @@ from topos.fabric import Fabric
 from topos.family import Family, check_range
 from topos.graph import ALL_UP, LinkState
 
-Class = tuple[Pattern, Header]
+ForwardingClass = tuple[Pattern, Header]
 
 
 class LabelTooWide(ValueError):
@@ -59,13 +59,13 @@ class Scheme(ABC):
     #: Where the rule stands: paper and section.
     source: ClassVar[str]
     #: Where the label travels.
-    carrier: ClassVar[Field] = Field.ETH_DST
+    label_field: ClassVar[Field] = Field.ETH_DST
     #: True when servers evaluate the rule itself and hold no table; sizes are then
     #: counted at switches only.
     computed: ClassVar[bool] = False
     #: True when a walk may leave a switch by the port it came in by (two phases that
     #: meet there, say); switches refuse that unless told otherwise.
-    turns: ClassVar[bool] = False
+    hairpin: ClassVar[bool] = False
 
     fabric: Fabric
     known: LinkState = field(default=ALL_UP, kw_only=True)
@@ -77,7 +77,7 @@ class Scheme(ABC):
 
     @classmethod
     @abstractmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         """None when the scheme routes on that family, else why not (half a sentence)."""
 
     @property
@@ -95,11 +95,11 @@ class Scheme(ABC):
         """The label of an endpoint: ``label_bits`` bits, no two alike."""
 
     @abstractmethod
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         """What ``at`` does with a packet; ``links`` are those that it knows to be down."""
 
     @abstractmethod
-    def classes(self, at: int) -> Iterable[Class]:
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         """(pattern, representative header) pairs: for every header the most specific pattern
         that matches it has a representative with the same ``choices``."""
 
@@ -112,7 +112,7 @@ class Scheme(ABC):
 
     def ipv4(self, node: int) -> int:
         """The IPv4 address of a server, as a number."""
-        return ipv4.numbered(node)
+        return ipv4.host_address(node)
 
     @property
     def ipv4_length(self) -> int:
@@ -129,16 +129,16 @@ class Scheme(ABC):
         """The nodes that packets can be sent between: the servers, unless a scheme labels all."""
         return range(self.fabric.servers)
 
-    def given(self, links: LinkState) -> Scheme:
+    def with_failures(self, links: LinkState) -> Scheme:
         """This scheme once the control plane knows ``links``: tables follow them from then on."""
         return replace(self, known=links)
 
-    def hears(self, at: int, origin: int) -> bool:
+    def in_flooding_scope(self, at: int, origin: int) -> bool:
         """Whether server ``at`` keeps up with the links of server ``origin`` where servers tell
         each other of failures themselves."""
         return True
 
-    def remarks(self) -> dict[str, Any]:
+    def repair_report(self) -> dict[str, Any]:
         """What the control plane has done about the failures that it knows, for people; JSON."""
         return {}
 
@@ -148,28 +148,28 @@ class Scheme(ABC):
 
     # --- what follows from it -------------------------------------------------
 
-    def blocked(self, links: LinkState) -> LinkState:
+    def all_failures(self, links: LinkState) -> LinkState:
         """Everything that is down as far as the node or the control plane knows."""
         if not self.known or not links:
             return self.known or links
         return self.known.fail(links.down)
 
-    def act(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def act(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         """``choices`` for any node: plain hosts send everything that is not theirs out of
         their first live port, since they run no rule."""
-        if self.fabric.is_plain(at):
+        if self.fabric.is_end_host(at):
             if header.label == self.label(at):
                 return ((Deliver(), 1.0),)
             if header.in_port:
                 return drop("arrived at a host that it is not for")
             port = next((p for p, _ in self.fabric.ports(at, links)), None)
             return drop("the host's link is down") if port is None else only(Forward(port))
-        return self.choices(at, header, links)
+        return self.next_hops(at, header, links)
 
     def check_width(self) -> None:
         """Raise LabelTooWide unless labels and tags fit the fields that carry them."""
         for bits, room, what in (
-            (self.label_bits, self.carrier.bits, f"labels need {{}} bits, {self.carrier.key} carries"),
+            (self.label_bits, self.label_field.bits, f"labels need {{}} bits, {self.label_field.key} carries"),
             (self.tag_bits, TAG_BITS, "source routes need {} bits, eth_src carries"),
         ):
             if bits > room:
@@ -194,7 +194,7 @@ def walk(
     source: int,
     destination: int,
     links: LinkState = ALL_UP,
-    draw: random.Random | None = None,
+    rng: random.Random | None = None,
 ) -> Iterator[Hop]:
     """Follow one packet; the last hop's action says how it ended (Deliver or Drop).
 
@@ -205,10 +205,10 @@ def walk(
     if not headers:
         yield Hop(source, Header(0), Drop("the source knows of no path"), 1.0)
         return
-    header, _ = pick(headers, draw)
+    header, _ = pick(headers, rng)
     at, fabric = source, scheme.fabric
     for _ in range(scheme.hop_bound() + 1):
-        action, weight = pick(scheme.act(at, header, links), draw)
+        action, weight = pick(scheme.act(at, header, links), rng)
         yield Hop(at, header, action, weight)
         if not isinstance(action, Forward):
             return
@@ -232,11 +232,11 @@ def path(scheme: Scheme, source: int, destination: int, links: LinkState = ALL_U
 T = TypeVar("T")
 
 
-def pick(options: tuple[tuple[T, float], ...], draw: random.Random | None) -> tuple[T, float]:
+def pick(options: tuple[tuple[T, float], ...], rng: random.Random | None) -> tuple[T, float]:
     """One of the weighted options: the first, or by one draw."""
-    if draw is None or len(options) == 1:
+    if rng is None or len(options) == 1:
         return options[0]
-    point = draw.random()
+    point = rng.random()
     for option in options:
         point -= option[1]
         if point < 0:

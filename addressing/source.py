@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from addressing.algorithms.shortest_paths import Ways
-from addressing.header import TAG_BITS, Choices, Forward, Header, drop, only
+from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.header import TAG_BITS, Forward, Header, NextHops, drop, only
 from addressing.scheme import Scheme
 from topos.graph import ALL_UP, LinkState
 
-Way = tuple[int, ...]
+ServerPath = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class SourceRouted(Scheme):
     # --- what a scheme states ---------------------------------------------------
 
     @abstractmethod
-    def ways(self, source: int, destination: int) -> Iterator[Way]:
+    def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         """The servers of each way that the scheme builds, ends included, the best way first."""
 
     @abstractmethod
-    def tag_of(self, way: Way) -> int | None:
+    def tag_of(self, way: ServerPath) -> int | None:
         """The tag that the source writes; None when the way is too long for it."""
 
     @property
-    def width(self) -> int | None:
+    def max_paths(self) -> int | None:
         """How many ways flows are spread over at most; None: over all of them."""
         return 1
 
@@ -51,35 +51,35 @@ class SourceRouted(Scheme):
     ) -> tuple[tuple[Header, float], ...]:
         tags = self._shares(source, destination, links)
         if not tags:
-            detour = self._detour(source, destination, links)
+            detour = self._backup_tag(source, destination, links)
             tags = [] if detour is None else [detour]
         own = self.label(source)
         return tuple((Header(own, tag), 1.0 / len(tags)) for tag in tags)
 
-    def usable(self, source: int, destination: int) -> list[tuple[Way, int]]:
+    def usable(self, source: int, destination: int) -> list[tuple[ServerPath, int]]:
         """The scheme's ways whose tags fit, with them, the best way first."""
-        found = ((way, self.tag_of(way)) for way in self.ways(source, destination))
+        found = ((way, self.tag_of(way)) for way in self.candidate_paths(source, destination))
         return [(way, tag) for way, tag in found if tag is not None]
 
-    def alive(self, way: Way, links: LinkState) -> bool:
+    def alive(self, way: ServerPath, links: LinkState) -> bool:
         """True when no two servers of a way that follow each other have lost touch."""
-        down = self.blocked(links)
+        down = self.all_failures(links)
         return not down or all(self._joined(a, b, down) for a, b in pairwise(way))
 
     def _shares(self, source: int, destination: int, links: LinkState) -> list[int]:
         """The tag of each share of the flows: its own way's, or that of the next way that is up."""
         ways = self.usable(source, destination)
         tags = [tag if self.alive(way, links) else None for way, tag in ways]
-        shares = len(tags) if self.width is None else min(self.width, len(tags))
+        shares = len(tags) if self.max_paths is None else min(self.max_paths, len(tags))
         turned = (tags[share:] + tags[:share] for share in range(shares))
         found = (next((tag for tag in order if tag is not None), None) for order in turned)
         return [tag for tag in found if tag is not None]
 
-    def send(self, at: int, action: Forward, links: LinkState) -> Choices:
+    def send(self, at: int, action: Forward, links: LinkState) -> NextHops:
         """Send, unless the port is not there or down."""
         if not 1 <= action.port <= self.fabric.port_count(at):
             return drop("no such port")
-        down = self.fabric.link_at(at, action.port) in self.blocked(links).down
+        down = self.fabric.link_at(at, action.port) in self.all_failures(links).down
         return drop(f"port {action.port} is down") if down else only(action)
 
     def _joined(self, a: int, b: int, down: LinkState) -> bool:
@@ -90,18 +90,18 @@ class SourceRouted(Scheme):
                 return True
         return False
 
-    def _detour(self, source: int, destination: int, links: LinkState) -> int | None:
+    def _backup_tag(self, source: int, destination: int, links: LinkState) -> int | None:
         """The tag of a shortest way over what is up; None if there is none, or it is too long."""
         found = self.shortest(
-            source, destination, Ways(self.fabric, self.blocked(links)) if links else self._up
+            source, destination, ShortestPaths(self.fabric, self.all_failures(links)) if links else self._up
         )
         return None if found is None else self.tag_of(found)
 
-    def shortest(self, source: int, destination: int, ways: Ways) -> Way | None:
+    def shortest(self, source: int, destination: int, ways: ShortestPaths) -> ServerPath | None:
         """The servers of the first shortest way; None if there is none."""
         at, found = source, [source]
         while at != destination:
-            port = next(ways.nearer(at, destination, ALL_UP), None)
+            port = next(ways.next_hop_ports(at, destination, ALL_UP), None)
             end = None if port is None else self.fabric.peer(at, port)
             if end is None:
                 return None
@@ -111,16 +111,16 @@ class SourceRouted(Scheme):
         return tuple(found)
 
     @cached_property
-    def intact(self) -> Ways:
+    def intact_paths(self) -> ShortestPaths:
         """Shortest ways while nothing is down."""
-        return Ways(self.fabric, ALL_UP)
+        return ShortestPaths(self.fabric, ALL_UP)
 
     @cached_property
-    def _up(self) -> Ways:
-        return Ways(self.fabric, self.known)
+    def _up(self) -> ShortestPaths:
+        return ShortestPaths(self.fabric, self.known)
 
 
-def room(hop_bits: int, needed: int, spare: int = 0) -> int:
+def max_tag_hops(hop_bits: int, needed: int, reserved: int = 0) -> int:
     """The most hops that a tag can hold: what the scheme's own ways need, and for detours as
     many more as fit (less ``spare`` hops)."""
-    return max(needed, TAG_BITS // hop_bits - spare)
+    return max(needed, TAG_BITS // hop_bits - reserved)

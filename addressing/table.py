@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from addressing.header import Choices, Header, Pattern, drop
+from addressing.header import Header, NextHops, Pattern, drop
 from addressing.scheme import Scheme
 from topos.graph import ALL_UP, LinkState
 
-MISS: Choices = drop("no entry")
+MISS: NextHops = drop("no entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Entry:
     """One table entry: a pattern, its priority, and what is done with a match."""
 
     pattern: Pattern
-    choices: Choices
+    next_hops: NextHops
 
     @property
     def priority(self) -> int:
@@ -32,15 +32,15 @@ class Table:
     node: int
     entries: tuple[Entry, ...]
 
-    def lookup(self, header: Header) -> Choices:
+    def lookup(self, header: Header) -> NextHops:
         """The choices of the most specific entry that matches; a drop without one."""
-        return next((e.choices for e in self.entries if e.pattern.matches(header)), MISS)
+        return next((e.next_hops for e in self.entries if e.pattern.matches(header)), MISS)
 
     def bits(self, ports: int) -> int:
         """The table's size: per entry the compared bits, and per choice a port number
         of a node with ``ports`` ports (and local delivery) and what is rewritten."""
         port_bits = max(1, ports.bit_length())
-        return sum(e.priority + sum(port_bits for _ in e.choices) for e in self.entries)
+        return sum(e.priority + sum(port_bits for _ in e.next_hops) for e in self.entries)
 
 
 def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table:
@@ -53,6 +53,8 @@ def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table
 
 
 def _entries(scheme: Scheme, node: int, links: LinkState) -> Iterable[Entry]:
-    classes = sorted(scheme.classes(node), key=lambda item: (-item[0].priority, item[0].label, item[0].tag))
-    for pattern, representative in classes:
-        yield Entry(pattern, scheme.choices(node, representative, links))
+    forwarding_classes = sorted(
+        scheme.forwarding_classes(node), key=lambda item: (-item[0].priority, item[0].label, item[0].tag)
+    )
+    for pattern, representative in forwarding_classes:
+        yield Entry(pattern, scheme.next_hops(node, representative, links))

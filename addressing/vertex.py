@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from addressing.algorithms.shortest_paths import Ways
-from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop, exact, only
-from addressing.scheme import Class, Scheme
+from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, exact, only
+from addressing.scheme import ForwardingClass, Scheme
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 
@@ -44,11 +44,11 @@ class VertexScheme(Scheme):
         return self.vertices[label] if label < len(self.vertices) else None
 
     @abstractmethod
-    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         """What ``at`` does with a packet for another ``vertex``."""
 
     @abstractmethod
-    def transit(self, at: int) -> Iterable[Class]:
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         """The classes of packets for other vertices than ``at``."""
 
     # --- labels ---------------------------------------------------------------
@@ -64,13 +64,13 @@ class VertexScheme(Scheme):
         where a plain host has no cable."""
         fabric = self.fabric
         servers = np.arange(fabric.servers, dtype=np.int32)
-        if fabric.relaying or not len(fabric.cables):
+        if fabric.relaying or not len(fabric.link_ends):
             return servers
-        slots = fabric.slots
-        cabled = np.diff(slots.start)[: fabric.servers] > 0
+        adjacency = fabric.adjacency
+        cabled = np.diff(adjacency.start)[: fabric.servers] > 0
         # A node's last slot always has a cable, and a plain host has no other.
-        last = slots.start[1 : fabric.servers + 1] - 1
-        servers[cabled] = slots.peer[last[cabled]]
+        last = adjacency.start[1 : fabric.servers + 1] - 1
+        servers[cabled] = adjacency.peer[last[cabled]]
         return servers
 
     @cached_property
@@ -85,7 +85,7 @@ class VertexScheme(Scheme):
         found = self._hosts.get(vertex)
         if found is None:
             ends = self.fabric.ports(vertex)
-            found = tuple((end.node, port) for port, end in ends if self.fabric.is_plain(end.node))
+            found = tuple((end.node, port) for port, end in ends if self.fabric.is_end_host(end.node))
             self._hosts[vertex] = found
         return found
 
@@ -126,42 +126,42 @@ class VertexScheme(Scheme):
         return Pattern(label << self.host_bits, mask << self.host_bits)
 
     @cached_property
-    def ways(self) -> Ways:
+    def shortest_paths(self) -> ShortestPaths:
         """Shortest ways over the links known to be up."""
-        return Ways(self.fabric, self.known)
+        return ShortestPaths(self.fabric, self.known)
 
     # --- the rule, as far as it is common ---------------------------------------
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         vertex, host = self.split(header.label)
         if vertex is None:
             return drop("no node has this label")
         if vertex != at:
-            return self.onward(at, vertex, header, links)
+            return self.transit_next_hops(at, vertex, header, links)
         if self.fabric.is_server(at):
             return DELIVER
-        return self._hand_over(at, host, links)
+        return self._deliver_to_host(at, host, links)
 
-    def _hand_over(self, switch: int, host: int, links: LinkState) -> Choices:
+    def _deliver_to_host(self, switch: int, host: int, links: LinkState) -> NextHops:
         hosts, number = self.hosts(switch), host - self.first_host
         if not 0 <= number < len(hosts):
             return drop("no host has this number")
         port = hosts[number][1]
-        down = self.fabric.link_at(switch, port) in self.blocked(links).down
+        down = self.fabric.link_at(switch, port) in self.all_failures(links).down
         return drop(f"port {port} is down") if down else only(Forward(port))
 
-    def classes(self, at: int) -> Iterable[Class]:
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         yield from self._local(at)
-        yield from self.transit(at)
+        yield from self.transit_classes(at)
 
-    def _local(self, at: int) -> Iterator[Class]:
+    def _local(self, at: int) -> Iterator[ForwardingClass]:
         """The entries of the vertex itself, or of its hosts."""
         here = (at,) if self.fabric.is_server(at) else tuple(host for host, _ in self.hosts(at))
         for node in here:
             label = self.label(node)
             yield exact(label, self.label_bits), Header(label)
 
-    def each_vertex(self, at: int) -> Iterator[Class]:
+    def each_vertex(self, at: int) -> Iterator[ForwardingClass]:
         """One exact class per vertex: the transit of a rule that has no shorter form."""
         for vertex in self.vertices:
             if vertex != at:

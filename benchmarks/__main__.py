@@ -9,7 +9,7 @@ import sys
 import benchmarks
 
 #: What runs benchmarks rather than being one.
-_OTHERS = {"__main__", "record", "worlds"}
+_OTHERS = {"__main__", "record", "sandboxes"}
 
 
 def main() -> int:

@@ -22,11 +22,11 @@ from typing import Any
 import psutil
 
 from benchmarks.launch import idle_share, proportional
-from benchmarks.worlds import enter_world, from_child
+from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import launch
 from hostagent.client import AgentPool
-from hostagent.options import AgentPlace, Mode, Options
+from hostagent.options import AgentPlacement, Mode, Options
 from hostagent.runtime.devices import open_devices
 
 SCHEME = "wmgr"
@@ -34,7 +34,7 @@ SCHEME = "wmgr"
 ROUNDS = 5
 
 
-def forked(topology: str, mode: Mode, places: list[AgentPlace]) -> dict[str, Any]:
+def forked(topology: str, mode: Mode, places: list[AgentPlacement]) -> dict[str, Any]:
     """All agents, as a lab starts them."""
     with AgentPool(Options(topology, SCHEME, mode=mode)) as pool:
         pool.stats()  # the parent has imported and built what it shares
@@ -51,7 +51,7 @@ def forked(topology: str, mode: Mode, places: list[AgentPlace]) -> dict[str, Any
     return found
 
 
-def fresh(topology: str, places: list[AgentPlace]) -> dict[str, Any]:
+def fresh(topology: str, places: list[AgentPlacement]) -> dict[str, Any]:
     """One interpreter per agent."""
     begun = time.perf_counter()
     running = [
@@ -83,22 +83,22 @@ def figures(seconds: float, memory: int, count: int, idle: float) -> dict[str, A
     }
 
 
-def one(topology: str, place: AgentPlace) -> None:
+def one(topology: str, place: AgentPlacement) -> None:
     """What an interpreter of its own does: import, build, open its devices, and wait for its end."""
     from hostagent.forwarding.agent import Agent, addresses_of
 
     _, scheme = resolve(topology, SCHEME)
     agent = Agent(scheme, place.node, addresses_of(scheme), random.Random(1), "flow")
-    open_devices(place.netns, place.ports, agent.own)
+    open_devices(place.netns, place.ports, agent.own_address)
     print("ready", flush=True)
     sys.stdin.read()
 
 
-def contest(topology: str, count: int) -> str:
+def compare_all(topology: str, count: int) -> str:
     """All contestants' figures as JSON; runs in a world of its own."""
-    enter_world()
+    enter_sandbox()
     fabric, scheme = resolve(topology, SCHEME)
-    running = launch.bare(LabConfig(topology, SCHEME), scheme)
+    running = launch.build_bare_network(LabConfig(topology, SCHEME), scheme)
     assert running.fabric is fabric
     places = launch.places(fabric)
     slow = fresh(topology, places[:count])
@@ -119,9 +119,9 @@ def main() -> None:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        one(options.topology, AgentPlace.from_json(json.loads(options.one)))
+        one(options.topology, AgentPlacement.from_json(json.loads(options.one)))
         return
-    found = json.loads(from_child(lambda: contest(options.topology, options.fresh)))
+    found = json.loads(from_child(lambda: compare_all(options.topology, options.fresh)))
     if options.json:
         print(json.dumps(found, indent=2))
         return

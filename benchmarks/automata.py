@@ -34,7 +34,7 @@ from addressing.automata import completion, orders, presentations
 from addressing.automata.acceptor import DEAD, Acceptor, of_group
 from addressing.automata.differences import Diff, automaton, differences
 from addressing.automata.group import Group, of_graph
-from addressing.automata.kernels import Backwards
+from addressing.automata.kernels import ReverseDiff
 from addressing.automata.presentations import Presentation
 from topos.cayley import CayleyGraph
 from topos.registry import parse
@@ -43,7 +43,7 @@ ROUNDS = 3
 #: Seconds from which one run is enough.
 LONG = 5.0
 #: Seconds after which KBMAG is given up.
-PATIENCE = 900
+TIMEOUT = 900
 WORDS, LETTERS = 2000, 100
 #: (graph, letter order, whether it is completed here, seconds reported for KBMAG elsewhere).
 CASES = (
@@ -115,7 +115,7 @@ def _processor() -> float:
 
 def _speed(group: Group) -> float:
     """Letters per second of the compiled reduction; the answers are checked against the group."""
-    found, longest = Backwards.of_group(group), int(group.lengths[-1])
+    found, longest = ReverseDiff.of_group(group), int(group.lengths[-1])
     words = np.random.default_rng(1).integers(0, group.degree, (WORDS, LETTERS)).astype(np.int32)
     found.reduce(words[:2], longest)  # Compiles, or loads what was compiled.
     reduced = found.reduce(words, longest)
@@ -134,10 +134,10 @@ def _kbmag(program: str, presentation: Presentation, group: Group) -> str:
         command = [program, "-silent", "group"]
         try:
             seconds = _timed(
-                lambda: subprocess.run(command, cwd=directory, capture_output=True, timeout=PATIENCE)
+                lambda: subprocess.run(command, cwd=directory, capture_output=True, timeout=TIMEOUT)
             )
         except subprocess.TimeoutExpired:
-            return f"> {PATIENCE}"
+            return f"> {TIMEOUT}"
         files = {name: Path(directory, f"group.{name}") for name in ("diff2", "wa")}
         if not all(file.exists() for file in files.values()):
             return "gave up"

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from dcnlab.evaluator.graph.adjacency import Adjacency, adjacency
+from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
 from topos.registry import fabric
 
 SPEC = "random:8192,8,hosts=0"
@@ -52,7 +52,7 @@ class Measured:
     total: float
 
 
-def ours(graph: Adjacency) -> Prepared:
+def ours(graph: HopGraph) -> Prepared:
     """Histogram only; the first call compiles."""
     from dcnlab.evaluator.graph.distances import distances
 
@@ -63,7 +63,7 @@ def ours(graph: Adjacency) -> Prepared:
     return run
 
 
-def ours_rows(graph: Adjacency) -> Prepared:
+def ours_rows(graph: HopGraph) -> Prepared:
     """The whole matrix, 16 bits an element."""
     from dcnlab.evaluator.graph.distances import rows
 
@@ -71,7 +71,7 @@ def ours_rows(graph: Adjacency) -> Prepared:
     return lambda: float(rows(graph, everything).sum(dtype=np.int64))
 
 
-def by_scipy(graph: Adjacency) -> Prepared:
+def by_scipy(graph: HopGraph) -> Prepared:
     """scipy.sparse.csgraph.shortest_path, unweighted."""
     from scipy.sparse.csgraph import shortest_path
 
@@ -79,7 +79,7 @@ def by_scipy(graph: Adjacency) -> Prepared:
     return lambda: float(shortest_path(matrix, method="D", unweighted=True).sum())
 
 
-def by_networkx(graph: Adjacency) -> Prepared:
+def by_networkx(graph: HopGraph) -> Prepared:
     """A search per source, for one source in SAMPLED; scaled to all."""
     import networkx as nx
 
@@ -92,7 +92,7 @@ def by_networkx(graph: Adjacency) -> Prepared:
     return run
 
 
-def by_igraph(graph: Adjacency) -> Prepared:
+def by_igraph(graph: HopGraph) -> Prepared:
     """igraph's histogram of path lengths, the cheapest that it has."""
     import igraph
 
@@ -105,7 +105,7 @@ def by_igraph(graph: Adjacency) -> Prepared:
     return run
 
 
-def by_networkit(graph: Adjacency) -> Prepared:
+def by_networkit(graph: HopGraph) -> Prepared:
     """networkit's all-pairs shortest paths."""
     import networkit
 
@@ -121,7 +121,7 @@ def by_networkit(graph: Adjacency) -> Prepared:
     return run
 
 
-def by_rustworkx(graph: Adjacency) -> Prepared:
+def by_rustworkx(graph: HopGraph) -> Prepared:
     """rustworkx's distance matrix."""
     import rustworkx
 
@@ -131,7 +131,7 @@ def by_rustworkx(graph: Adjacency) -> Prepared:
     return lambda: float(np.sum(rustworkx.distance_matrix(made)))
 
 
-TOOLS: dict[str, tuple[str, Callable[[Adjacency], Prepared], int]] = {
+TOOLS: dict[str, tuple[str, Callable[[HopGraph], Prepared], int]] = {
     "evaluator, histogram": ("numba", ours, 5),
     "evaluator, matrix": ("numba", ours_rows, 3),
     "igraph": ("igraph", by_igraph, 1),
@@ -142,7 +142,7 @@ TOOLS: dict[str, tuple[str, Callable[[Adjacency], Prepared], int]] = {
 }
 
 
-def _edges(graph: Adjacency) -> list[tuple[int, int]]:
+def _edges(graph: HopGraph) -> list[tuple[int, int]]:
     tail = np.repeat(np.arange(graph.size), np.diff(graph.start))
     once = tail < graph.peer
     return list(zip(tail[once].tolist(), graph.peer[once].tolist(), strict=True))
@@ -151,7 +151,7 @@ def _edges(graph: Adjacency) -> list[tuple[int, int]]:
 def measure(name: str, spec: str = SPEC) -> Measured:
     """Run one tool, after one call to warm up where several rounds are taken."""
     _, prepare, rounds = TOOLS[name]
-    run = prepare(adjacency(fabric(spec)))
+    run = prepare(hop_graph(fabric(spec)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     times, total = [], 0.0
     for _ in range(rounds + (rounds > 1)):
@@ -167,7 +167,7 @@ def golf(program: str, spec: str) -> Measured:
     """The C program on the graph as a file; its seconds per iteration are those that it prints."""
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder, "graph.edges")
-        edges.write_text("".join(f"{a} {b}\n" for a, b in _edges(adjacency(fabric(spec)))))
+        edges.write_text("".join(f"{a} {b}\n" for a, b in _edges(hop_graph(fabric(spec)))))
         words = [program, "-f", str(edges), "-P", "-n", str(GOLF_ROUNDS)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

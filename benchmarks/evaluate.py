@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 
 from addressing.registry import bind
-from dcnlab.evaluator.graph.adjacency import adjacency
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.distances import distances, sample
+from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.routing.path_lengths import spread
+from dcnlab.evaluator.routing.path_lengths import path_lengths
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.latency import simulate
 from dcnlab.evaluator.traffic.loads import link_loads
@@ -57,14 +57,14 @@ def timed(words: str, run: Callable[[], str], warm: bool = True) -> None:
 
 def all_distances(spec: str) -> str:
     """Diameter and mean over all pairs of nodes."""
-    found = distances(adjacency(fabric(spec)))
+    found = distances(hop_graph(fabric(spec)))
     return f"diameter {found.diameter}, mean {found.mean:.4f}"
 
 
 def sampled_distances(spec: str, count: int) -> str:
     """The mean with its confidence interval."""
     network = fabric(spec)
-    found = sample(adjacency(network), np.arange(network.size, dtype=np.int32), count, seed=1)
+    found = sample(hop_graph(network), np.arange(network.size, dtype=np.int32), count, seed=1)
     return f"mean {found.mean:.4f} +- {found.confidence():.4f}, farthest met {found.diameter}"
 
 
@@ -74,7 +74,7 @@ def routed(spec: str, name: str) -> Callable[[], str]:
     pairs = choose(scheme.fabric, "servers", 1)
 
     def run() -> str:
-        found = spread(scheme, pairs)
+        found = path_lengths(scheme, pairs)
         return f"path {found.path_mean:.4f}, stretch {found.stretch_mean:.4f}"
 
     return run

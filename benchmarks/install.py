@@ -31,10 +31,10 @@ from topos import registry as topologies
 
 TOPOLOGY, SCHEME = "smallworld:8x8,hosts=3", "shortest"
 ROUNDS = 3
-Way = Callable[[PrivateOvs, dict[str, FlowTable]], float]
+InstallMethod = Callable[[PrivateOvs, dict[str, FlowTable]], float]
 
 
-def add_flows(*options: str) -> Way:
+def add_flows(*options: str) -> InstallMethod:
     """One ``ovs-ofctl add-flows`` per switch, one after the other."""
 
     def run(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
@@ -65,7 +65,7 @@ def add_flows_at_once(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
     return seconds
 
 
-def controller(backend: str, prepared: bool) -> Way:
+def controller(backend: str, prepared: bool) -> InstallMethod:
     """The Ryu application, as a process; ``prepared`` before the switches know it."""
 
     def run(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
@@ -87,7 +87,7 @@ def controller(backend: str, prepared: bool) -> Way:
     return run
 
 
-WAYS: dict[str, Way] = {
+INSTALL_METHODS: dict[str, InstallMethod] = {
     "ovs-ofctl add-flows": add_flows(),
     "ovs-ofctl add-flows, all at once": add_flows_at_once,
     "ovs-ofctl --bundle add-flows": add_flows("--bundle"),
@@ -107,8 +107,8 @@ def main() -> None:
     with private_ovs() as ovs:
         _make_bridges(ovs, tables)
         reference = None
-        for name, way in WAYS.items():
-            seconds = statistics.median(_once(ovs, tables, way) for _ in range(ROUNDS))
+        for name, method in INSTALL_METHODS.items():
+            seconds = statistics.median(_once(ovs, tables, method) for _ in range(ROUNDS))
             reference = reference or seconds
             print(f"{name:36}{seconds:9.3f}{entries / seconds:10,.0f}{seconds / reference:18.2f}", flush=True)
 
@@ -116,7 +116,7 @@ def main() -> None:
 def _tables() -> dict[str, FlowTable]:
     fabric = topologies.fabric(TOPOLOGY)
     scheme = schemes.bind(SCHEME, fabric)
-    return {fabric.name(v): plan.wanted(scheme, v) for v in range(fabric.servers, fabric.size)}
+    return {fabric.name(v): plan.desired_table(scheme, v) for v in range(fabric.servers, fabric.size)}
 
 
 def _make_bridges(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> None:
@@ -133,9 +133,9 @@ def _each(tables: dict[str, FlowTable], *command: str) -> list[str]:
     return [word for bridge in tables for word in ("--", command[0], bridge, *command[1:])]
 
 
-def _once(ovs: PrivateOvs, tables: dict[str, FlowTable], way: Way) -> float:
+def _once(ovs: PrivateOvs, tables: dict[str, FlowTable], method: InstallMethod) -> float:
     """One run; the switches are empty before and after."""
-    seconds = way(ovs, tables)
+    seconds = method(ovs, tables)
     for bridge in tables:
         ovs.ofctl("del-flows", bridge)
     return seconds

@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.worlds import enter_world
+from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import launch, netns, openvswitch
@@ -32,7 +32,7 @@ from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
 #: Bare networks are built in turn so many times, for so many seconds; medians are shown.
-FEWEST, MOST, BRIEFLY = 3, 5, 60.0
+MIN_ROUNDS, MAX_ROUNDS, TIME_BUDGET = 3, 5, 60.0
 #: Seconds in which the kernel clears away the namespaces of the network before.
 SETTLE = 2.0
 
@@ -90,14 +90,14 @@ def idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
     return round(100 * (after - before) / seconds, 1)
 
 
-def apart(what: str, topology: str, patience: float) -> dict[str, Any]:
+def in_sandbox(what: str, topology: str, timeout: float) -> dict[str, Any]:
     """One of the bare networks below, in a process and a world of its own."""
     time.sleep(SETTLE)
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.launch", "--inside", what, topology],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        watch = threading.Timer(patience, process.kill)
+        watch = threading.Timer(timeout, process.kill)
         watch.start()
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -105,11 +105,11 @@ def apart(what: str, topology: str, patience: float) -> dict[str, Any]:
         errors = process.communicate()[1].strip().splitlines()
         watch.cancel()
     if process.returncode or not line:
-        return {"launch_s": None, "note": errors[-1] if errors else f"not done within {patience:g} s"}
+        return {"launch_s": None, "note": errors[-1] if errors else f"not done within {timeout:g} s"}
     return {**json.loads(line), "stop_s": round(time.perf_counter() - built, 2)}
 
 
-def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:
+def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
     """Build and start with Mininet's own classes, Open vSwitch running already; how to stop."""
     shard = openvswitch.Shard(0, ())
     netns.create([shard.netns])
@@ -137,7 +137,7 @@ def bare_stock(topology: str) -> tuple[float, Callable[[], None]]:
     return time.perf_counter() - begun, net.stop
 
 
-def bare_ours(topology: str) -> tuple[float, Callable[[], None]]:
+def bare_dcnlab(topology: str) -> tuple[float, Callable[[], None]]:
     """The same network by dcnlab, its private Open vSwitch started as well; the world's end stops it."""
     # Imported before, as on stock Mininet's side.
     import addressing.schemes.wmgr  # noqa: F401
@@ -146,7 +146,7 @@ def bare_ours(topology: str) -> tuple[float, Callable[[], None]]:
 
     begun = time.perf_counter()
     fabric, scheme = resolve(topology, "wmgr")
-    running = launch.bare(LabConfig(topology, "wmgr"), scheme)
+    running = launch.build_bare_network(LabConfig(topology, "wmgr"), scheme)
     net = mininet.objects(running, lambda *_: None)
     seconds = time.perf_counter() - begun
     assert len(net.hosts) == fabric.servers
@@ -155,8 +155,8 @@ def bare_ours(topology: str) -> tuple[float, Callable[[], None]]:
 
 def run_inside(what: str, topology: str) -> None:
     """Build a bare network, print the seconds that it took, stop it, and end with all that was made."""
-    enter_world()
-    seconds, stop = {"mininet": bare_stock, "dcnlab": bare_ours}[what](topology)
+    enter_sandbox()
+    seconds, stop = {"mininet": bare_mininet, "dcnlab": bare_dcnlab}[what](topology)
     print(json.dumps({"launch_s": round(seconds, 3)}), flush=True)
     stop()
     os._exit(0)
@@ -167,10 +167,10 @@ def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, A
     rows = {"dcnlab, whole lab": ours(topology)}
     contestants = ["dcnlab"] if options.no_stock else ["dcnlab", "mininet"]
     taken: dict[str, list[dict[str, Any]]] = {what: [] for what in contestants}
-    until = time.perf_counter() + BRIEFLY
-    while (done := len(taken["dcnlab"])) < FEWEST or (done < MOST and time.perf_counter() < until):
+    until = time.perf_counter() + TIME_BUDGET
+    while (done := len(taken["dcnlab"])) < MIN_ROUNDS or (done < MAX_ROUNDS and time.perf_counter() < until):
         for what, rounds in taken.items():
-            rounds.append(apart(what, topology, options.patience))
+            rounds.append(in_sandbox(what, topology, options.timeout))
     return rows | {f"{what}, network": median(rounds) for what, rounds in taken.items()}
 
 
@@ -200,7 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", default=DEFAULT)
     parser.add_argument("--no-stock", action="store_true")
-    parser.add_argument("--patience", type=float, default=300, help="seconds to wait for a bare network")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for a bare network")
     parser.add_argument("--inside", choices=("mininet", "dcnlab"), help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -21,12 +21,12 @@ from typing import Any
 
 import psutil
 
-from benchmarks.worlds import enter_world, from_child
+from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import launch, netns, openvswitch
 
 PAIR, MANY = "hypercube:1,hosts=1", "bcube:4,3"
-_PATIENCE = 20
+_TIMEOUT = 20
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def throughput(setting: Setting, seconds: int) -> dict[str, Any]:
 
 def _iperf(address: str, seconds: int) -> float:
     """What arrives, in Gb/s; nothing where the transfer does not come to its end."""
-    words = ["timeout", str(seconds + _PATIENCE), "iperf3", "-c", address, "-t", str(seconds), "-J"]
+    words = ["timeout", str(seconds + _TIMEOUT), "iperf3", "-c", address, "-t", str(seconds), "-J"]
     done = subprocess.run([*_at("h0"), *words], capture_output=True, text=True, check=False)
     if done.returncode:
         return 0.0
@@ -86,7 +86,7 @@ def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
 def _build(topology: str, offloads: bool) -> launch.Running:
     """A network of plain cables and switches whose hosts reach each other through port numbers."""
     _, scheme = resolve(topology, "shortest")
-    running = launch.bare(LabConfig(topology, "shortest", offloads=offloads), scheme)
+    running = launch.build_bare_network(LabConfig(topology, "shortest", offloads=offloads), scheme)
     if topology == PAIR:
         for switch in ("s0", "s1"):
             shard = running.shard(switch)
@@ -115,11 +115,11 @@ def _checksum_errors(host: str) -> int:
     return int(dict(zip(names, values, strict=True))["InCsumErrors"])
 
 
-def apart(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def in_sandbox(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What ``action`` finds in a world of its own."""
 
     def inside() -> str:
-        enter_world()
+        enter_sandbox()
         return json.dumps(action())
 
     return dict(json.loads(from_child(inside).splitlines()[-1]))
@@ -133,9 +133,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    passed = {one.name: apart(lambda one=one: throughput(one, options.seconds)) for one in SETTINGS}
+    passed = {one.name: in_sandbox(lambda one=one: throughput(one, options.seconds)) for one in SETTINGS}
     costs = [
-        apart(lambda ports=ports: idle(ports, options.seconds))
+        in_sandbox(lambda ports=ports: idle(ports, options.seconds))
         for ports in (openvswitch.PORTS_PER_SHARD, 1 << 20)
     ]
     if options.json:

@@ -22,21 +22,21 @@ from pathlib import Path
 
 from addressing import registry as schemes
 from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
-from benchmarks.worlds import enter_world, from_child
+from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import launch
 from hostagent.channel import Channel
 from hostagent.forwarding.agent import Agent, addresses_of
-from hostagent.runtime.agent_io import Station
+from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import open_devices
-from hostagent.runtime.mmsg import Slots
+from hostagent.runtime.mmsg import PacketBuffers
 from hostagent.runtime.worker import Worker
 from tests.hostagent.namespaces import World
 
 LAUNCHED = "bcube:4,3"
 SECONDS = 3
 _LINES = 14
-_HOUSE = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[1]
 
 
 def start_up(topology: str) -> str:
@@ -45,7 +45,7 @@ def start_up(topology: str) -> str:
 
 
 def _launched(topology: str) -> str:
-    enter_world()
+    enter_sandbox()
     profile = cProfile.Profile()
     _, scheme = resolve(topology, SCHEME)
     config = LabConfig(topology, SCHEME)
@@ -65,8 +65,10 @@ def _relayed(lab: World, seconds: float) -> str:
     place, scheme = lab.place(1), schemes.bind(SCHEME, lab.fabric)
     agent = Agent(scheme, 1, addresses_of(scheme), random.Random(1))
     ours, theirs = socket.socketpair()
-    station = Station(agent, open_devices(place.netns, place.ports, agent.own), Slots(), lambda _: None, b"")
-    work, profile = Worker(Channel(theirs), [station]), cProfile.Profile()
+    agent_io = AgentIO(
+        agent, open_devices(place.netns, place.ports, agent.own_address), PacketBuffers(), lambda _: None, b""
+    )
+    work, profile = Worker(Channel(theirs), [agent_io]), cProfile.Profile()
     with worker(lab, 0, "blast", lab.addresses[2]):
         if not (steering := os.fork()):
             begun = received(lab, 2)
@@ -86,7 +88,7 @@ def _table(profile: cProfile.Profile, order: str) -> str:
     """The functions that took longest, with the house's files named from its root."""
     text = io.StringIO()
     pstats.Stats(profile, stream=text).sort_stats(order).print_stats(_LINES)
-    lines = [line.rstrip() for line in text.getvalue().replace(f"{_HOUSE}/", "").splitlines()]
+    lines = [line.rstrip() for line in text.getvalue().replace(f"{_ROOT}/", "").splitlines()]
     start = next(number for number, line in enumerate(lines) if line.lstrip().startswith("ncalls"))
     return "\n".join(line for line in lines[start:] if line)
 

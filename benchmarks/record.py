@@ -43,7 +43,7 @@ class Section:
 SECTIONS = (
     Section(
         "Launch and stop",
-        ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "--patience", "600"),
+        ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "--timeout", "600"),
         "64, 256 and 1024 servers. Networks alone are compared with stock Mininet's batch mode.",
     ),
     Section("Agents", ("agents",), "All agents of a lab of 256 servers, beside an interpreter for each."),
@@ -99,7 +99,7 @@ def _stolen(before: Any) -> float:
     return float(spent["steal"] / wanted) if wanted else 0.0
 
 
-def renewed(text: str, sections: Sequence[Section]) -> str:
+def updated(text: str, sections: Sequence[Section]) -> str:
     """A document with some of its sections made anew."""
     parts = text.split("\n## ")
     made = {one.title: section(one).removeprefix("\n## ") for one in sections}
@@ -114,7 +114,7 @@ def main() -> int:
         print(f"usage: python -m benchmarks.record docs/performance.md [{'|'.join(known)}]...", file=sys.stderr)
         return 2
     path = Path(document)
-    text = renewed(path.read_text(), [known[name] for name in names]) if names else None
+    text = updated(path.read_text(), [known[name] for name in names]) if names else None
     path.write_text(text or _HEAD + machine() + "".join(map(section, SECTIONS)))
     return 0
 

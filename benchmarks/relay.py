@@ -44,8 +44,8 @@ from rich.table import Table
 
 from addressing import registry as schemes
 from addressing.fields import mac
-from hostagent.forwarding.packet import LONGEST, VNET_SIZE, decremented
-from hostagent.runtime.mmsg import Slots
+from hostagent.forwarding.packet import MAX_END, VNET_SIZE, ttl_decremented_checksum
+from hostagent.runtime.mmsg import PacketBuffers
 from tests.hostagent.namespaces import World, run, world
 
 SCHEME = "wmgr"
@@ -58,7 +58,7 @@ Setup = Callable[[World], contextlib.AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
-class Way:
+class RelayMethod:
     """One way of relaying: how many relays, and how they are set up and run."""
 
     name: str
@@ -74,9 +74,9 @@ class Figures:
     small: float
     #: One after the other on processors that do not sleep: any, and one for everything.
     rtt: float
-    alone: float
+    rtt_one_cpu: float
     #: A millisecond apart on processors that do.
-    apart: float
+    rtt_1ms_apart: float
 
 
 # --- ways of relaying ---------------------------------------------------------------
@@ -86,16 +86,16 @@ def plain_ends(lab: World) -> None:
     """Make the first and the last server ordinary hosts whose MAC addresses are their labels."""
     last = lab.fabric.servers - 1
     for own, other in ((0, last), (last, 0)):
-        card, netns = f"h{own}-eth1", lab.netns(own)
-        run("ip", "-n", netns, "link", "set", card, "address", label_address(lab, own))
-        run("ip", "-n", netns, "addr", "add", f"{lab.addresses[own]}/32", "dev", card)
-        run("ip", "-n", netns, "route", "add", lab.addresses[other], "dev", card)
-        neighbour(lab, own, other, card)
+        interface, netns = f"h{own}-eth1", lab.netns(own)
+        run("ip", "-n", netns, "link", "set", interface, "address", label_address(lab, own))
+        run("ip", "-n", netns, "addr", "add", f"{lab.addresses[own]}/32", "dev", interface)
+        run("ip", "-n", netns, "route", "add", lab.addresses[other], "dev", interface)
+        neighbour(lab, own, other, interface)
 
 
-def neighbour(lab: World, at: int, other: int, card: str) -> None:
+def neighbour(lab: World, at: int, other: int, interface: str) -> None:
     """A fixed entry in the neighbour table of server ``at``."""
-    words = ("lladdr", label_address(lab, other), "dev", card, "nud", "permanent")
+    words = ("lladdr", label_address(lab, other), "dev", interface, "nud", "permanent")
     run("ip", "-n", lab.netns(at), "neigh", "replace", lab.addresses[other], *words)
 
 
@@ -110,10 +110,10 @@ def kernel(lab: World) -> Iterator[None]:
     """The relay's kernel forwards; its cards have the addresses that A and B send to."""
     plain_ends(lab)
     lab.run(1, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
-    for card, other in (("h1-eth1", 0), ("h1-eth2", 2)):
-        run("ip", "-n", lab.netns(1), "link", "set", card, "address", label_address(lab, 2 - other))
-        run("ip", "-n", lab.netns(1), "route", "add", lab.addresses[other], "dev", card)
-        neighbour(lab, 1, other, card)
+    for interface, other in (("h1-eth1", 0), ("h1-eth2", 2)):
+        run("ip", "-n", lab.netns(1), "link", "set", interface, "address", label_address(lab, 2 - other))
+        run("ip", "-n", lab.netns(1), "route", "add", lab.addresses[other], "dev", interface)
+        neighbour(lab, 1, other, interface)
     yield
 
 
@@ -137,8 +137,8 @@ def loop_with_offloads(lab: World) -> Iterator[None]:
 def looping(lab: World, ahead: str) -> Iterator[None]:
     """:func:`relay_by_loop` in the relay's namespace."""
     plain_ends(lab)
-    for card in ("h1-eth1", "h1-eth2"):
-        run("ip", "-n", lab.netns(1), "link", "set", card, "arp", "off")
+    for interface in ("h1-eth1", "h1-eth2"):
+        run("ip", "-n", lab.netns(1), "link", "set", interface, "arp", "off")
     with worker(lab, 1, "loop", ahead, label_address(lab, 0), label_address(lab, 2)):
         yield
 
@@ -161,66 +161,70 @@ def agents_everywhere(lab: World) -> Iterator[None]:
 
 
 LOOP = "plain recv/send loop"
-WAYS = (
-    Way("kernel ip_forward", 1, kernel),
-    Way(LOOP, 1, loop),
-    Way("the loop with offloads", 1, loop_with_offloads),
-    Way("agent", 1, agents),
-    Way("3 agents in a row", 3, agents),
-    Way("agent, ends too", 1, agents_everywhere),
+RELAY_METHODS = (
+    RelayMethod("kernel ip_forward", 1, kernel),
+    RelayMethod(LOOP, 1, loop),
+    RelayMethod("the loop with offloads", 1, loop_with_offloads),
+    RelayMethod("agent", 1, agents),
+    RelayMethod("3 agents in a row", 3, agents),
+    RelayMethod("agent, ends too", 1, agents_everywhere),
 )
 
 
 def relay_by_loop(header: str, *labels: str) -> None:
     """The straightforward relay: one frame per system call, TTL less one; so many bytes are before each."""
     ahead = int(header)
-    cards = [packet_socket(card, ahead > 0) for card in ("h1-eth1", "h1-eth2")]
+    interfaces = [packet_socket(interface, ahead > 0) for interface in ("h1-eth1", "h1-eth2")]
     addresses = (bytes.fromhex(label.replace(":", "")) for label in labels)
-    table = dict(zip(addresses, cards, strict=True))
+    table = dict(zip(addresses, interfaces, strict=True))
     poller = select.epoll()
-    waiting = {card.fileno(): card for card in cards}
+    waiting = {interface.fileno(): interface for interface in interfaces}
     for descriptor in waiting:
         poller.register(descriptor, select.EPOLLIN)
     to, kind = slice(ahead, ahead + 6), slice(ahead + 12, ahead + 14)
     ttl, checksum = ahead + 22, slice(ahead + 24, ahead + 26)
     while True:
         for descriptor, _ in poller.poll():
-            frame = bytearray(waiting[descriptor].recv(LONGEST))
+            frame = bytearray(waiting[descriptor].recv(MAX_END))
             out = table.get(bytes(frame[to]))
             if out is None or frame[kind] != b"\x08\x00" or frame[ttl] <= 1:
                 continue
             frame[ttl] -= 1
-            frame[checksum] = decremented(int.from_bytes(frame[checksum], "big")).to_bytes(2, "big")
+            frame[checksum] = ttl_decremented_checksum(int.from_bytes(frame[checksum], "big")).to_bytes(
+                2, "big"
+            )
             out.send(frame)
 
 
-def packet_socket(card: str, offloads: bool) -> socket.socket:
+def packet_socket(interface: str, offloads: bool) -> socket.socket:
     """A packet socket that hears what arrives at a card."""
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     opened.setsockopt(263, 15, int(offloads))  # SOL_PACKET, PACKET_VNET_HDR
     opened.setsockopt(263, 23, 1)  # PACKET_IGNORE_OUTGOING
     opened.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
-    opened.bind((card, 0x0003))  # ETH_P_ALL
+    opened.bind((interface, 0x0003))  # ETH_P_ALL
     return opened
 
 
 # --- measurements -------------------------------------------------------------------
 
 
-def measure(way: Way, seconds: int) -> Figures:
+def measure(method: RelayMethod, seconds: int) -> Figures:
     """All figures between the two ends."""
-    with one_processor(), awake(), chain(way.relays) as lab, way.setup(lab):
-        alone = ping(lab, *BACK_TO_BACK)
-    with chain(way.relays) as lab, way.setup(lab):
-        with awake():
+    with one_processor(), processors_awake(), chain(method.relays) as lab, method.setup(lab):
+        rtt_one_cpu = ping(lab, *BACK_TO_BACK)
+    with chain(method.relays) as lab, method.setup(lab):
+        with processors_awake():
             rtt = ping(lab, *BACK_TO_BACK)
-        apart = ping(lab, "-i", "0.001")
+        rtt_1ms_apart = ping(lab, "-i", "0.001")
         last = lab.fabric.servers - 1
-        return Figures(tcp(lab, last, seconds), small_packets(lab, last, seconds), rtt, alone, apart)
+        return Figures(
+            tcp(lab, last, seconds), small_packets(lab, last, seconds), rtt, rtt_one_cpu, rtt_1ms_apart
+        )
 
 
 @contextlib.contextmanager
-def awake() -> Iterator[None]:
+def processors_awake() -> Iterator[None]:
     """No processor halts meanwhile (Linux's Documentation/power/pm_qos_interface)."""
     with open("/dev/cpu_dma_latency", "wb", buffering=0) as held:
         held.write(struct.pack("i", 0))
@@ -281,7 +285,7 @@ def blast(address: str) -> None:
     """Send small packets as fast as one process can, until ended."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.connect((address, _PORT))
-        slots = Slots()
+        slots = PacketBuffers()
         extents = [number for slot in slots.addresses for number in (slot, SMALL)]
         while True:
             slots.send(sender.fileno(), extents)
@@ -307,10 +311,10 @@ ROLES: dict[str, Callable[..., None]] = {"loop": relay_by_loop, "blast": blast}
 
 def compare(rounds: int, seconds: int) -> dict[str, Figures]:
     """Medians over rounds in which every way has its turn, so that a busy minute hits all alike."""
-    runs: dict[str, list[Figures]] = {way.name: [] for way in WAYS}
+    runs: dict[str, list[Figures]] = {method.name: [] for method in RELAY_METHODS}
     for _ in range(rounds):
-        for way in WAYS:
-            runs[way.name].append(measure(way, seconds))
+        for method in RELAY_METHODS:
+            runs[method.name].append(measure(method, seconds))
     return {name: median(taken) for name, taken in runs.items()}
 
 
@@ -335,7 +339,11 @@ def show(figures: dict[str, Figures]) -> None:
     heads = ("TCP Gb/s", "of kernel", "small pkt/s", "x loop")
     table = Table("relay", *heads, "RTT us", "on one CPU", "1 ms apart")
     for name, one in figures.items():
-        trips = ((one.rtt, base.rtt), (one.alone, base.alone), (one.apart, base.apart))
+        trips = (
+            (one.rtt, base.rtt),
+            (one.rtt_one_cpu, base.rtt_one_cpu),
+            (one.rtt_1ms_apart, base.rtt_1ms_apart),
+        )
         table.add_row(
             name,
             *(f"{one.tcp:.1f}", f"{one.tcp / base.tcp:.0%}"),

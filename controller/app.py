@@ -39,9 +39,9 @@ class TableApp(Application):  # type: ignore[misc]
         super().__init__()
         self.core = Core(scheme, time.monotonic())
         self._lab = lab
-        self._paths: dict[int, Any] = {}
-        self._ready_made: dict[int, tuple[tuple[Change, ...], bytes]] = {}
-        self.register_handler(LabMessage, self.lab_said)
+        self._datapaths: dict[int, Any] = {}
+        self._precompiled: dict[int, tuple[tuple[Change, ...], bytes]] = {}
+        self.register_handler(LabMessage, self.on_lab_message)
 
     def prepare(self) -> None:
         """Compile and write all tables before the switches ask for them; a scheme that OpenFlow
@@ -50,9 +50,9 @@ class TableApp(Application):  # type: ignore[misc]
             try:
                 changes = self.core.prepare(switch)
             except NotInstallable as error:
-                self._tell({"event": "error", "text": str(error)})
+                self._notify_lab({"event": "error", "text": str(error)})
                 os._exit(2)
-            self._ready_made[switch] = changes, lower.changes(changes)
+            self._precompiled[switch] = changes, lower.changes(changes)
             hub.sleep(0)
 
     # --- the lab --------------------------------------------------------------
@@ -60,7 +60,7 @@ class TableApp(Application):  # type: ignore[misc]
     def start(self) -> None:
         """Called by the library when everything is in place."""
         super().start()
-        self._tell({"event": "listening"})
+        self._notify_lab({"event": "listening"})
         self._perform(self.core.start(time.monotonic()))
         hub.spawn(self._listen)
 
@@ -72,7 +72,7 @@ class TableApp(Application):  # type: ignore[misc]
         finally:
             os._exit(0)
 
-    def lab_said(self, event: LabMessage) -> None:
+    def on_lab_message(self, event: LabMessage) -> None:
         """A request of the lab's."""
         message = event.message
         match message:
@@ -95,7 +95,7 @@ class TableApp(Application):  # type: ignore[misc]
             event.msg.datapath.close()
             return
         event.msg.datapath.switch = switch
-        self._paths[switch] = event.msg.datapath
+        self._datapaths[switch] = event.msg.datapath
         self._perform(self.core.connected(switch))
 
     @on("EventOFPStateChange", DEAD)
@@ -103,7 +103,7 @@ class TableApp(Application):  # type: ignore[misc]
         """A connection ended."""
         switch = self._switch(event.datapath)
         if switch is not None:
-            del self._paths[switch]
+            del self._datapaths[switch]
             self._perform(self.core.disconnected(switch, time.monotonic()))
 
     @on("EventOFPBarrierReply", CONFIG, MAIN)
@@ -141,7 +141,7 @@ class TableApp(Application):  # type: ignore[misc]
     def _switch(self, path: Any) -> int | None:
         """The switch behind a connection; None for one that was replaced or never known."""
         switch: int | None = getattr(path, "switch", None)
-        return switch if switch is not None and self._paths.get(switch) is path else None
+        return switch if switch is not None and self._datapaths.get(switch) is path else None
 
     def _port(self, path: Any, port: Any, gone: bool = False) -> None:
         switch = self._switch(path)
@@ -158,14 +158,14 @@ class TableApp(Application):  # type: ignore[misc]
         for effect in effects:
             self._carry_out(effect)
         if self.core.stale_since is not None and self.events.empty():
-            for effect in self.core.settle(time.monotonic()):
+            for effect in self.core.apply_port_changes(time.monotonic()):
                 self._carry_out(effect)
 
     def _carry_out(self, effect: Effect) -> None:
         if isinstance(effect, Event):
-            self._tell(effect.fields)
+            self._notify_lab(effect.fields)
             return
-        path = self._paths.get(effect.switch)
+        path = self._datapaths.get(effect.switch)
         if path is None:
             return
         data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
@@ -173,7 +173,7 @@ class TableApp(Application):  # type: ignore[misc]
             path.send(data[start : start + _CHUNK])
         hub.sleep(0)  # Let it out before the next switch's table is computed.
 
-    def _tell(self, message: Mapping[str, Any]) -> None:
+    def _notify_lab(self, message: Mapping[str, Any]) -> None:
         try:
             channel.send(self._lab, message)
         except OSError:
@@ -181,10 +181,10 @@ class TableApp(Application):  # type: ignore[misc]
 
     def _messages(self, effect: Send) -> bytes:
         """All messages of a batch and the barrier that ends it."""
-        changes, data = self._ready_made.get(effect.switch, ((), b""))
+        changes, data = self._precompiled.get(effect.switch, ((), b""))
         if changes is not effect.changes:
             data = lower.changes(effect.changes)
-        return (lower.reset() if effect.reset else b"") + data + lower.barrier(effect.ticket)
+        return (lower.reset() if effect.reset else b"") + data + lower.barrier(effect.barrier_id)
 
 
 def _packet_out(effect: PacketOut) -> bytes:

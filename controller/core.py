@@ -34,7 +34,7 @@ class Send:
 
     switch: int
     changes: tuple[Change, ...]
-    ticket: int
+    barrier_id: int
     reset: bool = False
 
 
@@ -58,7 +58,7 @@ Effect = Send | PacketOut | Event
 
 
 @dataclass
-class _Round:
+class _LinkStateUpdate:
     """One change of link state on its way into the switches."""
 
     down: frozenset[int]
@@ -70,7 +70,7 @@ class _Round:
     flow_mods: int = 0
     switches: int = 0
     #: Whether hosts have been told of labels that changed.
-    told: bool = False
+    notified: bool = False
 
     def event(self, now: float) -> Event:
         """What the lab hears when all switches have replied."""
@@ -90,65 +90,67 @@ class Core:
     def __init__(self, scheme: Scheme, now: float) -> None:
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
-        self.known = LinkState()
+        self.link_state = LinkState()
         #: Since when link states are known that the tables do not follow yet.
         self.stale_since: float | None = None
         self._started = now
         self._reported: frozenset[int] = frozenset()
         self._port_up: dict[tuple[int, int], bool] = {}
-        self._fresh: dict[int, tuple[Change, ...]] = {}
+        self._initial_changes: dict[int, tuple[Change, ...]] = {}
         self._installed: dict[int, FlowTable] = {}
-        self._open: dict[int, int] = {}
-        self._tickets = itertools.count(1)
+        self._pending_barriers: dict[int, int] = {}
+        self._barrier_ids = itertools.count(1)
         self._installing: set[int] = set()
-        self._missing = set(range(self.fabric.servers, self.fabric.size))
-        self._rounds: list[_Round] = []
+        self._not_installed = set(range(self.fabric.servers, self.fabric.size))
+        self._updates: list[_LinkStateUpdate] = []
         self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
         self._servers |= {ipv6.embed(ip): server for ip, server in self._servers.items()}
-        self._asked: set[tuple[int, int]] = set()
+        self._resolved: set[tuple[int, int]] = set()
         self._counts: Counter[str] = Counter()
 
     # --- switches come and go -------------------------------------------------
 
     def prepare(self, switch: int) -> tuple[Change, ...]:
         """What an empty ``switch`` needs while all links are up; kept until it is asked for."""
-        if switch not in self._fresh:
-            self._fresh[switch] = plan.diff(FlowTable(), plan.wanted(self._base, switch))
-        return self._fresh[switch]
+        if switch not in self._initial_changes:
+            self._initial_changes[switch] = plan.diff(FlowTable(), plan.desired_table(self._base, switch))
+        return self._initial_changes[switch]
 
     def connected(self, switch: int) -> Iterator[Effect]:
         """A switch said hello: empty it and install everything."""
-        if self.known:
-            changes = plan.diff(FlowTable(), plan.wanted(self.scheme, switch, self.known))
+        if self.link_state:
+            changes = plan.diff(FlowTable(), plan.desired_table(self.scheme, switch, self.link_state))
         else:
             changes = self.prepare(switch)
         self._installed[switch] = plan.apply(FlowTable(), changes)
-        ticket = self._ticket(switch)
-        self._installing.add(ticket)
-        yield self._send(switch, changes, ticket, reset=True)
+        barrier_id = self._new_barrier(switch)
+        self._installing.add(barrier_id)
+        yield self._send(switch, changes, barrier_id, reset=True)
 
     def disconnected(self, switch: int, now: float) -> Iterator[Effect]:
         """A switch's connection ended; nobody waits for its replies any longer."""
         self._installed.pop(switch, None)
-        self._missing.add(switch)
-        for ticket in [ticket for ticket, owner in self._open.items() if owner == switch]:
-            self._close(ticket)
+        self._not_installed.add(switch)
+        for barrier_id in [
+            barrier_id for barrier_id, owner in self._pending_barriers.items() if owner == switch
+        ]:
+            self._close(barrier_id)
         yield Event({"event": "lost", "switch": self.fabric.name(switch)})
         yield from self._finished(now)
 
-    def barrier(self, ticket: int, now: float) -> Iterator[Effect]:
+    def barrier(self, barrier_id: int, now: float) -> Iterator[Effect]:
         """A switch has carried out everything up to the barrier ``ticket``."""
-        switch = self._open.get(ticket)
+        switch = self._pending_barriers.get(barrier_id)
         if switch is None:
             return
-        if ticket in self._installing:
+        if barrier_id in self._installing:
             yield from self._complete(switch, now)
-        self._close(ticket)
+        self._close(barrier_id)
         yield from self._finished(now)
 
     def start(self, now: float) -> Iterator[Effect]:
         """A fabric without switches is ready at once."""
-        if not self._missing:
+        if not self._not_installed:
             yield Event({"event": "ready", "seconds": now - self._started})
 
     # --- links fail and heal --------------------------------------------------
@@ -169,16 +171,16 @@ class Core:
         name = self.fabric.name(switch)
         yield Event({"event": "port", "switch": name, "port": number, "up": up, "link": link})
 
-    def settle(self, now: float) -> Iterator[Effect]:
+    def apply_port_changes(self, now: float) -> Iterator[Effect]:
         """Bring the tables up to date if ports changed; a round that changes nothing is silent."""
         since, self.stale_since = self.stale_since, None
-        if since is not None and self._down() != self.known.down:
+        if since is not None and self._down() != self.link_state.down:
             yield from self._converge(since, now)
 
     def links(self, down: Iterable[int], now: float, request: int | None = None) -> Iterator[Effect]:
         """The lab's view of all links; always answered by an event, which repeats ``request``."""
         reported = frozenset(down)
-        if unknown := reported.difference(range(len(self.fabric.cables))):
+        if unknown := reported.difference(range(len(self.fabric.link_ends))):
             yield Event({"event": "error", "text": f"{self.fabric.spec} has no link {min(unknown)}"})
             return
         self._reported = reported
@@ -192,28 +194,28 @@ class Core:
 
     def _converge(self, started: float, now: float, request: int | None = None) -> Iterator[Effect]:
         down = self._down()
-        changed, before = down ^ self.known.down, self.scheme
+        changed, before = down ^ self.link_state.down, self.scheme
         if changed:
-            scheme = self._base.given(LinkState(down))
+            scheme = self._base.with_failures(LinkState(down))
             try:
                 scheme.check_width()
             except ValueError as error:  # LabelTooWide, or addresses that ran out.
                 yield Event({"event": "error", "text": str(error)})
                 return
-            self.known, self.scheme = LinkState(down), scheme
-        current = _Round(down, started, before, request)
+            self.link_state, self.scheme = LinkState(down), scheme
+        current = _LinkStateUpdate(down, started, before, request)
         for switch in self._nearest_first(changed) if changed else ():
-            wanted = plan.wanted(self.scheme, switch, self.known)
-            changes = plan.diff(self._installed[switch], wanted)
+            desired_table = plan.desired_table(self.scheme, switch, self.link_state)
+            changes = plan.diff(self._installed[switch], desired_table)
             if changes:
-                self._installed[switch] = wanted
-                ticket = self._ticket(switch)
+                self._installed[switch] = desired_table
+                barrier_id = self._new_barrier(switch)
                 current.flow_mods += len(changes)
                 current.switches += 1
-                yield self._send(switch, changes, ticket)
+                yield self._send(switch, changes, barrier_id)
         # Earlier rounds may be under way still: converged means that nothing is.
-        current.waiting.update(self._open)
-        self._rounds.append(current)
+        current.waiting.update(self._pending_barriers)
+        self._updates.append(current)
         yield from self._finished(now)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
@@ -223,48 +225,48 @@ class Core:
 
     # --- barriers -------------------------------------------------------------
 
-    def _ticket(self, switch: int) -> int:
-        ticket = next(self._tickets)
-        self._open[ticket] = switch
-        return ticket
+    def _new_barrier(self, switch: int) -> int:
+        barrier_id = next(self._barrier_ids)
+        self._pending_barriers[barrier_id] = switch
+        return barrier_id
 
-    def _close(self, ticket: int) -> None:
-        del self._open[ticket]
-        self._installing.discard(ticket)
-        for current in self._rounds:
-            current.waiting.discard(ticket)
+    def _close(self, barrier_id: int) -> None:
+        del self._pending_barriers[barrier_id]
+        self._installing.discard(barrier_id)
+        for current in self._updates:
+            current.waiting.discard(barrier_id)
 
-    def _send(self, switch: int, changes: tuple[Change, ...], ticket: int, reset: bool = False) -> Send:
+    def _send(self, switch: int, changes: tuple[Change, ...], barrier_id: int, reset: bool = False) -> Send:
         self._counts["flow_mods"] += len(changes)
-        return Send(switch, changes, ticket, reset)
+        return Send(switch, changes, barrier_id, reset)
 
     def _complete(self, switch: int, now: float) -> Iterator[Effect]:
         """A switch holds its whole table; so does the fabric after the last one."""
         table, name = self._installed[switch], self.fabric.name(switch)
         groups = len(table.groups)
         yield Event({"event": "installed", "switch": name, "entries": table.entries, "groups": groups})
-        if switch in self._missing:
-            self._missing.remove(switch)
+        if switch in self._not_installed:
+            self._not_installed.remove(switch)
             yield from self.start(now)
 
     def _finished(self, now: float) -> Iterator[Effect]:
         """Rounds whose switches have all replied: tell the hosts, wait until that is out as well,
         and announce."""
-        for current in [item for item in self._rounds if not item.waiting]:
-            if not current.told:
-                current.told = True
-                yield from self._tell_hosts(current)
+        for current in [item for item in self._updates if not item.waiting]:
+            if not current.notified:
+                current.notified = True
+                yield from self._notify_hosts(current)
             if not current.waiting:
-                self._rounds.remove(current)
+                self._updates.remove(current)
                 yield current.event(now)
 
-    def _tell_hosts(self, current: _Round) -> Iterator[Effect]:
-        told = tuple(self._announcements(current.before))
-        yield from told
-        for switch in sorted({out.switch for out in told}):
-            ticket = self._ticket(switch)
-            current.waiting.add(ticket)
-            yield Send(switch, (), ticket)
+    def _notify_hosts(self, current: _LinkStateUpdate) -> Iterator[Effect]:
+        notified = tuple(self._announcements(current.before))
+        yield from notified
+        for switch in sorted({out.switch for out in notified}):
+            barrier_id = self._new_barrier(switch)
+            current.waiting.add(barrier_id)
+            yield Send(switch, (), barrier_id)
 
     # --- hosts ask ------------------------------------------------------------
 
@@ -272,21 +274,21 @@ class Core:
         """A frame from a host: questions for servers' hardware addresses (ARP, neighbour
         discovery) are answered, all else is counted."""
         self._counts["packet_ins"] += 1
-        request, end = self._question(frame), self.fabric.peer(switch, port)
-        if request is None or end is None or not self.fabric.is_plain(end.node):
+        request, end = self._parse_request(frame), self.fabric.peer(switch, port)
+        if request is None or end is None or not self.fabric.is_end_host(end.node):
             self._counts["ignored"] += 1
             return
         target = self._servers.get(request.target_ip)
         if target is None or target == end.node:
             self._counts["unanswered"] += 1
             return
-        self._asked.add((end.node, target))
+        self._resolved.add((end.node, target))
         self._counts["arp_replies"] += 1
         answer = arp.reply if isinstance(request, arp.Request) else nd.advertisement
         mac_ = address(self.scheme, target)
         yield PacketOut(switch, port, answer(mac_, request.target_ip, request.sender_mac, request.sender_ip))
 
-    def _question(self, frame: bytes) -> arp.Request | nd.Solicitation | None:
+    def _parse_request(self, frame: bytes) -> arp.Request | nd.Solicitation | None:
         """What a host asks, in a version of IP that this lab speaks."""
         versions = self.scheme.ip_versions
         return (arp.parse_request(frame) if 4 in versions else None) or (
@@ -295,7 +297,7 @@ class Core:
 
     def _announcements(self, before: Scheme) -> Iterator[PacketOut]:
         """Tell the hosts that asked for a server whose label is another one now."""
-        for host, target in sorted(self._asked) if self.scheme is not before else ():
+        for host, target in sorted(self._resolved) if self.scheme is not before else ():
             mac_, end = address(self.scheme, target), next(self.fabric.ports(host), None)
             if end is not None and end[1].node in self._installed and mac_ != address(before, target):
                 frame = arp.announcement(mac_, self._base.ipv4(target), mac.hardware(host, 1))
@@ -305,12 +307,12 @@ class Core:
         """Counters, for whoever asks."""
         names = ("flow_mods", "packet_ins", "arp_replies", "unanswered", "ignored")
         counts = {name: self._counts[name] for name in names}
-        sizes = {"switches": len(self._installed), "prepared": len(self._fresh)}
+        sizes = {"switches": len(self._installed), "prepared": len(self._initial_changes)}
         yield Event({"event": "stats", **sizes, **counts})
 
 
 def address(scheme: Scheme, server: int) -> int:
     """The MAC address under which plain hosts reach a server."""
-    if scheme.carrier is Field.ETH_DST:
+    if scheme.label_field is Field.ETH_DST:
         return mac.encode(scheme.label(server), scheme.label_bits)
     return mac.hardware(server, 1)

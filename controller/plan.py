@@ -8,7 +8,7 @@ multicast or a hardware address.  What nothing matches is dropped by the switch.
 Sending a packet back where it came from needs care: OpenFlow drops ``output:p`` for
 packets that came in by p.  Walks of most schemes never turn round at a switch, and there
 the drop is welcome: it breaks two-node circles while tables change.  A scheme whose
-walks may (``Scheme.turns``) gets ``set_field:0->in_port`` before its outputs, which lifts
+walks may (``Scheme.hairpin``) gets ``set_field:0->in_port`` before its outputs, which lifts
 the restriction without a second entry; a pattern that names the port says ``IN_PORT``.
 """
 
@@ -34,7 +34,7 @@ from topos.graph import ALL_UP, LinkState
 ARP_PRIORITY = 0xFFFF
 
 #: What hosts ask by, by their version of IP.
-_QUESTIONS = {
+_REQUEST_MATCHES = {
     4: Match(eth_type=rules.ARP),
     6: Match(eth_type=rules.IPV6, icmpv6_type=rules.SOLICITATION),
 }
@@ -48,9 +48,9 @@ class NotInstallable(ValueError):
     """A rule that OpenFlow cannot express; one line for the user."""
 
 
-def wanted(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> FlowTable:
+def desired_table(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> FlowTable:
     """Everything that ``switch`` (a node number) should hold; ``scheme`` knows ``links`` already
-    (``scheme.given(links)``)."""
+    (``scheme.with_failures(links)``)."""
     ways = [(entry, _buckets(scheme, switch, entry)) for entry in compile_table(scheme, switch, links).entries]
     numbers = _group_numbers({buckets for _, buckets in ways if len(buckets) > 1})
     found = {
@@ -64,14 +64,14 @@ def wanted(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> FlowTable:
     }
     if has_hosts(scheme, switch):
         up = (Output(rules.CONTROLLER),)
-        found |= {Rule(ARP_PRIORITY, _QUESTIONS[v], up, rules.ARP_COOKIE) for v in scheme.ip_versions}
+        found |= {Rule(ARP_PRIORITY, _REQUEST_MATCHES[v], up, rules.ARP_COOKIE) for v in scheme.ip_versions}
     return FlowTable(frozenset(found), frozenset(Group(n, buckets) for buckets, n in numbers.items()))
 
 
 def has_hosts(scheme: Scheme, switch: int) -> bool:
     """True for switches with ordinary hosts at them, whose questions for hardware addresses the
     controller answers."""
-    return any(map(scheme.fabric.is_plain, scheme.fabric.neighbours(switch)))
+    return any(map(scheme.fabric.is_end_host, scheme.fabric.neighbours(switch)))
 
 
 # --- one entry ----------------------------------------------------------------
@@ -80,7 +80,7 @@ def has_hosts(scheme: Scheme, switch: int) -> bool:
 def match(scheme: Scheme, pattern: Pattern, version: int = 4) -> Match:
     """The frames, of that version of IP if labels are addresses, whose header lies in ``pattern``."""
     source = _tag_mac(pattern.tag, pattern.tag_mask, scheme.tag_bits) if pattern.tag_mask else rules.ANY
-    if scheme.carrier is Field.IPV4_DST:
+    if scheme.label_field is Field.IPV4_DST:
         if version == 6:
             wide = Masked(ipv6.embed(pattern.label), ipv6.mask(pattern.mask))
             return Match(pattern.in_port, rules.IPV6, source, ipv6_dst=wide)
@@ -91,26 +91,26 @@ def match(scheme: Scheme, pattern: Pattern, version: int = 4) -> Match:
 
 def _label_mac(value: int, mask: int, bits: int) -> Masked:
     """A label's bits in an address, together with the two that every label has."""
-    return Masked(mac.spread(value, bits) | mac.FIXED, mac.spread(mask, bits) | mac.FIXED_MASK)
+    return Masked(mac.align(value, bits) | mac.FIXED, mac.align(mask, bits) | mac.FIXED_MASK)
 
 
 def _tag_mac(value: int, mask: int, bits: int) -> Masked:
     """A tag's bits in a source address, whoever administers it: hardware addresses, in which those
     bits are zero, are how plain hosts say tag 0."""
-    return Masked(mac.spread(value, bits), mac.spread(mask, bits))
+    return Masked(mac.align(value, bits), mac.align(mask, bits))
 
 
 def _buckets(scheme: Scheme, switch: int, entry: Entry) -> tuple[Bucket, ...]:
     """The ways on with their weights, ways that do the same counted together; one of weight 1
     where there is no choice."""
     shares: dict[Actions, float] = {}
-    for action, weight in entry.choices:
+    for action, weight in entry.next_hops:
         actions = _actions(scheme, switch, entry.pattern.in_port, action)
         shares[actions] = shares.get(actions, 0.0) + weight
-    return tuple(map(Bucket, whole_weights(list(shares.values())), shares))
+    return tuple(map(Bucket, integer_weights(list(shares.values())), shares))
 
 
-def whole_weights(shares: list[float]) -> list[int]:
+def integer_weights(shares: list[float]) -> list[int]:
     """The least whole numbers in the same proportion; nearest ones, and at least 1, where
     they would not fit a bucket's 16 bits."""
     if len(shares) == 1:
@@ -130,21 +130,21 @@ def _actions(scheme: Scheme, switch: int, in_port: int, action: object) -> Actio
     if action.pop:
         raise NotInstallable(f"{scheme.name}: a switch cannot take a hop off a source route")
     end = scheme.fabric.peer(switch, action.port)
-    plain = end is not None and scheme.fabric.is_plain(end.node)
+    plain = end is not None and scheme.fabric.is_end_host(end.node)
     found = list(_rewrites(scheme, action))
-    if end is not None and plain and scheme.carrier is Field.ETH_DST:
+    if end is not None and plain and scheme.label_field is Field.ETH_DST:
         found = [item for item in found if item.field != "eth_dst"]
         found.append(SetField("eth_dst", mac.hardware(end.node, end.number)))
     if action.port == in_port:
         return (*found, Output(rules.IN_PORT))
-    if scheme.turns and not plain and not in_port:
+    if scheme.hairpin and not plain and not in_port:
         found.append(SetField("in_port", 0))
     return (*found, Output(action.port))
 
 
 def _rewrites(scheme: Scheme, action: Forward) -> Iterator[SetField]:
     if action.label is not None:
-        if scheme.carrier is Field.IPV4_DST:
+        if scheme.label_field is Field.IPV4_DST:
             yield SetField("ip_dst", action.label)
         else:
             yield SetField("eth_dst", mac.encode(action.label, scheme.label_bits))
@@ -185,11 +185,11 @@ class Change:
     item: Rule | Group
 
 
-def diff(installed: FlowTable, wanted: FlowTable) -> tuple[Change, ...]:
+def diff(installed: FlowTable, desired_table: FlowTable) -> tuple[Change, ...]:
     """The least changes from one table to the other, in an order that a switch accepts: groups
     before the rules that use them, deleted after the last rule that did."""
-    groups = list(_changes(installed.groups, wanted.groups))
-    flows = list(_changes(installed.rules, wanted.rules))
+    groups = list(_changes(installed.groups, desired_table.groups))
+    flows = list(_changes(installed.rules, desired_table.rules))
     ordered = [c for c in groups if c.op is not Op.DELETE] + flows + [c for c in groups if c.op is Op.DELETE]
     return tuple(ordered)
 
@@ -197,10 +197,10 @@ def diff(installed: FlowTable, wanted: FlowTable) -> tuple[Change, ...]:
 Item = TypeVar("Item", Rule, Group)
 
 
-def _changes(installed: frozenset[Item], wanted: frozenset[Item]) -> Iterator[Change]:
+def _changes(installed: frozenset[Item], desired_table: frozenset[Item]) -> Iterator[Change]:
     """Additions and modifications, then deletions; equal items are left alone."""
-    before = {item.key: item for item in installed - wanted}
-    after = {item.key: item for item in wanted - installed}
+    before = {item.key: item for item in installed - desired_table}
+    after = {item.key: item for item in desired_table - installed}
     for key, item in after.items():
         # A modification keeps the entry's counters, but OpenFlow keeps its cookie as well.
         alike = key in before and (isinstance(item, Group) or item.cookie == before[key].cookie)

@@ -8,4 +8,4 @@ with Lab("bcube:2,1", scheme="brp") as lab:
     print(" ".join(lab.route("h0", "h3")))
     found = lab.pingall()
     print(f"{found['received']} of {found['sent']} pings answered with a link cut")
-    lab.heal("h0")
+    lab.restore("h0")

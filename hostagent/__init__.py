@@ -6,28 +6,16 @@ moves packets between them: from ``dcn0`` it gives packets the header that the s
 source writes; from a card it relays (TTL less one) or delivers; where the scheme knows
 no way, or a TTL ends, it answers by ICMP as any router does.
 
-    packet.py    pure: slots, checksums, ICMP errors, flow hashes
-    core.py      pure: Agent, decides, remembering per leading bytes of a frame     decisions.py   the values
-    framing.py   pure: a scheme's labels and tags as bytes of frames
-    burst.py     pure: the same for the headers of many frames at once
-    mmsg.py      many packets per system call
-    netlink.py   interfaces: setting up, carriers     linux.py   TUN, packet sockets, namespaces
-    station.py   an agent with its devices            worker.py  the event loop of one process
-    preparing.py agents and devices, made in the parent      zygote.py    which forks these processes;
-    ``python -m hostagent`` is that parent
-    aacm.py      pure: a server finds its coordinates      delivery.py, origin.py, diagnosis.py   its parts
-    probing.py   pure: a source probes its parallel ways
-    linkstate.py pure: agents tell each other of dead links      neighbours.py  the same at an agent
-    configuring.py   AACM at an agent                cables.py   what it has in common with labelled.py
-    virtual.py   pure: nodes and cables in memory, with a virtual clock      simulation.py   AACM on them
-    trials.py    every single cable swap, tried so
-    labelling.py pure: a node learns its WMGR label from its parent          labelnet.py  whole fabrics of them
-    labelled.py  the same at an agent
-    credit.py    pure: frames and credits counted, and what is said of them    ledger.py  those of one server
-    relay.py     pure: finite buffers around an agent                          buffered.py  the same on cards
-    saturation.py  a fabric of such relays offline
-    options.py, channel.py   what the processes tell each other, and how
-    client.py    AgentPool: the lab's side
+    forwarding/   pure: packets, frames, decisions
+    protocols/    pure: what agents say to each other: AACM, labelling, link state, path probing
+    flowcontrol/  pure: finite buffers and credits
+    runtime/      the edge: processes, packet sockets, TUN devices, netlink
+    virtual.py    nodes and links in memory, with a virtual clock: protocols run offline on it
+    options.py    what an agent is started with
+    channel.py    the control channel: one JSON object per line
+    client.py     AgentPool: the lab's side of that channel
+
+``python -m hostagent`` is the supervisor, which forks the agents.
 
 Whole TCP super-packets and packets whose checksum is still to be computed cross an
 agent as they are: the kernel's virtio-net header travels with each packet in memory.

@@ -14,8 +14,8 @@ from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide
 from hostagent.channel import Channel
 from hostagent.options import Options
-from hostagent.runtime.factory import Preparer
-from hostagent.runtime.supervisor import Zygote
+from hostagent.runtime.factory import AgentFactory
+from hostagent.runtime.supervisor import Supervisor
 from topos.registry import SpecError
 
 
@@ -24,13 +24,13 @@ def main() -> int:
     descriptor, options = int(sys.argv[1]), Options.from_json(sys.argv[2])
     control = Channel(socket.socket(fileno=descriptor))
     try:
-        zygote = Zygote(Preparer(options), control)
+        supervisor = Supervisor(AgentFactory(options), control)
     except (SpecError, LabelTooWide, AddressError) as error:
         with contextlib.suppress(OSError):  # the lab is gone already
             control.send({"event": "failed", "node": None, "error": str(error)})
         return 2
     with contextlib.suppress(BrokenPipeError):  # the lab is gone: so are we
-        zygote.serve()
+        supervisor.serve()
     return 0
 
 

@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from hostagent.channel import Channel, Message
-from hostagent.options import AgentPlace, Options, Spread
+from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.protocols.labelling.frames import Label
 
-__all__ = ["AgentError", "AgentPlace", "AgentPool"]
+__all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 
 CarrierCallback = Callable[[int, int, bool], None]
-_PATIENCE = 30.0
-_FAREWELL = 5.0
+_TIMEOUT = 30.0
+_EXIT_TIMEOUT = 5.0
 
 
 class AgentError(RuntimeError):
@@ -57,10 +57,10 @@ class AgentPool:
         self._starts = self._serial = 0
         self._ready = self._ready_agents = 0
         self._answers: dict[int, Message] = {}
-        self._places: dict[int, tuple[int, ...]] = {}
+        self._coordinates: dict[int, tuple[int, ...]] = {}
         self._labels: dict[int, tuple[Label, float]] = {}
         self._outcome: Message | None = None
-        self._announced: dict[tuple[int, ...], int] = {}
+        self._link_state_serials: dict[tuple[int, ...], int] = {}
         self._ended = False
         self._on_carrier: CarrierCallback | None = None
         self._early: list[tuple[int, int, bool]] = []
@@ -90,12 +90,12 @@ class AgentPool:
             assert callback is not None
             callback(*change)
 
-    def start(self, places: Iterable[AgentPlace]) -> None:
+    def start(self, places: Iterable[AgentPlacement]) -> None:
         """Start agents; :meth:`wait_ready` waits for them."""
         self._starts += 1
         self._order({"op": "start", "agents": [place.to_json() for place in places]})
 
-    def wait_ready(self, timeout: float = _PATIENCE) -> None:
+    def wait_ready(self, timeout: float = _TIMEOUT) -> None:
         """Until all agents started so far are ready; AgentError if one failed or time (seconds) is up."""
         self._wait(lambda: self._ready >= self._starts, timeout, "become ready")
         if self.failures:
@@ -104,13 +104,13 @@ class AgentPool:
     def links(self, down: Iterable[int]) -> None:
         """Tell all agents which links are down; :meth:`wait_links` waits until they follow it."""
         state = sorted(down)
-        self._announced[tuple(state)] = self._ask({"op": "links", "down": state})
+        self._link_state_serials[tuple(state)] = self._ask({"op": "links", "down": state})
 
-    def wait_links(self, down: Iterable[int], timeout: float = _PATIENCE) -> int:
+    def wait_links(self, down: Iterable[int], timeout: float = _TIMEOUT) -> int:
         """Until the state last given to :meth:`links` as ``down`` is in force; by how many agents."""
-        return int(self._answer(self._announced.pop(tuple(sorted(down))), timeout)["count"])
+        return int(self._answer(self._link_state_serials.pop(tuple(sorted(down))), timeout)["count"])
 
-    def stats(self, timeout: float = _PATIENCE) -> dict[int, dict[str, int]]:
+    def stats(self, timeout: float = _TIMEOUT) -> dict[int, dict[str, int]]:
         """Every agent's counters, by server."""
         agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
         return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
@@ -124,9 +124,11 @@ class AgentPool:
                     total[name.removeprefix(f"{protocol} sent ")] += count
         return total
 
-    def listen(self, dimensions: int, timeout: float = _PATIENCE) -> int:
+    def enable_configuration(self, dimensions: int, timeout: float = _TIMEOUT) -> int:
         """Have all agents take part in AACM, by the ports of a torus of so many dimensions; how many do."""
-        return int(self._answer(self._ask({"op": "listen", "dimensions": dimensions}), timeout)["count"])
+        return int(
+            self._answer(self._ask({"op": "enable-configuration", "dimensions": dimensions}), timeout)["count"]
+        )
 
     def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
         """Have server 0 configure all by AACM.
@@ -135,15 +137,15 @@ class AgentPool:
         ``secondary`` alarms, and ``places``, the coordinates that each server took.
         """
         with self._changed:
-            self._places, self._outcome = {}, None
+            self._coordinates, self._outcome = {}, None
         self._order({"op": "configure", "node": 0, "sizes": list(sizes), "epoch": epoch})
         self._wait(self._configured, timeout, "hear how AACM went")
         assert self._outcome is not None
-        return {**self._outcome, "places": dict(self._places)}
+        return {**self._outcome, "coordinates": dict(self._coordinates)}
 
-    def learn(self, root: int, timeout: float = _PATIENCE) -> int:
+    def enable_labelling(self, root: int, timeout: float = _TIMEOUT) -> int:
         """Have all agents take part in distributed labelling from server ``root``; how many do."""
-        return int(self._answer(self._ask({"op": "learn", "root": root}), timeout)["count"])
+        return int(self._answer(self._ask({"op": "enable-labelling", "root": root}), timeout)["count"])
 
     def label(self, root: int) -> None:
         """Have server ``root`` begin to label all; :meth:`wait_labels` waits until they are."""
@@ -172,24 +174,24 @@ class AgentPool:
     def _configured(self) -> bool:
         """AACM has ended, and where it succeeded all have their addresses."""
         found = self._outcome
-        return found is not None and (not found["success"] or len(self._places) >= self._ready_agents)
+        return found is not None and (not found["success"] or len(self._coordinates) >= self._ready_agents)
 
-    def pin(self, ways: Iterable[Sequence[int]], timeout: float = _PATIENCE) -> int:
+    def pin(self, ways: Iterable[Sequence[int]], timeout: float = _TIMEOUT) -> int:
         """Send packets from each way's first server to its last along its servers (source routing
         only), all others as the scheme says; what was pinned before is not any more."""
-        message = {"op": "pin", "ways": [list(way) for way in ways]}
+        message = {"op": "pin", "paths": [list(way) for way in ways]}
         return int(self._answer(self._ask(message), timeout)["count"])
 
-    def spread(self, value: Spread) -> None:
+    def load_balance(self, value: LoadBalance) -> None:
         """How agents choose among several next hops from now on."""
-        self._order({"op": "spread", "value": value})
+        self._order({"op": "load_balance", "value": value})
 
     def close(self) -> None:
         """End all agents and wait for their parent's end."""
         with contextlib.suppress(OSError):
             self._channel.socket.shutdown(socket.SHUT_RDWR)
         try:
-            self.process.wait(_FAREWELL)
+            self.process.wait(_EXIT_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -234,7 +236,7 @@ class AgentPool:
     def _read(self) -> None:
         while (messages := self._received()) is not None:
             for message in messages:
-                self._note(message)
+                self._on_message(message)
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -245,15 +247,15 @@ class AgentPool:
         except OSError:
             return None
 
-    def _note(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> None:
         if message["event"] == "carrier":
-            self._carrier(message["node"], message["port"], message["up"])
+            self._handle_carrier(message["node"], message["port"], message["up"])
             return
         with self._changed:
             if "serial" in message:
                 self._answers[message["serial"]] = message
             elif message["event"] == "configured":
-                self._places[message["node"]] = tuple(message["address"])
+                self._coordinates[message["node"]] = tuple(message["address"])
             elif message["event"] == "labelled":
                 word, prefix, length = message["label"]
                 self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]
@@ -267,7 +269,7 @@ class AgentPool:
                 self._ready += 1
             self._changed.notify_all()
 
-    def _carrier(self, node: int, port: int, up: bool) -> None:
+    def _handle_carrier(self, node: int, port: int, up: bool) -> None:
         with self._changed:
             callback = self._on_carrier
             if callback is None:

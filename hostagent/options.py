@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 #: How one of several next hops is chosen: by a hash of the flow, anew for each packet, or for each
 #: new flow by what probes of the parallel ways have found.
-Spread = Literal["flow", "packet", "probe"]
+LoadBalance = Literal["flow", "packet", "probe"]
 #: Who tells agents of links that are down: the lab, which sees all, or they each other.
-LinkStateFrom = Literal["lab", "agents"]
+LinkStateSource = Literal["lab", "agents"]
 #: Whether relays with finite buffers drop what finds them full, or send only with credits.
 FlowControl = Literal["none", "credits"]
 #: A process per agent, or one per core for all agents.
@@ -25,11 +25,11 @@ class Options:
     topology: str
     scheme: str
     mode: Mode = "host"
-    spread: Spread = "flow"
+    load_balance: LoadBalance = "flow"
     seed: int = 1
     #: Servers start without addresses; AACM is to give them.
-    unconfigured: bool = False
-    link_state: LinkStateFrom = "lab"
+    autoconfigure: bool = False
+    link_state: LinkStateSource = "lab"
     #: Frames per buffer of a relay; 0: as much as the kernel keeps, and no flow control.
     buffers: int = 0
     flow_control: FlowControl = "none"
@@ -47,7 +47,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class AgentPlace:
+class AgentPlacement:
     """Where the agent of server ``node`` works: a namespace's file and each port's interface."""
 
     node: int
@@ -59,7 +59,7 @@ class AgentPlace:
         return {"node": self.node, "netns": self.netns, "ports": {str(p): n for p, n in self.ports.items()}}
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> AgentPlace:
+    def from_json(cls, value: Mapping[str, Any]) -> AgentPlacement:
         """From a JSON object."""
         ports = {int(port): name for port, name in value["ports"].items()}
         return cls(int(value["node"]), value["netns"], ports)

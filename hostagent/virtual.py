@@ -30,7 +30,7 @@ class Noise:
     jitter: float = 0.0
 
 
-class Machine(Protocol):
+class StateMachine(Protocol):
     """What a node is to its driver: a state machine on frames and time (in seconds)."""
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
@@ -46,7 +46,7 @@ class Machine(Protocol):
         """Do what was to be done by ``now``."""
 
 
-M = TypeVar("M", bound=Machine)
+M = TypeVar("M", bound=StateMachine)
 
 
 @dataclass
@@ -61,55 +61,55 @@ class VirtualNetwork(ABC, Generic[M]):
     tap: Callable[[Port, bytes], None] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.wires: dict[Port, Port] = {}
-        self.stations: dict[int, M] = {}
+        self.peers: dict[Port, Port] = {}
+        self.machines: dict[int, M] = {}
         self._random = random.Random(self.seed)
         self._events: list[tuple[float, int, int, int, bytes]] = []
         self._tickets = itertools.count()
         self._armed: dict[int, float] = {}
 
     @abstractmethod
-    def station(self, node: int) -> M:
+    def machine(self, node: int) -> M:
         """A node that has just started."""
 
-    def heard(self, node: int) -> None:
+    def drain_events(self, node: int) -> None:
         """A node has done something: take note of its news."""
         return
 
     # --- cables and nodes ---------------------------------------------------------
 
-    def plug(self, a: Port, b: Port) -> None:
+    def connect(self, a: Port, b: Port) -> None:
         """Put a cable between two ports."""
-        self.wires[a], self.wires[b] = b, a
+        self.peers[a], self.peers[b] = b, a
 
     def cut(self, a: Port) -> None:
         """Take the cable at a port out, if there is one."""
-        b = self.wires.pop(a, None)
+        b = self.peers.pop(a, None)
         if b is not None:
-            del self.wires[b]
+            del self.peers[b]
 
     def swap(self, a: Port, b: Port) -> None:
         """Exchange what is plugged in at two ports."""
-        far_a, far_b = self.wires[a], self.wires[b]
+        far_a, far_b = self.peers[a], self.peers[b]
         if far_a != b:
-            self.plug(a, far_b)
-            self.plug(b, far_a)
+            self.connect(a, far_b)
+            self.connect(b, far_a)
 
-    def leave(self, node: int) -> None:
+    def stop_node(self, node: int) -> None:
         """A node dies; its cables stay."""
-        self.stations.pop(node, None)
+        self.machines.pop(node, None)
 
-    def join(self, node: int) -> None:
+    def restart_node(self, node: int) -> None:
         """A node starts afresh, without memory."""
-        self.stations[node] = self.station(node)
+        self.machines[node] = self.machine(node)
         self._armed.pop(node, None)
 
     # --- running ------------------------------------------------------------------
 
     def inject(self, end: Port, data: bytes) -> None:
         """Let bytes arrive at a port now, wherever they come from."""
-        self.stations[end.node].receive_frame(data, end.number, self.now)
-        self.settle(end.node)
+        self.machines[end.node].receive_frame(data, end.number, self.now)
+        self.flush(end.node)
 
     @property
     def busy(self) -> bool:
@@ -119,29 +119,29 @@ class VirtualNetwork(ABC, Generic[M]):
     def step(self) -> None:
         """Let the next thing happen: a frame arrives, or a timer ends."""
         self.now, _, node, port, data = heapq.heappop(self._events)
-        station = self.stations.get(node)
-        if station is None:
+        machine = self.machines.get(node)
+        if machine is None:
             return
         if port:
-            station.receive_frame(data, port, self.now)
+            machine.receive_frame(data, port, self.now)
         else:
             self._armed.pop(node, None)
-            station.handle_timer(self.now)
-        self.settle(node)
+            machine.handle_timer(self.now)
+        self.flush(node)
 
-    def settle(self, node: int) -> None:
+    def flush(self, node: int) -> None:
         """Send what a node has to say, note its news, arm its timer."""
-        station = self.stations[node]
-        for port, data in station.frames_to_send():
+        machine = self.machines[node]
+        for port, data in machine.frames_to_send():
             self._transmit(Port(node, port), data)
-        self.heard(node)
-        timer = station.next_timer()
+        self.drain_events(node)
+        timer = machine.next_timer()
         if timer is not None and timer < self._armed.get(node, float("inf")):
             self._armed[node] = timer
             self._push(max(timer, self.now), node, 0, b"")
 
     def _transmit(self, end: Port, data: bytes) -> None:
-        far = self.wires.get(end)
+        far = self.peers.get(end)
         if far is None:
             return
         if self.tap is not None:

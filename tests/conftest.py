@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     from dcnlab.lab.doctor import examine
 
-    lacks = [f"{finding.what}: {finding.found}" for finding in examine() if finding.state == "lack"]
+    lacks = [f"{finding.what}: {finding.found}" for finding in examine() if finding.state == "missing"]
     if lacks:
         for item in labs:
             item.add_marker(pytest.mark.skip(reason="; ".join(lacks)))

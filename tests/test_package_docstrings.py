@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HOUSE = ("topos", "addressing", "controller", "hostagent", "dcnlab")
-INITS = sorted(path for name in HOUSE for path in (ROOT / name).rglob("__init__.py"))
+HOUSE = ("topos", "addressing", "controller", "hostagent", "dcnlab.cli", "dcnlab.lab", "dcnlab.evaluator")
+INITS = sorted(path for name in HOUSE for path in ROOT.joinpath(*name.split(".")).rglob("__init__.py"))
 
 
 def listed(package: str) -> set[str]:

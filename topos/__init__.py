@@ -8,14 +8,15 @@ cost memory in proportion to the links.  Everything above (addressing, agents,
 controller, evaluator, lab) reads a fabric and never looks inside a family except
 through the coordinates that it declares.
 
-    graph.py        Fabric, Node, Port, Link, LinkState: frozen values
+    graph.py        Node, Port, Link, LinkState, Adjacency: frozen values
+    fabric.py       Fabric: a network of them, over arrays
     family.py       what a family is; how its parameters are declared and checked
     registry.py     families found by name; parsing and printing of specifications
     families/       one file each
     vertices.py     base of graphs of like vertices: servers, or switches with hosts
     cayley.py       base of those that are Cayley graphs: the group in vertex numbers
-    cells.py        base of recursive structures whose sibling cells share a cable
-    wiring.py       arrays of cables from arrays of edges
+    cells.py        base of recursive structures whose sibling cells share a link
+    wiring.py       arrays of links from arrays of edges
     randomgraph.py  regular graphs and lifts drawn by seed
     galois.py       small finite fields
     file.py         edge: graphs read from files

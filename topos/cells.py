@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.wiring import access_cables
+from topos.wiring import access_links
 
 Places = NDArray[np.int64]
 
@@ -41,12 +41,12 @@ class CellFamily(Family):
         """(t_0, ..., t_k): the servers of a full cell of each level."""
 
     @abstractmethod
-    def gate(self, level: int, here: Places, there: Places) -> Places:
+    def gateway_place(self, level: int, here: Places, there: Places) -> Places:
         """The place, within cell ``here`` of a level-``level`` cell, of the server whose cable leads
         to its cell ``there``; numbers from 0."""
 
     @abstractmethod
-    def cable_port(self, level: int) -> int:
+    def level_port(self, level: int) -> int:
         """The port that servers use for cables between the cells of a level-``level`` cell."""
 
     def check(self) -> None:
@@ -64,16 +64,16 @@ class CellFamily(Family):
         servers = self.parts * self.sizes[-2] if self.parts else self.sizes[-1]
         return servers, servers // self.n
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         servers, _ = self.counts()
-        rows = [access_cables(servers, self.n)]
+        rows = [access_links(servers, self.n)]
         for level in range(1, self.k + 1):
             below, width = self.sizes[level - 1], self.widths[level]
             i, j = np.triu_indices(width, 1)
             bases = np.arange(0, servers, below * width)[:, None]
-            a = (bases + i * below + self.gate(level, i, j)).ravel()
-            b = (bases + j * below + self.gate(level, j, i)).ravel()
-            port = np.full_like(a, self.cable_port(level))
+            a = (bases + i * below + self.gateway_place(level, i, j)).ravel()
+            b = (bases + j * below + self.gateway_place(level, j, i)).ravel()
+            port = np.full_like(a, self.level_port(level))
             rows.append(np.stack([a, port, b, port], axis=1).astype(np.int32))
         return np.concatenate(rows)
 
@@ -97,7 +97,7 @@ class CellFamily(Family):
         """The server of level-(``level`` - 1) cell ``cell`` whose cable leads to its sibling ``other``;
         both are counted over the fabric, as :meth:`cell` counts them."""
         width = self.widths[level]
-        place = self.gate(level, np.array(cell % width), np.array(other % width))
+        place = self.gateway_place(level, np.array(cell % width), np.array(other % width))
         return cell * self.sizes[level - 1] + int(place)
 
     def label(self, node: int) -> str:

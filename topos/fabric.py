@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from topos.family import Family
-from topos.graph import ALL_UP, NONE, IntArray, Kind, Link, LinkState, Node, Port, Slots, adjacency
+from topos.graph import ALL_UP, NONE, Adjacency, IntArray, Kind, Link, LinkState, Node, Port, adjacency
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +23,13 @@ class Fabric:
     family: Family
     servers: int
     switches: int
-    cables: IntArray = field(repr=False)
+    link_ends: IntArray = field(repr=False)
 
     @classmethod
     def of(cls, family: Family) -> Fabric:
         """The network that a family instance defines, built."""
         servers, switches = family.counts()
-        return cls(family, servers, switches, np.ascontiguousarray(family.cables(), dtype=np.int32))
+        return cls(family, servers, switches, np.ascontiguousarray(family.link_ends(), dtype=np.int32))
 
     @property
     def spec(self) -> str:
@@ -42,9 +42,9 @@ class Fabric:
         return self.servers + self.switches
 
     @cached_property
-    def slots(self) -> Slots:
+    def adjacency(self) -> Adjacency:
         """Adjacency by port; built once, on first use."""
-        return adjacency(self.size, self.cables)
+        return adjacency(self.size, self.link_ends)
 
     @cached_property
     def relaying(self) -> bool:
@@ -52,7 +52,7 @@ class Fabric:
         or a cable between two servers."""
         if not self.servers:
             return False
-        ends = self.cables[:, [0, 2]]
+        ends = self.link_ends[:, [0, 2]]
         degree = np.bincount(ends.ravel(), minlength=self.size)[: self.servers]
         return bool((degree > 1).any() or (ends < self.servers).all(axis=1).any())
 
@@ -60,7 +60,7 @@ class Fabric:
         """True for servers, False for switches."""
         return node < self.servers
 
-    def is_plain(self, node: int) -> bool:
+    def is_end_host(self, node: int) -> bool:
         """True for a server that only sends and receives: an ordinary host."""
         return node < self.servers and not self.relaying
 
@@ -98,34 +98,34 @@ class Fabric:
 
     def link(self, index: int) -> Link:
         """Link number ``index``."""
-        a, a_port, b, b_port = self.cables[index].tolist()
+        a, a_port, b, b_port = self.link_ends[index].tolist()
         return Link(index, Port(a, a_port), Port(b, b_port))
 
     def links(self) -> Iterator[Link]:
         """All links in canonical order."""
-        for index, (a, a_port, b, b_port) in enumerate(self.cables.tolist()):
+        for index, (a, a_port, b, b_port) in enumerate(self.link_ends.tolist()):
             yield Link(index, Port(a, a_port), Port(b, b_port))
 
     def port_count(self, node: int) -> int:
         """The highest port number at ``node`` (ports without a cable count)."""
-        start = self.slots.start
+        start = self.adjacency.start
         return int(start[node + 1] - start[node])
 
     def peer(self, node: int, port: int) -> Port | None:
         """The other end of the cable at ``port``; None where no cable is."""
         if not 1 <= port <= self.port_count(node):
             return None
-        slot = int(self.slots.start[node]) + port - 1
-        other = int(self.slots.peer[slot])
-        return None if other == NONE else Port(other, int(self.slots.peer_port[slot]))
+        slot = int(self.adjacency.start[node]) + port - 1
+        other = int(self.adjacency.peer[slot])
+        return None if other == NONE else Port(other, int(self.adjacency.peer_port[slot]))
 
     def link_at(self, node: int, port: int) -> int:
         """The number of the link at ``port``; NONE (-1) where no cable is."""
-        return int(self.slots.link[int(self.slots.start[node]) + port - 1])
+        return int(self.adjacency.link[int(self.adjacency.start[node]) + port - 1])
 
     def ports(self, node: int, links: LinkState = ALL_UP) -> Iterator[tuple[int, Port]]:
         """``(port number, the other end)`` in port order, of the links at ``node`` that are up."""
-        slots = self.slots
+        slots = self.adjacency
         first, last = int(slots.start[node]), int(slots.start[node + 1])
         rows = zip(
             slots.peer[first:last].tolist(),

@@ -29,7 +29,7 @@ Centric = Literal["server", "switch", "symmetric"]
 
 
 #: Node and link numbers are 32-bit; this leaves room for their products with small factors.
-MOST_NODES = 2**28
+MAX_NODES = 2**28
 
 
 class ParameterError(ValueError):
@@ -85,8 +85,8 @@ class Family(ABC):
     def __post_init__(self) -> None:
         check_range(self.name, dataclasses.fields(self), self)
         self.check()
-        if sum(self.counts()) > MOST_NODES:
-            raise ParameterError(f"{self.spec} has more than {MOST_NODES} nodes: more than can be numbered")
+        if sum(self.counts()) > MAX_NODES:
+            raise ParameterError(f"{self.spec} has more than {MAX_NODES} nodes: more than can be numbered")
 
     def check(self) -> None:
         """Raise ParameterError for combinations of parameters that define no network."""
@@ -97,7 +97,7 @@ class Family(ABC):
         """(servers, switches), by closed form: cheap, asked before anything is built."""
 
     @abstractmethod
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         """All links: an int32 array of rows ``(a, a_port, b, b_port)``, ports from 1."""
 
     def label(self, node: int) -> str:

@@ -21,7 +21,7 @@ from topos.wiring import numbered_ports
 #: Files that come with the program, found by their bare name.
 SAMPLES = Path(__file__).parent / "samples"
 #: OpenFlow's highest port number.
-_MOST_PORTS = 0xFF00
+_MAX_PORT = 0xFF00
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Drawing:
+class GraphData:
     """What a file says: node names, servers before switches; how many are servers, or None when
     no node states a kind; links as rows ``(a, a_port, b, b_port)``."""
 
@@ -48,14 +48,14 @@ class _Raw:
     links: tuple[tuple[str, object, str, object], ...]
 
 
-def load(path: str) -> Drawing:
+def load(path: str) -> GraphData:
     """The graph in a file, relative to the working directory or to the samples; raises FileError."""
     place = Path(path) if Path(path).exists() else SAMPLES / path
     reader = _READERS.get(place.suffix.lower())
     if reader is None:
         raise FileError(f"{path}: unknown kind of file: known are {', '.join(_READERS)}")
     try:
-        return _drawing(reader(place))
+        return _graph_data(reader(place))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
     except FileError as error:
@@ -68,23 +68,23 @@ def load(path: str) -> Drawing:
 def _graphml(path: Path) -> _Raw:
     import networkx  # a third of a second: paid only by those who read such files
 
-    return _of_networkx(networkx.read_graphml(path))
+    return _from_networkx(networkx.read_graphml(path))
 
 
 def _edge_list(path: Path) -> _Raw:
     import networkx
 
-    return _of_networkx(networkx.read_edgelist(path))
+    return _from_networkx(networkx.read_edgelist(path))
 
 
 def _json(path: Path) -> _Raw:
-    return _of_mapping(json.loads(path.read_text(encoding="utf-8")))
+    return _from_mapping(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _yaml(path: Path) -> _Raw:
     from ruamel.yaml import YAML
 
-    return _of_mapping(YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")))
+    return _from_mapping(YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")))
 
 
 _READERS: dict[str, Callable[[Path], _Raw]] = {
@@ -97,14 +97,14 @@ _READERS: dict[str, Callable[[Path], _Raw]] = {
 }
 
 
-def _of_networkx(graph: Any) -> _Raw:
+def _from_networkx(graph: Any) -> _Raw:
     """A link may be named in both directions: directed graphs and edge lists often do."""
     kinds = {str(name): data.get("kind") for name, data in graph.nodes(data=True)}
     edges = graph.to_undirected().edges(data=True)
     return _Raw(kinds, tuple((str(a), d.get("a_port"), str(b), d.get("b_port")) for a, b, d in edges))
 
 
-def _of_mapping(data: object) -> _Raw:
+def _from_mapping(data: object) -> _Raw:
     if not isinstance(data, dict):
         raise FileError("must be a mapping with nodes and links")
     kinds: dict[str, str | None] = {}
@@ -135,7 +135,7 @@ def _first(record: Mapping[str, T], *keys: str) -> T:
     raise FileError(f"{' or '.join(keys)} is missing in {json.dumps(record, default=str)[:60]}")
 
 
-def _drawing(raw: _Raw) -> Drawing:
+def _graph_data(raw: _Raw) -> GraphData:
     stated = [name for name, kind in raw.kinds.items() if kind is not None]
     for name, kind in raw.kinds.items():
         if stated and kind not in ("server", "switch"):
@@ -144,10 +144,10 @@ def _drawing(raw: _Raw) -> Drawing:
     servers = sum(raw.kinds[name] == "server" for name in names) if stated else None
     if not names or servers == 0:
         raise FileError("there is no server in it")
-    return Drawing(tuple(names), servers, _cables(names, raw))
+    return GraphData(tuple(names), servers, _links(names, raw))
 
 
-def _cables(names: list[str], raw: _Raw) -> IntArray:
+def _links(names: list[str], raw: _Raw) -> IntArray:
     """The links by node number; without port numbers, ports are numbered in the file's order."""
     index = {name: number for number, name in enumerate(names)}
     for a, _, b, _ in raw.links:
@@ -158,18 +158,18 @@ def _cables(names: list[str], raw: _Raw) -> IntArray:
             raise FileError(f"node {a} is linked to itself")
     given = [a_port is not None or b_port is not None for _, a_port, _, b_port in raw.links]
     if any(given):
-        return _given_ports(index, raw)
+        return _explicit_ports(index, raw)
     pairs = [(index[a], index[b]) for a, _, b, _ in raw.links]
     return numbered_ports(np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
-def _given_ports(index: Mapping[str, int], raw: _Raw) -> IntArray:
+def _explicit_ports(index: Mapping[str, int], raw: _Raw) -> IntArray:
     used: set[tuple[str, int]] = set()
     rows = []
     for a, a_port, b, b_port in raw.links:
         for name, port in ((a, a_port), (b, b_port)):
-            if not isinstance(port, int) or not 1 <= port <= _MOST_PORTS:
-                raise FileError(f"link {a} - {b}: port of {name} must be 1 to {_MOST_PORTS}, not {port!r}")
+            if not isinstance(port, int) or not 1 <= port <= _MAX_PORT:
+                raise FileError(f"link {a} - {b}: port of {name} must be 1 to {_MAX_PORT}, not {port!r}")
             if (name, port) in used:
                 raise FileError(f"port {port} of {name} is used twice")
             used.add((name, port))

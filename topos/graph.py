@@ -63,7 +63,7 @@ class LinkState:
         """The state after ``links`` have failed as well."""
         return LinkState(self.down.union(links))
 
-    def heal(self, links: Iterable[int]) -> LinkState:
+    def restore(self, links: Iterable[int]) -> LinkState:
         """The state after ``links`` came up again."""
         return LinkState(self.down.difference(links))
 
@@ -72,7 +72,7 @@ ALL_UP = LinkState()
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class Adjacency:
     """Adjacency in compressed rows: port ``p`` of node ``v`` is slot ``start[v] + p - 1``.
 
     ``start`` has nodes + 1 entries; ``peer``, ``peer_port`` and ``link`` have one
@@ -85,17 +85,17 @@ class Slots:
     link: IntArray
 
 
-def adjacency(size: int, cables: IntArray) -> Slots:
+def adjacency(size: int, link_ends: IntArray) -> Adjacency:
     """Compressed rows from a cable list; raises ValueError where two cables share a port."""
-    ends = np.concatenate([cables[:, :2], cables[:, 2:]]).astype(np.int64)
-    others = np.concatenate([cables[:, 2:], cables[:, :2]])
+    ends = np.concatenate([link_ends[:, :2], link_ends[:, 2:]]).astype(np.int64)
+    others = np.concatenate([link_ends[:, 2:], link_ends[:, :2]])
     highest = np.zeros(size, dtype=np.int64)
     np.maximum.at(highest, ends[:, 0], ends[:, 1])
     start = np.concatenate([[0], np.cumsum(highest)])
     where = start[ends[:, 0]] + ends[:, 1] - 1
     peer, peer_port, link = (np.full(int(start[-1]), NONE, dtype=np.int32) for _ in range(3))
     peer[where], peer_port[where] = others[:, 0], others[:, 1]
-    link[where] = np.tile(np.arange(len(cables), dtype=np.int32), 2)
+    link[where] = np.tile(np.arange(len(link_ends), dtype=np.int32), 2)
     if np.count_nonzero(link != NONE) != len(where):
         raise ValueError("two cables share a port")
-    return Slots(start, peer, peer_port, link)
+    return Adjacency(start, peer, peer_port, link)

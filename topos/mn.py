@@ -51,7 +51,7 @@ class FabricTopo(Topo):  # type: ignore[misc]
             self.addHost(network.name(server))
         for switch in range(network.switches):
             self.addSwitch(network.name(network.servers + switch), dpid=f"{switch + 1:016x}")
-        for a, a_port, b, b_port in network.cables.tolist():
+        for a, a_port, b, b_port in network.link_ends.tolist():
             self.addLink(network.name(a), network.name(b), port1=a_port, port2=b_port)
 
 

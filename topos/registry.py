@@ -26,7 +26,7 @@ class SpecError(ValueError):
     """A specification that names nothing or cannot be read; its text is one line for the user."""
 
 
-class Shelf(Mapping[str, type[T]]):
+class Registry(Mapping[str, type[T]]):
     """Classes found by name: ``package`` has a file for each (``-`` written ``_``), which is imported
     when its class is asked for.
 
@@ -81,7 +81,7 @@ def _where(error: Exception) -> str:
 @cache
 def known() -> Mapping[str, type[Family]]:
     """All families by name."""
-    return Shelf[Family](families, Family)
+    return Registry[Family](families, Family)
 
 
 def parse(text: str) -> Family:

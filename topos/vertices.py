@@ -43,7 +43,7 @@ class VertexGraph(Family):
         hosts = self.concentration * self.vertices
         return (hosts, self.vertices) if hosts else (self.vertices, 0)
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         if not self.concentration:
             return self.edges()
         return with_hosts(self.edges(), self.vertices, self.concentration)

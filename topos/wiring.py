@@ -22,7 +22,7 @@ def numbered_ports(pairs: Pairs, first: int = 1) -> IntArray:
     return np.stack([ends[0::2], port[0::2], ends[1::2], port[1::2]], axis=1).astype(np.int32)
 
 
-def access_cables(servers: int, per_switch: int) -> IntArray:
+def access_links(servers: int, per_switch: int) -> IntArray:
     """Every server's port 1 to its switch: server u to port u % per_switch + 1 of switch
     u // per_switch, switches numbered after the servers."""
     server = np.arange(servers, dtype=np.int32)
@@ -35,7 +35,7 @@ def with_hosts(edges: IntArray, vertices: int, concentration: int) -> IntArray:
     vertex * concentration + i on switch port i + 1, the graph's own ports after them."""
     hosts = vertices * concentration
     shift = np.array([hosts, concentration, hosts, concentration], dtype=np.int32)
-    return np.concatenate([access_cables(hosts, concentration), edges + shift])
+    return np.concatenate([access_links(hosts, concentration), edges + shift])
 
 
 def components(pairs: Pairs, size: int) -> NDArray[np.int32]:

@@ -65,7 +65,7 @@ class Parts:
         return tuple(part)
 
     @cached_property
-    def of_cluster(self) -> tuple[tuple[int, ...], ...]:
+    def parts_of_cluster(self) -> tuple[tuple[int, ...], ...]:
         """The parts of each cluster."""
         found: list[list[int]] = [[] for _ in range(max(self.cluster) + 1)]
         for number, nodes in enumerate(self.members):
@@ -73,22 +73,22 @@ class Parts:
         return tuple(map(tuple, found))
 
     @cached_property
-    def touching(self) -> tuple[frozenset[int], ...]:
+    def part_neighbours(self) -> tuple[frozenset[int], ...]:
         """The graph of parts: which touch which."""
-        touching: list[set[int]] = [set() for _ in self.members]
+        part_neighbours: list[set[int]] = [set() for _ in self.members]
         for node, ends in enumerate(self.adjacency):
-            touching[self.part[node]].update(self.part[end] for end, _ in ends)
-        return tuple(frozenset(near - {own}) for own, near in enumerate(touching))
+            part_neighbours[self.part[node]].update(self.part[end] for end, _ in ends)
+        return tuple(frozenset(near - {own}) for own, near in enumerate(part_neighbours))
 
     @cached_property
-    def piece(self) -> tuple[int, ...]:
+    def component(self) -> tuple[int, ...]:
         """Per part the first part that it is connected with: two with the same have a way."""
-        piece = [NONE] * len(self.members)
-        for first in range(len(piece)):
-            if piece[first] == NONE:
+        component = [NONE] * len(self.members)
+        for first in range(len(component)):
+            if component[first] == NONE:
                 for part in self.distance((first,)):
-                    piece[part] = first
-        return tuple(piece)
+                    component[part] = first
+        return tuple(component)
 
     # --- ways -------------------------------------------------------------------
 
@@ -97,40 +97,40 @@ class Parts:
         if goal not in self._distances:
             seen, queue = dict.fromkeys(goal, 0), list(goal)
             for at in queue:
-                for end in sorted(self.touching[at]):
+                for end in sorted(self.part_neighbours[at]):
                     if end not in seen:
                         seen[end] = seen[at] + 1
                         queue.append(end)
             self._distances[goal] = seen
         return self._distances[goal]
 
-    def outward(self, own: int, goal: tuple[int, ...]) -> Ports:
+    def ports_towards(self, own: int, goal: tuple[int, ...]) -> Ports:
         """By node of part ``own``, towards its nearest exit into the next part on the way to ``goal``."""
         distance = self.distance(goal)
         wanted = distance.get(own, 0) - 1
-        nearer = [part for part in self.touching[own] if distance.get(part) == wanted]
+        nearer = [part for part in self.part_neighbours[own] if distance.get(part) == wanted]
         return self._exits(own, min(nearer)) if nearer else {}
 
-    def nearest(self, goal: tuple[int, ...]) -> Ports:
+    def ports_to_nearest(self, goal: tuple[int, ...]) -> Ports:
         """By node, towards the nearest node of ``goal``'s parts in the whole network."""
         key = NONE, *goal
         if key not in self._trees:
-            self._trees[key] = self.spread({node: NONE for part in goal for node in self.members[part]})
+            self._trees[key] = self.extend_tree({node: NONE for part in goal for node in self.members[part]})
         return self._trees[key]
 
-    def inside(self, target: int) -> Ports:
+    def ports_inside(self, target: int) -> Ports:
         """By node of the same part, on a shortest way inside it to the node ``target``."""
         key = (self.part[target], NONE, target)
         if key not in self._trees:
-            self._trees[key] = self.spread({target: NONE}, self.part)
+            self._trees[key] = self.extend_tree({target: NONE}, self.part)
         return self._trees[key]
 
-    def detour(self, part: int) -> Ports:
+    def backup_ports(self, part: int) -> Ports:
         """By node on it, the way from the other parts of the same cluster to ``part`` through as few
         nodes of other clusters as can be (then by as few hops)."""
-        if part not in self._detours:
-            self._detours[part] = self._join(part)
-        return self._detours[part]
+        if part not in self._backup_ports:
+            self._backup_ports[part] = self._join(part)
+        return self._backup_ports[part]
 
     def _join(self, part: int) -> Ports:
         own = self.cluster[self.members[part][0]]
@@ -148,7 +148,7 @@ class Parts:
                     back = next(p for other, p in self.adjacency[end] if other == node)
                     heapq.heappush(queue, (outside + (self.cluster[end] != own), hops + 1, end, back))
         ports: Ports = {}
-        for other in self.of_cluster[own]:
+        for other in self.parts_of_cluster[own]:
             for node in self.members[other]:
                 while node in reached and node not in ports and port_of[node] != NONE:
                     ports[node] = port_of[node]
@@ -169,10 +169,10 @@ class Parts:
                 for end, port in self.adjacency[node]:
                     if self.part[end] == following:
                         ports.setdefault(node, port)
-            self._trees[key] = self.spread(ports, self.part)
+            self._trees[key] = self.extend_tree(ports, self.part)
         return self._trees[key]
 
-    def spread(self, ports: Ports, within: tuple[int, ...] | None = None) -> Ports:
+    def extend_tree(self, ports: Ports, within: tuple[int, ...] | None = None) -> Ports:
         """Breadth first from the nodes in ``ports``, among nodes of the same number if ``within``
         numbers them: every other node gets its lowest port towards one that is a hop nearer."""
         depth = self.depths(ports, within)
@@ -203,5 +203,5 @@ class Parts:
         return {}
 
     @cached_property
-    def _detours(self) -> dict[int, Ports]:
+    def _backup_ports(self) -> dict[int, Ports]:
         return {}

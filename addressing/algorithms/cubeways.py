@@ -19,7 +19,7 @@ from topos.families.dcube import CubeOfSwitches
 NodePath = tuple[int, ...]
 
 
-def along(
+def path_along(
     cube: CubeOfSwitches, source: int, destination: int, dimensions: Sequence[int], block: int
 ) -> NodePath:
     """The nodes from ``source`` over the cables of ``dimensions`` in sub-network ``block`` to
@@ -40,7 +40,7 @@ def _cross(cube: CubeOfSwitches, path: list[int], server: int) -> None:
         path += [cube.switch(cube.address(server)), server]
 
 
-def simple_ways(
+def simple_paths(
     neighbours: Sequence[Sequence[int]], here: int, there: int, longest: int, avoid: frozenset[int]
 ) -> Iterator[tuple[int, ...]]:
     """The dimensions of every way of at most ``longest`` switch hops that visits no switch twice
@@ -50,12 +50,12 @@ def simple_ways(
     elif longest:
         for dimension, following in enumerate(neighbours[here]):
             if following == there or following not in avoid:
-                for rest in simple_ways(neighbours, following, there, longest - 1, avoid | {here}):
+                for rest in simple_paths(neighbours, following, there, longest - 1, avoid | {here}):
                     yield (dimension, *rest)
 
 
 @lru_cache(maxsize=1 << 12)
-def over_switches(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
+def disjoint_switch_paths(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
     """The dimensions of m ways between two switches that have no other in common, the shortest first;
     of one way of none where they are the same."""
     if here == there:

@@ -34,7 +34,7 @@ class Embedding:
 
     def distance(self, a: int, b: int) -> int:
         """The word metric |a^-1 b|: the number of tree links between two nodes."""
-        return len(self.words[a]) + len(self.words[b]) - 2 * shared(self.words[a], self.words[b])
+        return len(self.words[a]) + len(self.words[b]) - 2 * common_prefix_length(self.words[a], self.words[b])
 
 
 def embed(fabric: Fabric, known: LinkState, root: int) -> Embedding:
@@ -81,7 +81,7 @@ def _spell(roots: list[int], children: list[list[int]], parents: list[int]) -> E
     return Embedding(tuple(words), tuple(prefixes), tuple(widths), tuple(parents), common)
 
 
-def shared(a: Word, b: Word) -> int:
+def common_prefix_length(a: Word, b: Word) -> int:
     """The length of the longest common prefix."""
     length = 0
     for left, right in zip(a, b, strict=False):

@@ -42,7 +42,7 @@ class Grid:
         """The node number of the vertex at the origin: server 0, or switch 0 behind the hosts."""
         return 0 if self.fabric.relaying else self.fabric.servers
 
-    def holds(self, node: int) -> bool:
+    def contains(self, node: int) -> bool:
         """True for nodes that have coordinates."""
         return 0 <= node - self._first < math.prod(self.sizes)
 

@@ -22,7 +22,7 @@ _SEED = 1
 @lru_cache(maxsize=8)
 def clusters(fabric: Fabric, count: int) -> tuple[int, ...]:
     """The cluster of every node, numbered from 0 by their first nodes; ``NONE`` for plain hosts."""
-    nodes = [node for node in range(fabric.size) if not fabric.is_plain(node)]
+    nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
     place = {node: i for i, node in enumerate(nodes)}
     adjacency = [
         sorted({place[end] for end in fabric.neighbours(node) if end in place} - {place[node]})

@@ -23,14 +23,14 @@ from addressing.algorithms.freegroup import Embedding
 from addressing.algorithms.scan_order import Scans, by_word, in_port_order
 from addressing.jit import compiled, inlined, threaded
 from topos.fabric import Fabric
-from topos.graph import ALL_UP, NONE, IntArray, Slots
+from topos.graph import ALL_UP, NONE, Adjacency, IntArray
 
 Flags = NDArray[np.bool_]
 
 #: Rounds of improvement from each beginning, and destinations over which lengths are measured:
 #: few on large fabrics, whose nodes are many.
 ROUNDS = 6
-MOST_DESTINATIONS = 512
+MAX_DESTINATIONS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,11 @@ class Tree:
         return cls(np.array(embedding.parents, dtype=np.int32), depths, order)
 
 
-def scanned_slots(slots: Slots, scans: Scans) -> IntArray:
+def scanned_slots(adjacency: Adjacency, scans: Scans) -> IntArray:
     """Per node its slots in the order of the scan; slots without a cable come last."""
-    out = np.arange(len(slots.peer), dtype=np.int32)
+    out = np.arange(len(adjacency.peer), dtype=np.int32)
     for node, ports in enumerate(scans):
-        first, last = int(slots.start[node]), int(slots.start[node + 1])
+        first, last = int(adjacency.start[node]), int(adjacency.start[node + 1])
         chosen = [first + port - 1 for port in ports]
         out[first:last] = chosen + sorted(set(range(first, last)).difference(chosen))
     return out
@@ -69,12 +69,12 @@ class Scan:
     end: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, slots: Slots, scan: IntArray, live: Flags) -> Scan:
+    def of(cls, adjacency: Adjacency, scan: IntArray, live: Flags) -> Scan:
         """Those of ``scan`` (as :func:`scanned_slots` gives it) that are ``live``."""
         kept = live[scan]
         before = np.concatenate([[0], np.cumsum(kept)])
         chosen = scan[kept]
-        return cls(before[slots.start].astype(np.uint32), chosen, slots.peer[chosen].astype(np.uint32))
+        return cls(before[adjacency.start].astype(np.uint32), chosen, adjacency.peer[chosen].astype(np.uint32))
 
     @property
     def bits(self) -> int:
@@ -97,33 +97,33 @@ def searched(fabric: Fabric, root: int) -> Scans:
     embedding = freegroup.embed(fabric, ALL_UP, root)
     built = in_port_order(fabric)
     beginnings = (built, by_word(fabric, embedding, built, reverse=True))
-    slots, tree = fabric.slots, Tree.of(embedding)
-    count = min(fabric.size, MOST_DESTINATIONS)
+    adjacency, tree = fabric.adjacency, Tree.of(embedding)
+    count = min(fabric.size, MAX_DESTINATIONS)
     destinations = np.unique(np.linspace(0, fabric.size - 1, count).astype(np.int32))
     rounds = (
         found
         for scans in beginnings
-        for found in _improved(destinations, tree, slots, scanned_slots(slots, scans))
+        for found in _improved(destinations, tree, adjacency, scanned_slots(adjacency, scans))
     )
     _, best = min(rounds, key=lambda found: found[0])
-    ports = best - slots.start[:-1].repeat(np.diff(slots.start)) + 1
-    cabled = slots.peer[best] != NONE
+    ports = best - adjacency.start[:-1].repeat(np.diff(adjacency.start)) + 1
+    cabled = adjacency.peer[best] != NONE
     return tuple(
         tuple(ports[first:last][cabled[first:last]].tolist())
-        for first, last in zip(slots.start[:-1].tolist(), slots.start[1:].tolist(), strict=True)
+        for first, last in zip(adjacency.start[:-1].tolist(), adjacency.start[1:].tolist(), strict=True)
     )
 
 
 def _improved(
-    destinations: IntArray, tree: Tree, slots: Slots, scan: IntArray
+    destinations: IntArray, tree: Tree, adjacency: Adjacency, scan: IntArray
 ) -> Iterator[tuple[float, IntArray]]:  # fmt: skip
     """(mean hops, scan) of each round, the first that of the scan itself."""
-    live = slots.peer != NONE
-    owner = np.repeat(np.arange(len(slots.start) - 1), np.diff(slots.start))
+    live = adjacency.peer != NONE
+    owner = np.repeat(np.arange(len(adjacency.start) - 1), np.diff(adjacency.start))
     for _ in range(ROUNDS + 1):
-        out = next_slots(destinations, tree, Scan.of(slots, scan, live))
+        out = next_slots(destinations, tree, Scan.of(adjacency, scan, live))
         total, regret = _regrets(
-            destinations, tree.parents, tree.depths, tree.downwards, slots.start, slots.peer, out
+            destinations, tree.parents, tree.depths, tree.downwards, adjacency.start, adjacency.peer, out
         )
         yield total / out.size, scan
         # Whole numbers, so that equal regrets stay in the order that they had.

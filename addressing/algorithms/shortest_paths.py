@@ -24,13 +24,13 @@ _KEPT = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class ShortestPaths:
     """The fabric without the links in ``down``."""
 
     fabric: Fabric
     down: LinkState
 
-    def to(self, node: int) -> IntArray:
+    def distances_to(self, node: int) -> IntArray:
         """Per node the number of hops to ``node``; UNREACHABLE (-1) where there is no way."""
         kept = self._kept
         if node not in kept:
@@ -44,14 +44,14 @@ class Ways:
         """Hops between two nodes, by what is known already of either; UNREACHABLE without a way."""
         if b not in self._kept and a in self._kept:
             return int(self._kept[a][b])
-        return int(self.to(b)[a])
+        return int(self.distances_to(b)[a])
 
     def prepare(self, at: int) -> None:
         """Make ready to ask for the ways from one node to many others."""
         for node in (*self.fabric.neighbours(at, self.down), at):
-            self.to(node)
+            self.distances_to(node)
 
-    def nearer(self, at: int, node: int, links: LinkState) -> Iterator[int]:
+    def next_hop_ports(self, at: int, node: int, links: LinkState) -> Iterator[int]:
         """The ports of ``at`` that lie on shortest ways to ``node``, in port order, less those
         that ``links`` holds down: whichever of them is taken, the distance falls."""
         wanted = self.hops(at, node) - 1
@@ -86,9 +86,9 @@ class Ways:
     @cached_property
     def _rows(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], IntArray]:
         """Adjacency over links that are up: neighbours of v are peer[start[v]:start[v + 1]]."""
-        slots = self.fabric.slots
-        up = slots.peer != NONE
+        adjacency = self.fabric.adjacency
+        up = adjacency.peer != NONE
         if self.down:
-            up &= ~np.isin(slots.link, np.fromiter(self.down.down, dtype=np.int32))
+            up &= ~np.isin(adjacency.link, np.fromiter(self.down.down, dtype=np.int32))
         before = np.concatenate([[0], np.cumsum(up)])
-        return before[slots.start], slots.peer[up]
+        return before[adjacency.start], adjacency.peer[up]

@@ -29,7 +29,7 @@ from addressing.jit import compiled
 from topos.graph import NONE, IntArray
 
 #: Rules at which completion gives up: not every presentation has a finite complete system.
-MOST_RULES = 20_000
+MAX_RULES = 20_000
 #: Key of a right side in the tree of reversed left sides.
 _RULE = -1
 
@@ -81,7 +81,7 @@ class System:
         return of_table(self.action, self.presentation.names, tuple(range(self.presentation.degree)))
 
 
-def complete(presentation: Presentation, most_rules: int = MOST_RULES) -> System:
+def complete(presentation: Presentation, max_rules: int = MAX_RULES) -> System:
     """The complete system of a presentation; GroupError when it takes more than ``most_rules``."""
     work = _Work(presentation)
     for relator in presentation.relators:
@@ -95,8 +95,8 @@ def complete(presentation: Presentation, most_rules: int = MOST_RULES) -> System
                 return system
             level, quiet = max(level, length), 0
         quiet = 0 if work.resolve() else quiet + 1
-        if len(work.rules) > most_rules:
-            raise GroupError(f"no complete system of {most_rules} rules was found")
+        if len(work.rules) > max_rules:
+            raise GroupError(f"no complete system of {max_rules} rules was found")
     return work.system()
 
 

@@ -33,7 +33,7 @@ _MOST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, eq=False)
-class Backwards:
+class ReverseDiff:
     """Diff with its transitions between letters by where they lead: those on left letter x into
     state d are number ``start[d * degree + x]`` up to the next start.
 
@@ -50,20 +50,20 @@ class Backwards:
     beside: Flags
 
     @classmethod
-    def of(cls, diff: Diff) -> Backwards:
+    def of(cls, diff: Diff) -> ReverseDiff:
         """The transitions of ``diff`` turned round; for any group."""
         moves = np.full((1, diff.degree), DEAD, dtype=np.int32)
         return cls._turned(diff, moves, np.ones((1, diff.states), dtype=np.bool_))
 
     @classmethod
-    def of_group(cls, group: Group) -> Backwards:
+    def of_group(cls, group: Group) -> ReverseDiff:
         """The same with the word acceptor beside it, which makes reduction faster."""
         diff, accepting = automaton(group), acceptor.of_group(group)
         moves = np.array(accepting.moves, dtype=np.int32)
         return cls._turned(diff, moves, occurring(group, diff, accepting.classes(group)))
 
     @classmethod
-    def _turned(cls, diff: Diff, moves: IntArray, beside: Flags) -> Backwards:
+    def _turned(cls, diff: Diff, moves: IntArray, beside: Flags) -> ReverseDiff:
         degree = diff.degree
         left = diff.rows % (degree + 1)
         read = np.flatnonzero((left < degree) & (diff.right < degree))

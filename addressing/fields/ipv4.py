@@ -27,7 +27,7 @@ def text(address: int) -> str:
     return str(ipaddress.IPv4Address(address))
 
 
-def numbered(node: int) -> int:
+def host_address(node: int) -> int:
     """10.0.0.0/8 plus the server's number plus one: up to 16,777,214 servers."""
     if not 0 <= node < (1 << 24) - 2:
         raise AddressError(f"server {node} has no address in 10.0.0.0/8")
@@ -39,7 +39,7 @@ def alias(node: int, number: int) -> int:
     parallel ways: the number stands in the upper bits of a numbered address's second octet."""
     if not 1 <= number <= ALIASES or not 0 <= node < ALIASED_SERVERS:
         raise AddressError(f"server {node} has no further address number {number}")
-    return numbered(node) | number << _ALIAS_AT
+    return host_address(node) | number << _ALIAS_AT
 
 
 def without_alias(address: int) -> tuple[int, int]:

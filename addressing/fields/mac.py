@@ -12,7 +12,7 @@ _LOW = 40
 _LOCAL_UNICAST = 0b10
 
 
-def spread(value: int, bits: int) -> int:
+def align(value: int, bits: int) -> int:
     """A value (or mask) of ``bits`` bits at its place in the 48-bit address, other bits zero."""
     aligned = value << (BITS - bits)
     return (aligned >> _LOW) << (_LOW + 2) | aligned & ((1 << _LOW) - 1)
@@ -25,7 +25,7 @@ FIXED = _LOCAL_UNICAST << _LOW
 
 def encode(value: int, bits: int) -> int:
     """The 48-bit address that carries a label of ``bits`` bits."""
-    return spread(value, bits) | FIXED
+    return align(value, bits) | FIXED
 
 
 def decode(address: int, bits: int) -> int:

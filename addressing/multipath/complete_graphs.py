@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from addressing.algorithms.cubeways import NodePath, along, simple_ways
+from addressing.algorithms.cubeways import NodePath, path_along, simple_paths
 from topos.fabric import Fabric
 from topos.families.bcube import BCube
 from topos.families.dcube import CubeOfSwitches
@@ -52,7 +52,9 @@ class CompleteGraph:
         return self.paths[a, b] if (a, b) in self.paths else self.paths[b, a][::-1]
 
 
-def complete(fabric: Fabric, source: int, others: Sequence[int] = (), budget: float = 20.0) -> CompleteGraph:
+def complete_graph(
+    fabric: Fabric, source: int, others: Sequence[int] = (), budget: float = 20.0
+) -> CompleteGraph:
     """A complete graph of ``source`` and ``others``, or, without them, the family's own: on DCube m + 1
     servers, on BCube k + 2.
 
@@ -69,7 +71,7 @@ def complete(fabric: Fabric, source: int, others: Sequence[int] = (), budget: fl
     raise NoCompleteGraph(f"{fabric.spec} has no complete graph of its own: name the other servers")
 
 
-def own_cables(fabric: Fabric, servers: Sequence[int]) -> frozenset[int]:
+def shareable_links(fabric: Fabric, servers: Sequence[int]) -> frozenset[int]:
     """The cables that the paths may share: those of members with too few ports."""
     few = [s for s in servers if len(fabric.links_of(s)) < len(servers) - 1]
     return frozenset(link for server in few for link in fabric.links_of(server))
@@ -88,7 +90,7 @@ def _bcube(bcube: BCube, source: int) -> CompleteGraph:
 
     def through(a: int, b: int, level: int) -> NodePath:
         low = bcube.n**level
-        return a, bcube.firsts[level] + a // (low * bcube.n) * low + a % low, b
+        return a, bcube.level_starts[level] + a // (low * bcube.n) * low + a % low, b
 
     members = [at(level) for level in range(bcube.k + 1)]
     paths = {(source, member): through(source, member, level) for level, member in enumerate(members)}
@@ -109,9 +111,9 @@ def _members(cube: CubeOfSwitches, source: int) -> tuple[int, ...]:
 def _hypercube(cube: CubeOfSwitches, source: int) -> CompleteGraph:
     """Members i and j meet at the switch that differs from the source's in bits i and j."""
     block, members = cube.place(source) // cube.m, _members(cube, source)
-    paths = {(source, m): along(cube, source, m, (j,), block) for j, m in enumerate(members)}
+    paths = {(source, m): path_along(cube, source, m, (j,), block) for j, m in enumerate(members)}
     for i, j in itertools.combinations(range(cube.m), 2):
-        paths[members[i], members[j]] = along(cube, members[i], members[j], (j, i), block)
+        paths[members[i], members[j]] = path_along(cube, members[i], members[j], (j, i), block)
     return CompleteGraph((source, *members), paths, "construction")
 
 
@@ -123,11 +125,11 @@ def _cube(fabric: Fabric, cube: CubeOfSwitches, source: int, budget: float) -> C
     block, members, here = cube.place(source) // cube.m, _members(cube, source), cube.address(source)
     neighbours = [[cube.neighbour(a, j) for j in range(cube.m)] for a in range(2**cube.m)]
     closed = frozenset((here, *neighbours[here]))
-    paths = {(source, m): along(cube, source, m, (j,), block) for j, m in enumerate(members)}
+    paths = {(source, m): path_along(cube, source, m, (j,), block) for j, m in enumerate(members)}
     candidates = {
         (a, b): [
-            along(cube, a, b, dimensions, block)
-            for dimensions in simple_ways(neighbours, cube.address(a), cube.address(b), _SWITCH_HOPS, closed)
+            path_along(cube, a, b, dimensions, block)
+            for dimensions in simple_paths(neighbours, cube.address(a), cube.address(b), _SWITCH_HOPS, closed)
         ]
         for a, b in itertools.combinations(members, 2)
     }
@@ -152,7 +154,7 @@ def _simple_paths(fabric: Fabric, a: int, b: int, avoid: set[int]) -> Iterator[N
     import networkx as nx  # wanted for searches only
 
     graph = nx.Graph((link.a.node, link.b.node) for link in fabric.links())
-    plain = {node for node in range(fabric.servers) if fabric.is_plain(node)} - {a, b}
+    plain = {node for node in range(fabric.servers) if fabric.is_end_host(node)} - {a, b}
     graph.remove_nodes_from(avoid | plain)
     try:
         yield from map(tuple, nx.shortest_simple_paths(graph, a, b))
@@ -172,7 +174,7 @@ def _choose(
         return {}
     pairs = [pair for pair, paths in candidates.items() for _ in paths]
     paths = [path for some in candidates.values() for path in some]
-    shared, number = own_cables(fabric, servers), {pair: i for i, pair in enumerate(candidates)}
+    shared, number = shareable_links(fabric, servers), {pair: i for i, pair in enumerate(candidates)}
     uses = [
         (fabric.links_between(a, b)[0], i) for i, path in enumerate(paths) for a, b in itertools.pairwise(path)
     ]
@@ -181,7 +183,7 @@ def _choose(
         (np.ones(len(pairs)), ([number[pair] for pair in pairs], np.arange(len(pairs)))),
         shape=(len(number), len(pairs)),
     )
-    most = coo_array((np.ones(taken.shape[1]), (taken[0], taken[1])), shape=(len(fabric.cables), len(pairs)))
+    most = coo_array((np.ones(taken.shape[1]), (taken[0], taken[1])), shape=(len(fabric.link_ends), len(pairs)))
     if all(candidates.values()):
         solved = milp(
             [len(path) for path in paths], integrality=np.ones(len(paths), dtype=np.int8), bounds=Bounds(0, 1),

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from addressing.algorithms.cubeways import NodePath, along, over_switches
+from addressing.algorithms.cubeways import NodePath, disjoint_switch_paths, path_along
 from addressing.algorithms.disjoint import disjoint_paths
 from topos.fabric import Fabric
 from topos.families.bcube import BCube
@@ -42,7 +42,7 @@ def parallel(fabric: Fabric, source: int, destination: int, weak: bool = False) 
         meeting = [node for node in fabric.neighbours(source) if node in set(fabric.neighbours(destination))]
         if meeting:
             return ((source, meeting[0], destination),)
-    links = fabric.cables[:, [0, 2]].astype(np.int64)
+    links = fabric.link_ends[:, [0, 2]].astype(np.int64)
     return tuple(disjoint_paths(fabric.size, links, source, destination, common))
 
 
@@ -63,7 +63,7 @@ def _bcube(fabric: Fabric, source: int, destination: int) -> tuple[NodePath, ...
 
     brp = bind("brp", fabric)
     assert isinstance(brp, Brp)
-    return tuple(_with_switches(fabric, way) for way in brp.ways(source, destination))
+    return tuple(_with_switches(fabric, way) for way in brp.candidate_paths(source, destination))
 
 
 def _with_switches(fabric: Fabric, way: tuple[int, ...]) -> NodePath:
@@ -76,8 +76,8 @@ def _with_switches(fabric: Fabric, way: tuple[int, ...]) -> NodePath:
 def _cube(cube: CubeOfSwitches, source: int, destination: int, weak: bool) -> tuple[NodePath, ...]:
     """The same ways over the cube in the source's sub-network, or in all."""
     found = [
-        along(cube, source, destination, way, block)
-        for way in over_switches(cube, cube.address(source), cube.address(destination))
+        path_along(cube, source, destination, way, block)
+        for way in disjoint_switch_paths(cube, cube.address(source), cube.address(destination))
         # Neighbouring switches are joined by a cable in each sub-network.
         for block in (range(cube.k) if len(way) == 1 or (weak and way) else (cube.place(source) // cube.m,))
     ]

@@ -13,9 +13,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
-from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop
-from addressing.scheme import Class
-from addressing.source import SourceRouted, Way, room
+from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
+from addressing.scheme import ForwardingClass
+from addressing.source import ServerPath, SourceRouted, max_tag_hops
 from topos.families.bcube import BCube
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
@@ -34,7 +34,7 @@ class Brp(SourceRouted):
     paths: int | None = param("most ways that flows are spread over", low=1, default=None)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, BCube):
             return "it corrects the digits of BCube addresses"
         return None if family.k else "the servers of a single switch relay nothing"
@@ -46,7 +46,7 @@ class Brp(SourceRouted):
         return self.fabric.family
 
     @property
-    def width(self) -> int | None:
+    def max_paths(self) -> int | None:
         return self.paths if self.multipath else 1
 
     # --- labels and tags ----------------------------------------------------------
@@ -62,9 +62,9 @@ class Brp(SourceRouted):
         return (self.bcube.k + 1).bit_length() + self.digit_bits
 
     @cached_property
-    def longest(self) -> int:
+    def max_hops(self) -> int:
         """The most hops that a route in the tag can have; parallel paths take up to k + 3."""
-        return room(self.hop_bits, needed=self.bcube.k + 3)
+        return max_tag_hops(self.hop_bits, needed=self.bcube.k + 3)
 
     @property
     def label_bits(self) -> int:
@@ -72,29 +72,29 @@ class Brp(SourceRouted):
 
     @property
     def tag_bits(self) -> int:
-        return self.longest * self.hop_bits
+        return self.max_hops * self.hop_bits
 
     def hop_bound(self) -> int:
-        return 2 * self.longest
+        return 2 * self.max_hops
 
     def label(self, node: int) -> int:
         return self._pack(self.bcube.digits(node))
 
-    def tag_of(self, way: Way) -> int | None:
-        if len(way) - 1 > self.longest:
+    def tag_of(self, way: ServerPath) -> int | None:
+        if len(way) - 1 > self.max_hops:
             return None
         tag = 0
         for here, there in pairwise(map(self.bcube.digits, way)):
             level = next(lv for lv, digit in enumerate(here) if digit != there[lv])
             tag = tag << self.hop_bits | self._hop(level, there[level])
-        return tag << (self.longest - len(way) + 1) * self.hop_bits
+        return tag << (self.max_hops - len(way) + 1) * self.hop_bits
 
     def _hop(self, level: int, digit: int) -> int:
         return (level + 1) << self.digit_bits | digit
 
     # --- the rule -----------------------------------------------------------------
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         if not self.fabric.is_server(at):
             digit = header.label >> self.bcube.level(at) * self.digit_bits & self._digit_mask
             return self.send(at, Forward(digit + 1), links)
@@ -106,7 +106,7 @@ class Brp(SourceRouted):
         label = self._with_digit(header.label, level, digit)
         return self.send(at, Forward(level + 1, label=label, pop=self.hop_bits), links)
 
-    def classes(self, at: int) -> Iterable[Class]:
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         if not self.fabric.is_server(at):
             yield from self._switch_classes(at)
             return
@@ -119,11 +119,11 @@ class Brp(SourceRouted):
                     tag = self._hop(level, digit) << shift
                     yield Pattern(own, full, tag, first), Header(own, tag)
 
-    def ways(self, source: int, destination: int) -> Iterator[Way]:
+    def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         """The parallel paths, the shortest first: the others leave by a digit that was right."""
         yield from sorted(self._parallel(source, destination), key=len)
 
-    def _parallel(self, source: int, destination: int) -> Iterator[Way]:
+    def _parallel(self, source: int, destination: int) -> Iterator[ServerPath]:
         """BuildPathSet of Fig. 4, the path of the highest level first."""
         here, there = self.bcube.digits(source), self.bcube.digits(destination)
         if here == there:
@@ -138,14 +138,14 @@ class Brp(SourceRouted):
                 hops = [(first, aside), *hops, (first, there[first])]
             yield self._servers(here, hops)
 
-    def _servers(self, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> Way:
+    def _servers(self, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> ServerPath:
         way = [self.bcube.server(digits)]
         for level, digit in hops:
             digits = (*digits[:level], digit, *digits[level + 1 :])
             way.append(self.bcube.server(digits))
         return tuple(way)
 
-    def _switch_classes(self, at: int) -> Iterator[Class]:
+    def _switch_classes(self, at: int) -> Iterator[ForwardingClass]:
         level = self.bcube.level(at)
         shift = level * self.digit_bits
         for digit in range(self.bcube.radices[level]):

@@ -18,7 +18,7 @@ from typing import ClassVar
 from addressing.algorithms.rings import Ring, ring_word
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.families.borel import Borel
 from topos.family import Family, param
 from topos.graph import NONE
@@ -32,13 +32,13 @@ class Cr(RuleScheme):
     summary: ClassVar[str] = "Borel graphs: greedy on the chordal ring, depth-first look-ahead d"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4"
     computed: ClassVar[bool] = True
-    certain: ClassVar[bool] = False
-    looks_back: ClassVar[bool] = True
+    always_delivers: ClassVar[bool] = False
+    uses_in_port: ClassVar[bool] = True
 
     d: int = param("look-ahead in hops", low=1, high=12, default=1)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, Borel):
             return "it needs the rings of a Borel graph"
         return None if ring_word(family) else f"no ring is known for t1 = {family.t1}, t2 = {family.t2}"
@@ -97,15 +97,15 @@ class Cr(RuleScheme):
     def _came_from(self, at: int, in_port: int) -> int:
         """The vertex that a packet came from; NONE at its source."""
         end = self.fabric.peer(at, in_port)
-        return NONE if end is None or self.fabric.is_plain(end.node) else self.ring.family.vertex(end.node)
+        return NONE if end is None or self.fabric.is_end_host(end.node) else self.ring.family.vertex(end.node)
 
-    def transit(self, at: int) -> Iterable[Class]:
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Per vertex what is done with packets from nowhere or by most ports, and exceptions by port."""
-        ports = [port for port, end in self.fabric.ports(at) if not self.fabric.is_plain(end.node)]
+        ports = [port for port, end in self.fabric.ports(at) if not self.fabric.is_end_host(end.node)]
         for pattern, header in self.each_vertex(at):
             yield pattern, header
-            usual = self.choices(at, header)
+            usual = self.next_hops(at, header)
             for port in ports:
                 arriving = replace(header, in_port=port)
-                if self.choices(at, arriving) != usual:
+                if self.next_hops(at, arriving) != usual:
                     yield replace(pattern, in_port=port), arriving

@@ -21,7 +21,7 @@ class CrBfs(Cr):
     name: ClassVar[str] = "cr-bfs"
     summary: ClassVar[str] = "Borel graphs: greedy on the chordal ring, nearest-first look-ahead d"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4; the order is ours"
-    certain: ClassVar[bool] = True
+    always_delivers: ClassVar[bool] = True
 
     def words(self, at: int, came: int) -> Iterator[tuple[int, int]]:
         words = [(port, end, at) for port, end in self.ring.order[at] if end != came]

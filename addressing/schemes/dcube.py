@@ -18,14 +18,14 @@ from itertools import pairwise
 from typing import ClassVar
 
 from addressing.algorithms import mobius
-from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop
-from addressing.scheme import Class
-from addressing.source import SourceRouted, Way, room
+from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
+from addressing.scheme import ForwardingClass
+from addressing.source import ServerPath, SourceRouted, max_tag_hops
 from topos.families.dcube import CubeOfSwitches
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
 
-_SWITCH_PORT, _CABLE_PORT = 1, 2
+_SWITCH_PORT, _LINK_PORT = 1, 2
 
 
 @dataclass(frozen=True)
@@ -60,36 +60,36 @@ class DCubeRouted(SourceRouted):
         return self.cube.n.bit_length()
 
     @cached_property
-    def longest(self) -> int:
+    def max_hops(self) -> int:
         """The most cables that a way in the tag can have: up to m on the hypercube; the other cubes'
         diameters are at most m // 2 + 2, and both schemes take one more at worst."""
         needed = self.cube.m if self.cube.cube == "hyper" else self.cube.m // 2 + 3
-        return room(self.code_bits, needed, spare=2)
+        return max_tag_hops(self.code_bits, needed, reserved=2)
 
     @property
     def tag_bits(self) -> int:
-        return (self.longest + 2) * self.code_bits
+        return (self.max_hops + 2) * self.code_bits
 
     def hop_bound(self) -> int:
-        return 3 * self.longest + 2
+        return 3 * self.max_hops + 2
 
-    def tag_of(self, way: Way) -> int | None:
+    def tag_of(self, way: ServerPath) -> int | None:
         exits = [self.cube.place(a) for a, b in pairwise(way) if self._crosses(a, b)]
-        if len(exits) > self.longest:
+        if len(exits) > self.max_hops:
             return None
         tag = 0
         for place in exits:
             tag = tag << self.code_bits | place + 1
         # A zero ends the exits; behind it stands the destination's place.
         tag = tag << 2 * self.code_bits | self.cube.place(way[-1])
-        return tag << (self.longest - len(exits)) * self.code_bits
+        return tag << (self.max_hops - len(exits)) * self.code_bits
 
     def _crosses(self, a: int, b: int) -> bool:
         return self.cube.address(a) != self.cube.address(b)
 
     # --- the rule -----------------------------------------------------------------
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         if not self.fabric.is_server(at):
             return self.send(at, Forward((header.label & (1 << self.place_bits) - 1) + 1), links)
         if header.label != self.label(at):
@@ -103,12 +103,12 @@ class DCubeRouted(SourceRouted):
             return self.send(at, Forward(_SWITCH_PORT, label=self.label(aside)), links)
         if not code:
             return DELIVER
-        end = self.fabric.peer(at, _CABLE_PORT)
+        end = self.fabric.peer(at, _LINK_PORT)
         if end is None:
             return drop("no cable leads on")
-        return self.send(at, Forward(_CABLE_PORT, label=self.label(end.node), pop=self.code_bits), links)
+        return self.send(at, Forward(_LINK_PORT, label=self.label(end.node), pop=self.code_bits), links)
 
-    def classes(self, at: int) -> Iterable[Class]:
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         if not self.fabric.is_server(at):
             for place in range(self.cube.n):
                 yield Pattern(place, (1 << self.place_bits) - 1), Header(place)
@@ -140,14 +140,14 @@ class DCube(DCubeRouted):
     source: ClassVar[str] = "Guo et al., DCube, section 4, Algorithms 1, 2 and 3"
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, CubeOfSwitches):
             return "it routes on the cubes of DCube"
         if family.cube not in ("hyper", "mobius1"):
             return f"its algorithms are for hyper and mobius1 cubes, not {family.cube}"
         return None
 
-    def ways(self, source: int, destination: int) -> Iterator[Way]:
+    def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         cube = self.cube
         here, there = cube.address(source), cube.address(destination)
         first = cube.place(source) // cube.m * cube.m

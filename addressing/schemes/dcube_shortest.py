@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.algorithms.cubeways import along, over_switches
+from addressing.algorithms.cubeways import disjoint_switch_paths, path_along
 from addressing.schemes.dcube import DCubeRouted
-from addressing.source import Way
+from addressing.source import ServerPath
 from topos.families.dcube import CubeOfSwitches
 from topos.family import Family, param
 
@@ -32,24 +32,24 @@ class DCubeShortest(DCubeRouted):
     paths: int | None = param("most ways that flows are spread over", low=1, default=None)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, CubeOfSwitches) else "it routes on the cubes of DCube"
 
     @property
-    def width(self) -> int | None:
+    def max_paths(self) -> int | None:
         return self.paths if self.multipath else 1
 
-    def ways(self, source: int, destination: int) -> Iterator[Way]:
+    def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         here, there = self.cube.address(source), self.cube.address(destination)
         if self.multipath and here != there:
             block = self.cube.place(source) // self.cube.m
             ways = (
-                along(self.cube, source, destination, dimensions, block)
-                for dimensions in over_switches(self.cube, here, there)
+                path_along(self.cube, source, destination, dimensions, block)
+                for dimensions in disjoint_switch_paths(self.cube, here, there)
             )
             servers = (tuple(node for node in way if self.fabric.is_server(node)) for way in ways)
             yield from sorted(servers, key=len)
             return
-        way = self.shortest(source, destination, self.intact)
+        way = self.shortest(source, destination, self.intact_paths)
         if way is not None:
             yield way

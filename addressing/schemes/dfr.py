@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from addressing.header import DELIVER, Choices, Forward, Header, Pattern, drop, only
+from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
 from addressing.rule import Case, RuleScheme, Step
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.cells import CellFamily
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
@@ -56,7 +56,7 @@ class Dfr(RuleScheme):
     b: int = param("level of the cells inside which servers know all links", low=0, default=1)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, CellFamily):
             return "it routes by the cells of DCell, FiConn or HCN"
         return None if family.k else "the servers of a single switch relay nothing"
@@ -114,13 +114,13 @@ class Dfr(RuleScheme):
     ) -> tuple[tuple[Header, float], ...]:
         return ((Header(self.label(source), self._tag(Route(destination, destination))), 1.0),)
 
-    def hears(self, at: int, origin: int) -> bool:
+    def in_flooding_scope(self, at: int, origin: int) -> bool:
         size = self.cells.sizes[self._scope]
         return at // size == origin // size
 
     # --- what nodes do ------------------------------------------------------------
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         if not self.fabric.is_server(at):
             return self._switch(at, header, links)
         route = self._route(header.tag)
@@ -129,22 +129,22 @@ class Dfr(RuleScheme):
         if route.destination == at:
             return DELIVER
         if links.down <= self.known.down:
-            return self.onward(at, route.destination, header, ALL_UP)
-        forward = self._reroute(at, route, _arrived(at, route), self.blocked(links))
+            return self.transit_next_hops(at, route.destination, header, ALL_UP)
+        forward = self._reroute(at, route, _arrived(at, route), self.all_failures(links))
         return drop("no proxy is left") if forward is None else only(forward)
 
-    def _switch(self, at: int, header: Header, links: LinkState) -> Choices:
+    def _switch(self, at: int, header: Header, links: LinkState) -> NextHops:
         port = (header.label & self._place_mask) + 1
         if port > self.fabric.port_count(at):
             return drop("no server has this place")
-        down = self.fabric.link_at(at, port) in self.blocked(links).down
+        down = self.fabric.link_at(at, port) in self.all_failures(links).down
         return drop(f"port {port} is down") if down else only(Forward(port))
 
     @property
     def _place_mask(self) -> int:
         return (1 << self._widths[0]) - 1
 
-    def decides(self, at: int, header: Header) -> bool:
+    def may_reroute(self, at: int, header: Header) -> bool:
         route = self._route(header.tag)
         return self.fabric.is_server(at) and route is not None and route.target == route.destination
 
@@ -167,7 +167,7 @@ class Dfr(RuleScheme):
     def _hop(self, at: int, following: int, route: Route, now: Route) -> Forward:
         """How to send to a server that is one hop away, with the tag written if it changes."""
         level = self._level(at, following)
-        port = self.cells.cable_port(level) if level else _SWITCH_PORT
+        port = self.cells.level_port(level) if level else _SWITCH_PORT
         return Forward(port, label=self.label(following), tag=None if now == route else self._tag(now))
 
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
@@ -233,7 +233,7 @@ class Dfr(RuleScheme):
 
     def _joined(self, a: int, b: int, down: LinkState) -> bool:
         """True when the cable between two cells' gates is up."""
-        return self.fabric.link_at(a, self.cells.cable_port(self._level(a, b))) not in down.down
+        return self.fabric.link_at(a, self.cells.level_port(self._level(a, b))) not in down.down
 
     def _inside(self, at: int, goal: int, down: LinkState) -> int | None:
         """The next server on a shortest way to ``goal`` inside their cell of level b."""
@@ -277,15 +277,15 @@ class Dfr(RuleScheme):
 
     # --- tables -----------------------------------------------------------------------
 
-    def transit(self, at: int) -> Iterable[Class]:
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         if self.fabric.is_server(at):
-            yield from super().transit(at)
+            yield from super().transit_classes(at)
             yield from self._proxy_classes(at)
             return
         for place in range(self.cells.n):
             yield Pattern(place, self._place_mask), Header(place)
 
-    def _local(self, at: int) -> Iterator[Class]:
+    def _local(self, at: int) -> Iterator[ForwardingClass]:
         if self.fabric.is_server(at):
             route = Route(at, at)
             low = self.label_bits + _PROXY_BITS
@@ -295,7 +295,7 @@ class Dfr(RuleScheme):
                 self._header(at, route),
             )
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Per level one prefix of the target for each other sub-cell."""
         digits = self.cells.digits(at)
         for level, width in enumerate(self.cells.widths):
@@ -314,7 +314,7 @@ class Dfr(RuleScheme):
                 route = Route(vertex, vertex)
                 yield Case(self._header(at, route), self._pattern(at, route, self._both), vertex)
 
-    def _proxy_classes(self, at: int) -> Iterator[Class]:
+    def _proxy_classes(self, at: int) -> Iterator[ForwardingClass]:
         """A proxy writes the destination back into the target, whatever it is."""
         for vertex in self.vertices:
             for proxies in range(_PROXIES) if vertex != at else ():

@@ -17,7 +17,7 @@ from addressing.algorithms.cover import prefixes
 from addressing.algorithms.grid import Coordinates, Grid
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.families.dragonfly import Dragonfly
 from topos.family import Family
 
@@ -55,7 +55,7 @@ class Dor(RuleScheme):
     source: ClassVar[str] = "Dally and Seitz, 1987; Kim et al., Dragonfly, ISCA 2008, section 3"
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         fits = Grid.fits(family) or isinstance(family, Dragonfly)
         return None if fits else "it needs dimensions, or Dragonfly's groups"
 
@@ -82,7 +82,7 @@ class Dor(RuleScheme):
         port = self._space.port(at, vertex)
         return None if port is None else Forward(port)
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         for value, mask, vertex in self._space.blocks(at):
             yield self.pattern(value, mask), self.towards(vertex)
 
@@ -109,7 +109,7 @@ class _Dimensions:
         return None if place is None else self.grid.node(place)
 
     def port(self, at: int, vertex: int) -> int | None:
-        if not self.grid.holds(at):
+        if not self.grid.contains(at):
             return None
         here, there = self.grid.coordinates(at), self.grid.coordinates(vertex)
         for dimension, (mine, wanted) in enumerate(zip(here, there, strict=True)):
@@ -120,7 +120,7 @@ class _Dimensions:
         return None
 
     def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
-        if not self.grid.holds(at):
+        if not self.grid.contains(at):
             return
         here = self.grid.coordinates(at)
         for dimension, width in enumerate(self.grid.widths):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.header import Choices, Forward, uniform
+from addressing.header import Forward, NextHops, uniform
 from addressing.schemes.shortest import Shortest
 
 
@@ -21,5 +21,5 @@ class Ecmp(Shortest):
     summary: ClassVar[str] = "full tables: one entry per server, all shortest ways equally"
     source: ClassVar[str] = "RFC 2992"
 
-    def spread(self, ports: list[int]) -> Choices:
+    def select(self, ports: list[int]) -> NextHops:
         return uniform([Forward(port) for port in ports])

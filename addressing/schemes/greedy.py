@@ -15,7 +15,7 @@ from typing import ClassVar
 from addressing.algorithms.grid import Coordinates, Grid
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.families.clot import Clot
 from topos.family import Family
 
@@ -30,7 +30,7 @@ class Greedy(RuleScheme):
     computed: ClassVar[bool] = True
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if Grid.fits(family) else "it needs torus coordinates"
 
     @cached_property
@@ -61,11 +61,11 @@ class Greedy(RuleScheme):
     def distance(self, node: int, there: Coordinates) -> int | None:
         """Steps along the grid; from a CLOT switch, by its nearest member; None for plain hosts."""
         family = self.fabric.family
-        if self.grid.holds(node):
+        if self.grid.contains(node):
             return self.grid.distance(self.grid.coordinates(node), there)
         if isinstance(family, Clot):
             return 1 + min(self.grid.distance(member, there) for member in family.members(node))
         return None
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         return self.covered(at)

@@ -37,7 +37,7 @@ class Hier(Hierarchy):
             raise ParameterError(
                 f"{self.name}: {self.fabric.spec} has {most} nodes for {self.clusters} clusters"
             )
-        if any(self.fabric.is_plain(vertex) for vertex in self.vertices):
+        if any(self.fabric.is_end_host(vertex) for vertex in self.vertices):
             raise ParameterError(
                 f"{self.name}: {self.fabric.spec} has a host without a cable: no cluster holds it"
             )
@@ -60,7 +60,7 @@ class Hier(Hierarchy):
         return self.fabric.relaying and self.fabric.switches > 0
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None
 
     @cached_property
@@ -73,7 +73,7 @@ class Hier(Hierarchy):
         grid = Grid.of(self.fabric)
         sides = tuple(size // parts for size, parts in zip(grid.sizes, self.blocks, strict=True))
         for node in range(self.fabric.size):
-            if self.fabric.is_plain(node):
+            if self.fabric.is_end_host(node):
                 yield NONE
             else:
                 where = [c // side for c, side in zip(grid.coordinates(node), sides, strict=True)]

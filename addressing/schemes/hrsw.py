@@ -27,7 +27,7 @@ class Hrsw(Hierarchy):
     name: ClassVar[str] = "hrsw"
     summary: ClassVar[str] = "hierarchical IPv4 prefixes cluster.switch.host"
     source: ClassVar[str] = "Kieu et al., HR-SW, section III"
-    carrier: ClassVar[Field] = Field.IPV4_DST
+    label_field: ClassVar[Field] = Field.IPV4_DST
     #: Host 0 stands for the switch itself.
     first_host: ClassVar[int] = 1
 
@@ -43,7 +43,7 @@ class Hrsw(Hierarchy):
             raise ParameterError(f"{self.name}: no host can have an address in {network}")
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, SmallWorld) else "it needs clusters of switches"
 
     @cached_property

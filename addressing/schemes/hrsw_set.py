@@ -22,5 +22,5 @@ class HrswSet(Hrsw):
     summary: ClassVar[str] = "HR-SW's prefixes, each cluster approached by shortest ways"
     source: ClassVar[str] = "ours; the table size is that of Kieu et al., HR-SW"
 
-    def outward(self, own: int, goal: tuple[int, ...]) -> Ports:
-        return self.parts.nearest(goal)
+    def ports_towards(self, own: int, goal: tuple[int, ...]) -> Ports:
+        return self.parts.ports_to_nearest(goal)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from addressing.header import Choices, Forward, Header, drop, only
-from addressing.scheme import Class
+from addressing.header import Forward, Header, NextHops, drop, only
+from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
@@ -38,7 +38,7 @@ class Ksp(VertexScheme):
     k: int = param("paths per pair", low=1, high=4096, default=8)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None
 
     # --- labels ---------------------------------------------------------------
@@ -62,7 +62,7 @@ class Ksp(VertexScheme):
 
     # --- the rule -------------------------------------------------------------
 
-    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         if self._enters(at, header.in_port):
             paths = self._alive(at, vertex, links)
             if not paths:
@@ -71,28 +71,28 @@ class Ksp(VertexScheme):
         port = dict(self._path(header.tag, vertex)).get(at)
         if port is None:
             return drop("no path of this number leads here")
-        down = self.fabric.link_at(at, port) in self.blocked(links).down
+        down = self.fabric.link_at(at, port) in self.all_failures(links).down
         return drop(f"port {port} is down") if down else only(Forward(port))
 
     def _enters(self, at: int, in_port: int) -> bool:
         """True where a plain host hands a packet to its switch."""
         end = self.fabric.peer(at, in_port)
-        return end is not None and self.fabric.is_plain(end.node)
+        return end is not None and self.fabric.is_end_host(end.node)
 
-    def transit(self, at: int) -> Iterable[Class]:
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         for _, port in self.hosts(at):
             for pattern, header in self.each_vertex(at):
                 yield replace(pattern, in_port=port), replace(header, in_port=port)
         yield from self._passing.get(at, ())
 
     @cached_property
-    def _passing(self) -> dict[int, list[Class]]:
+    def _passing(self) -> dict[int, list[ForwardingClass]]:
         """Per node the classes of the paths that lead through it.
 
         Behind plain hosts they name the port of arrival as well: what a host has in its
         source address must not be taken for a path.
         """
-        found: dict[int, list[Class]] = {}
+        found: dict[int, list[ForwardingClass]] = {}
         for source, vertex in itertools.permutations(self.vertices, 2):
             label, header = self.pattern(self.vertex_label(vertex)), self.towards(vertex)
             for tag, path in self._numbered(source, vertex):
@@ -158,10 +158,10 @@ class Ksp(VertexScheme):
 
         graph = nx.Graph()
         fabric = self.fabric
-        forwarding = [node for node in range(fabric.size) if not fabric.is_plain(node)]
+        forwarding = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
         graph.add_nodes_from((*forwarding, *self.vertices))
         for node in forwarding:
             for port, end in fabric.ports(node, self.known):
-                if not fabric.is_plain(end.node) and not graph.has_edge(node, end.node):
+                if not fabric.is_end_host(end.node) and not graph.has_edge(node, end.node):
                     graph.add_edge(node, end.node, ports={node: port, end.node: end.number})
         return graph

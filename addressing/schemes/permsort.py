@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from addressing.algorithms import sorting
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.cayley import CayleyGraph
 from topos.families.bubblesort import BubbleSort
 from topos.families.butterfly import Butterfly
@@ -45,7 +45,7 @@ class PermSort(RuleScheme):
     source: ClassVar[str] = "Akers and Krishnamurthy, 1989; a baseline of Aguirre-Guerrero et al., WMGR"
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if type(family) in _SORTERS else "it sorts the elements of certain Cayley graphs"
 
     @cached_property
@@ -75,7 +75,7 @@ class PermSort(RuleScheme):
         port = self._sorter.port(self._graph.vertex(at), self._graph.vertex(vertex))
         return Forward(self._graph.port_of(port))
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         entries = self._sorter.entries(self._graph.vertex(at))
         if entries is None:
             return self.covered(at)

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from addressing.algorithms.shortest_paths import Ways
+from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.fields import ipv4
-from addressing.header import DELIVER, Choices, Field, Forward, Header, Pattern, drop, exact, only
-from addressing.rule import Case, mend
-from addressing.scheme import Class, Scheme
+from addressing.header import DELIVER, Field, Forward, Header, NextHops, Pattern, drop, exact, only
+from addressing.rule import Case, repair
+from addressing.scheme import ForwardingClass, Scheme
 from topos.families.clot import Clot
 from topos.families.torus import Torus
 from topos.family import Family
@@ -40,11 +40,11 @@ class Pow(Scheme):
     name: ClassVar[str] = "pow"
     summary: ClassVar[str] = "probabilistic by 1/distance^2 on coordinate addresses"
     source: ClassVar[str] = "Wang et al., CLOT, section 4, Eq. 12"
-    carrier: ClassVar[Field] = Field.IPV4_DST
+    label_field: ClassVar[Field] = Field.IPV4_DST
     computed: ClassVar[bool] = True
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, Torus) else "it needs torus coordinates"
 
     @property
@@ -72,14 +72,14 @@ class Pow(Scheme):
         longest = 2 * sum(size // 2 for size in self.torus.sizes) + 1
         return longest + (self.fabric.size if self.known else 0)
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         server = self._addresses.get(header.label)
         if server is None:
             return drop("no server has this address")
         if server == at:
             return DELIVER
         if not self.arrives(at, server):
-            escape = next(self._ways.nearer(at, server, links), None)
+            escape = next(self._ways.next_hop_ports(at, server, links), None)
             return drop("no way there is up") if escape is None else only(Forward(escape))
         live = [
             (port, distance)
@@ -120,8 +120,8 @@ class Pow(Scheme):
         return {}
 
     @cached_property
-    def _ways(self) -> Ways:
-        return Ways(self.fabric, self.known)
+    def _ways(self) -> ShortestPaths:
+        return ShortestPaths(self.fabric, self.known)
 
     def _switch_distance(self, here: Coordinates, switch: int, target: Coordinates) -> int:
         """1 + the least torus distance of the switch's other members."""
@@ -129,7 +129,7 @@ class Pow(Scheme):
         return 1 + min(self.torus.distance(member, target) for member in others)
 
     @staticmethod
-    def _weigh(candidates: list[tuple[int, int]]) -> Choices:
+    def _weigh(candidates: list[tuple[int, int]]) -> NextHops:
         """Weights by 1 / distance^2; a candidate at distance 0 is certain."""
         for port, distance in candidates:
             if distance == 0:
@@ -137,12 +137,12 @@ class Pow(Scheme):
         total = sum(distance**-2 for _, distance in candidates)
         return tuple((Forward(port), distance**-2 / total) for port, distance in candidates)
 
-    def classes(self, at: int) -> Iterable[Class]:
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         servers = self._addresses.items()
         if self.fabric.is_server(at):
             return ((exact(label, 32), Header(label)) for label in self._addresses)
         cases = (Case(Header(label), exact(label, 32), server) for label, server in servers)
-        return mend(self._boxes(at), cases, lambda case: self.arrives(at, case.vertex))
+        return repair(self._boxes(at), cases, lambda case: self.arrives(at, case.vertex))
 
     def _boxes(self, switch: int) -> Iterator[Pattern]:
         """The products of blocks of the coordinates over which a switch decides alike."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from addressing.algorithms.shortest_paths import Ways
-from addressing.header import DELIVER, Choices, Forward, Header, drop, exact, only
-from addressing.scheme import Class, Scheme
+from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only
+from addressing.scheme import ForwardingClass, Scheme
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
 
@@ -27,7 +27,7 @@ class Shortest(Scheme):
     source: ClassVar[str] = "the reference that all papers compare with"
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None
 
     @property
@@ -40,24 +40,24 @@ class Shortest(Scheme):
     def hop_bound(self) -> int:
         return self.fabric.size
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         if header.label >= self.fabric.servers:
             return drop("no server has this label")
         if header.label == at:
             return DELIVER
-        ports = list(self.ways.nearer(at, header.label, links))
-        return self.spread(ports) if ports else drop("no port on a shortest way is up")
+        ports = list(self.shortest_paths.next_hop_ports(at, header.label, links))
+        return self.select(ports) if ports else drop("no port on a shortest way is up")
 
-    def spread(self, ports: list[int]) -> Choices:
+    def select(self, ports: list[int]) -> NextHops:
         """What is done with the ports on shortest ways: the first is taken."""
         return only(Forward(ports[0]))
 
-    def classes(self, at: int) -> Iterable[Class]:
-        self.ways.prepare(at)
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
+        self.shortest_paths.prepare(at)
         for server in range(self.fabric.servers):
             yield exact(server, self.label_bits), Header(server)
 
     @cached_property
-    def ways(self) -> Ways:
+    def shortest_paths(self) -> ShortestPaths:
         """Shortest ways over the links known to be up."""
-        return Ways(self.fabric, self.known)
+        return ShortestPaths(self.fabric, self.known)

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from addressing.header import Field, Forward, Header, Pattern, exact, prefix
 from addressing.rule import Case, RuleScheme, State
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.families.fattree import FatTree
 from topos.family import Family
 
@@ -30,13 +30,13 @@ class TwoLevel(RuleScheme):
     name: ClassVar[str] = "twolevel"
     summary: ClassVar[str] = "fat tree's prefixes down and host-id suffixes up"
     source: ClassVar[str] = "Al-Fares et al., SIGCOMM 2008, section 3, Algorithms 1 and 2"
-    carrier: ClassVar[Field] = Field.IPV4_DST
+    label_field: ClassVar[Field] = Field.IPV4_DST
     #: .1 is the switch's own address in the paper.
     first_host: ClassVar[int] = 2
     host_bits = _OCTET
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, FatTree) else "it needs the pods of a fat tree"
 
     @property
@@ -78,7 +78,7 @@ class TwoLevel(RuleScheme):
         half = self.tree.half
         return half + 1 + (host - self.first_host + self.tree.place(switch)) % half
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         tree, level = self.tree, self.tree.level(at)
         if level == "core":
             for pod in range(tree.r):

@@ -19,8 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from addressing.header import Forward, Header, Pattern
-from addressing.rule import Case, RuleScheme, State, Step, mend
-from addressing.scheme import Class
+from addressing.rule import Case, RuleScheme, State, Step, repair
+from addressing.scheme import ForwardingClass
 from topos.families.borel import Borel
 from topos.family import Family
 from topos.graph import NONE, LinkState
@@ -36,10 +36,10 @@ class TwoPhase(RuleScheme):
     summary: ClassVar[str] = "Borel graphs: to the class, then by a stored path"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4"
     #: Phase 2 may begin with the edge that phase 1 ended with.
-    turns: ClassVar[bool] = True
+    hairpin: ClassVar[bool] = True
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, Borel) else "it needs the classes of a Borel graph"
 
     @property
@@ -99,9 +99,9 @@ class TwoPhase(RuleScheme):
 
     def _tag(self, at: int, header: Header) -> int:
         end = self.fabric.peer(at, header.in_port)
-        return 0 if end is not None and self.fabric.is_plain(end.node) else header.tag
+        return 0 if end is not None and self.fabric.is_end_host(end.node) else header.tag
 
-    def decides(self, at: int, header: Header) -> bool:
+    def may_reroute(self, at: int, header: Header) -> bool:
         # In phase 2 a packet is bound to its path: nodes there know it by the tag alone.
         return not self._tag(at, header)
 
@@ -157,12 +157,12 @@ class TwoPhase(RuleScheme):
 
     # --- tables -----------------------------------------------------------------------------
 
-    def transit(self, at: int) -> Iterable[Class]:
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         rules = (pattern for pattern, _ in self.rule_classes(at))
-        yield from mend(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
+        yield from repair(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
         yield from self._second_phase(at)
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Phase 1: one entry per other class, and one per vertex of the own class."""
         family = self.borel
         t, y = family.element(family.vertex(at))
@@ -184,14 +184,14 @@ class TwoPhase(RuleScheme):
             for exact, fresh in self._fresh(at, pattern, self.borel.vertex(vertex)):
                 yield Case(fresh, exact, vertex)
 
-    def _fresh(self, at: int, pattern: Pattern, vertex: int) -> Iterator[Class]:
+    def _fresh(self, at: int, pattern: Pattern, vertex: int) -> Iterator[ForwardingClass]:
         """A class of packets in phase 1: with tag 0, and from each host with any tag."""
         header = self.towards(self.borel.node_of(vertex))
         yield replace(pattern, tag_mask=(1 << self.tag_bits) - 1), header
         for _, port in self.hosts(at):
             yield replace(pattern, in_port=port), replace(header, in_port=port)
 
-    def _second_phase(self, at: int) -> Iterator[Class]:
+    def _second_phase(self, at: int) -> Iterator[ForwardingClass]:
         """One entry per letter of a stored path, at switches by its port of arrival as well, since
         what a host has in its source address must not be taken for a path."""
         family = self.borel

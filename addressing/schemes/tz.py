@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from addressing.algorithms.shortest_paths import UNREACHABLE
-from addressing.header import Choices, Forward, Header, Pattern, drop, only
-from addressing.scheme import Class
+from addressing.header import Forward, Header, NextHops, Pattern, drop, only
+from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
 from topos.family import Family, param
 from topos.graph import IntArray, LinkState
@@ -33,12 +33,12 @@ class Tz(VertexScheme):
     summary: ClassVar[str] = "Thorup-Zwick: landmarks and clusters, stretch at most 3"
     source: ClassVar[str] = "Thorup and Zwick, Compact routing schemes, SPAA 2001, section 3"
     #: At a landmark a packet may turn back.
-    turns: ClassVar[bool] = True
+    hairpin: ClassVar[bool] = True
 
     seed: int = param("seed of the sampling", low=0, default=1)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None
 
     # --- labels: vertex | landmark | port ----------------------------------------
@@ -56,8 +56,12 @@ class Tz(VertexScheme):
     def vertex_label(self, vertex: int) -> int:
         number = int(self._nearest[vertex])
         landmark = self.landmarks[number]
-        self.ways.prepare(landmark)
-        port = 0 if landmark == vertex else next(self.ways.nearer(landmark, vertex, self.known), 0)
+        self.shortest_paths.prepare(landmark)
+        port = (
+            0
+            if landmark == vertex
+            else next(self.shortest_paths.next_hop_ports(landmark, vertex, self.known), 0)
+        )
         _, landmark_bits, port_bits = self._widths
         return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
 
@@ -76,7 +80,7 @@ class Tz(VertexScheme):
 
     # --- the rule -------------------------------------------------------------
 
-    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         number, port = self._way(header)
         if number >= len(self.landmarks):
             return drop("no landmark has this number")
@@ -84,22 +88,22 @@ class Tz(VertexScheme):
         if not self._stores(at, vertex) and landmark == at:
             return self._leave(at, port, links)
         target = vertex if self._stores(at, vertex) else landmark
-        nearer = next(self.ways.nearer(at, target, links), None)
+        nearer = next(self.shortest_paths.next_hop_ports(at, target, links), None)
         return drop("no way there is up") if nearer is None else only(Forward(nearer))
 
     def _stores(self, at: int, vertex: int) -> bool:
         """True when ``vertex`` lies in the cluster of ``at``."""
-        return 0 <= self.ways.hops(at, vertex) < int(self._radius[vertex])
+        return 0 <= self.shortest_paths.hops(at, vertex) < int(self._radius[vertex])
 
-    def _leave(self, landmark: int, port: int, links: LinkState) -> Choices:
+    def _leave(self, landmark: int, port: int, links: LinkState) -> NextHops:
         if not 1 <= port <= self.fabric.port_count(landmark):
             return drop("the label names no port of the landmark")
-        down = self.fabric.link_at(landmark, port) in self.blocked(links).down
+        down = self.fabric.link_at(landmark, port) in self.all_failures(links).down
         return drop(f"port {port} is down") if down else only(Forward(port))
 
-    def transit(self, at: int) -> Iterable[Class]:
-        self.ways.prepare(at)
-        distance = self.ways.to(at)
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
+        self.shortest_paths.prepare(at)
+        distance = self.shortest_paths.distances_to(at)
         stored = (distance >= 0) & (distance < self._radius)
         served: dict[int, int] = {}
         for vertex in self.vertices:
@@ -113,7 +117,7 @@ class Tz(VertexScheme):
             else:
                 yield self._behind(number), self.towards(vertex)
 
-    def _landmark_ports(self, landmark: int, number: int) -> Iterator[Class]:
+    def _landmark_ports(self, landmark: int, number: int) -> Iterator[ForwardingClass]:
         """One entry per port that some label names."""
         seen: set[int] = set()
         for vertex in self.vertices:
@@ -138,7 +142,7 @@ class Tz(VertexScheme):
     def landmarks(self) -> tuple[int, ...]:
         """Sampled until every cluster is small (Thorup and Zwick's ``center``)."""
         fabric, rng = self.fabric, np.random.default_rng(self.seed)
-        nodes = np.array([node for node in range(fabric.size) if not fabric.is_plain(node)] or self.vertices)
+        nodes = np.array([node for node in range(fabric.size) if not fabric.is_end_host(node)] or self.vertices)
         wanted = sqrt(len(nodes))
         chosen: set[int] = set()
         crowded = nodes
@@ -154,12 +158,12 @@ class Tz(VertexScheme):
         radius = self._radii(landmarks)
         for vertex in self.vertices:
             if radius[vertex]:
-                sizes += self.ways.search((vertex,), within=int(radius[vertex]) - 1) >= 0
+                sizes += self.shortest_paths.search((vertex,), within=int(radius[vertex]) - 1) >= 0
         return sizes
 
     def _radii(self, landmarks: Iterable[int]) -> IntArray:
         """d(v, A) of every node v; more than any distance where no landmark is reached."""
-        distance = self.ways.search(landmarks)
+        distance = self.shortest_paths.search(landmarks)
         distance[distance == UNREACHABLE] = self.fabric.size
         return distance
 
@@ -170,7 +174,7 @@ class Tz(VertexScheme):
     @cached_property
     def _nearest(self) -> IntArray:
         """The number of each node's nearest landmark, the first of several; 0 where none is reached."""
-        distance = np.stack([self.ways.to(landmark) for landmark in self.landmarks])
+        distance = np.stack([self.shortest_paths.distances_to(landmark) for landmark in self.landmarks])
         distance[distance == UNREACHABLE] = self.fabric.size
         nearest: IntArray = distance.argmin(axis=0).astype(np.int32)
         return nearest

@@ -30,12 +30,12 @@ class UpDown(RuleScheme):
     name: ClassVar[str] = "updown"
     summary: ClassVar[str] = "up*/down*: up a tree's levels first, then only down; no deadlock"
     source: ClassVar[str] = "Schroeder et al., Autonet, IEEE JSAC 1991, section 6.6.4"
-    heals: ClassVar[bool] = True
+    self_healing: ClassVar[bool] = True
 
     root: int = param("the node, counted among those that forward, at the top", low=0, default=0)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None
 
     # --- the rule -------------------------------------------------------------
@@ -51,7 +51,7 @@ class UpDown(RuleScheme):
     def order(self) -> tuple[int, ...]:
         """The nodes that forward, from the root down: by level, then by number.  Where links that
         are down leave several pieces, the others hang from their first node."""
-        nodes = [node for node in range(self.fabric.size) if not self.fabric.is_plain(node)]
+        nodes = [node for node in range(self.fabric.size) if not self.fabric.is_end_host(node)]
         if not nodes:
             return ()
         level: dict[int, int] = {}
@@ -60,7 +60,7 @@ class UpDown(RuleScheme):
             level |= dict.fromkeys(queue, 0)
             for at in queue:
                 for end in self.fabric.neighbours(at, self.known):
-                    if end not in level and not self.fabric.is_plain(end):
+                    if end not in level and not self.fabric.is_end_host(end):
                         level[end] = level[at] + 1
                         queue.append(end)
         return tuple(sorted(nodes, key=lambda node: (level[node], node)))

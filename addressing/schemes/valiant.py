@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from addressing.header import Choices, Drop, Forward, Header, Pattern
-from addressing.scheme import Class
+from addressing.header import Drop, Forward, Header, NextHops, Pattern
+from addressing.scheme import ForwardingClass
 from addressing.schemes.dor import Dor
 from addressing.vertex import VertexScheme
 from topos.families.dragonfly import Dragonfly
@@ -32,10 +32,10 @@ class Valiant(VertexScheme):
     summary: ClassVar[str] = "Dragonfly: minimal by way of a random group"
     source: ClassVar[str] = "Kim et al., Dragonfly, ISCA 2008, section 4.1; Valiant, 1982"
     #: A group may be left by the cable that it was entered by when ways fail under way.
-    turns: ClassVar[bool] = True
+    hairpin: ClassVar[bool] = True
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, Dragonfly) else "it needs Dragonfly's groups"
 
     @property
@@ -73,7 +73,7 @@ class Valiant(VertexScheme):
 
     # --- the rule ---------------------------------------------------------------
 
-    def onward(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
+    def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         if header.tag == _FRESH:
             options = self._options(at, vertex, links)
             if options:
@@ -95,7 +95,7 @@ class Valiant(VertexScheme):
         if own == group:
             return None
         gateway, across = family.gateway(own, group)
-        here, down = family.vertex(at), self.blocked(links).down
+        here, down = family.vertex(at), self.all_failures(links).down
         far = family.node_of(gateway)
         if self.fabric.link_at(far, family.port_of(across)) in down:
             return None
@@ -104,8 +104,8 @@ class Valiant(VertexScheme):
         port = family.port_of(family.local_port(here, family.place(gateway)))
         return None if self.fabric.link_at(at, port) in down else Forward(port)
 
-    def _last_leg(self, at: int, vertex: int, header: Header, links: LinkState) -> Choices:
-        [(action, _)] = self.minimal.onward(at, vertex, header, links)
+    def _last_leg(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
+        [(action, _)] = self.minimal.transit_next_hops(at, vertex, header, links)
         if isinstance(action, Drop) or header.tag == self._drawn:
             return ((action, 1.0),)
         assert isinstance(action, Forward)
@@ -116,7 +116,7 @@ class Valiant(VertexScheme):
 
     # --- tables -----------------------------------------------------------------
 
-    def transit(self, at: int) -> Iterable[Class]:
+    def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         for group in range(self.family.groups):
             tag = group + 1
             if self._leg(at, group, ALL_UP) is not None:
@@ -127,8 +127,8 @@ class Valiant(VertexScheme):
         yield from self._minimal(at, _FRESH)
         yield from self._minimal(at, self._drawn)
 
-    def _minimal(self, at: int, tag: int) -> Iterator[Class]:
-        for pattern, header in self.minimal.transit(at):
+    def _minimal(self, at: int, tag: int) -> Iterator[ForwardingClass]:
+        for pattern, header in self.minimal.transit_classes(at):
             yield self._tagged(pattern, tag), replace(header, tag=tag)
 
     def _tagged(self, pattern: Pattern, tag: int) -> Pattern:

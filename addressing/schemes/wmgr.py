@@ -3,7 +3,7 @@
 A node's label is the word of letters on the way from the root; a packet goes to the
 neighbour w that minimises |w^-1 v| = depth(w) + depth(v) - 2 lcp(w, v), the first in
 the order of the scan on ties (Algorithm 2).  That rule is *exactly* a longest-prefix
-table of one entry per neighbour and a local one: see :meth:`Wmgr.classes`.
+table of one entry per neighbour and a local one: see :meth:`Wmgr.forwarding_classes`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import ClassVar
 from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding, Word
 from addressing.algorithms.scan_order import ORDERS, Scans, by_word, in_port_order
-from addressing.header import DELIVER, Choices, Forward, Header, drop, only, prefix
-from addressing.scheme import Class, Scheme
+from addressing.header import DELIVER, Forward, Header, NextHops, drop, only, prefix
+from addressing.scheme import ForwardingClass, Scheme
 from topos.family import Family, ParameterError, param
 from topos.graph import ALL_UP, NONE, LinkState
 
@@ -38,7 +38,7 @@ class Wmgr(Scheme):
         _ = self.root_node  # Refuses names of no node.
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None
 
     def endpoints(self) -> range:
@@ -94,7 +94,7 @@ class Wmgr(Scheme):
         """The word metric: the number of tree links between two nodes."""
         return self.embedding.distance(a, b)
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         destination = self._nodes.get(header.label)
         if destination is None:
             return drop("no node has this label")
@@ -104,7 +104,7 @@ class Wmgr(Scheme):
         if words[at][:common] != words[destination][:common]:
             return drop("no way there is up")
         best, port = self.distance(at, destination), NONE
-        for number, node in self._scanned(at, self.blocked(links)):
+        for number, node in self._scanned(at, self.all_failures(links)):
             distance = self.distance(node, destination)
             if distance < best:
                 best, port = distance, number
@@ -128,7 +128,7 @@ class Wmgr(Scheme):
         """The last node's scan over the links that are known to be up."""
         return {}
 
-    def classes(self, at: int) -> Iterable[Class]:
+    def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
         """Neighbour w owns the shortest prefix P of its own word such that (1) w is first by
         (depth, scan position) among the neighbours whose words begin with P, and (2) if w is a
         child's depth below ``at``, no neighbour a level above ``at`` whose word begins with P
@@ -152,7 +152,7 @@ class Wmgr(Scheme):
             theirs = words[other]
             if (len(theirs), place) < (len(mine), position):
                 above = place < position and len(mine) == depth + 1 and len(theirs) == depth - 1
-                cut = max(cut, freegroup.shared(theirs, mine) + 1 + above)
+                cut = max(cut, freegroup.common_prefix_length(theirs, mine) + 1 + above)
         return mine[:cut]
 
     def _ancestor_prefix(self, node: int, depth: int) -> tuple[int, int]:

@@ -29,7 +29,7 @@ from addressing.automata.group import Group, of_graph
 from addressing.automata.reduction import Reducer
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
-from addressing.scheme import Class
+from addressing.scheme import ForwardingClass
 from topos.cayley import CayleyGraph
 from topos.family import Family, param
 
@@ -65,7 +65,7 @@ class WmgrCayley(RuleScheme):
         orders.check(self._graph, self.order)
 
     @classmethod
-    def misfit(cls, family: Family) -> str | None:
+    def incompatibility(cls, family: Family) -> str | None:
         return None if isinstance(family, CayleyGraph) else "it needs a Cayley graph"
 
     @property
@@ -117,7 +117,7 @@ class WmgrCayley(RuleScheme):
 
         return lru_cache(maxsize=1 << 16)(first)
 
-    def rule_classes(self, at: int) -> Iterable[Class]:
+    def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         group, coding = self.structure.group, self.structure.coding
         here = self._element(at)
         onward = group.first[group.translated(int(group.inverse[here]))].tolist()

@@ -1,23 +1,24 @@
 """The command line: ``dcnlab``.
 
-    app.py       the program: its commands, errors as one line and an exit code
-    offline.py   list, topology, path, tables
-    multipath.py paths, complete
-    evaluation.py    evaluate, compare         sweeping.py  sweep       rates.py  throughput
-    costs.py     cost                          densest.py   densest
-    reproduction.py  reproduce
-    automaton.py automaton
-    running.py   up, ps, exec, ping, fail, heal, stats, down
-    looking.py   explain, capture, view
-    congestion.py    overload      frequencies.py   frequencies
-    keys.py      kv           replication.py   replicate     iperf.py   iperf
-    labels.py    label
+    app.py          the program: its commands, errors as one line and an exit code
+    options.py      options that commands share, checked before any work begins
+    show.py         output: JSON for scripts, tables for people
+    examples.py     the examples below each command's help
+    completion.py   what the shell completes
+    catalogue.py    topologies and schemes as rows
+
+    running.py      up, ps, exec, ping, fail, restore, stats, down
+    inspection.py   explain, capture, view     scenarios.py      run
+    machine.py      doctor, demo               demo.py           the demonstration
+    iperf.py        iperf                      congestion.py     overload
+    next_hops.py    next-hops                  replication.py    replicate
+    keys.py         kv                         labels.py         label
     autoconfiguration.py   aacm, reconfigure, dissector
-    scenarios.py run
-    machine.py   doctor, demo
-    examples.py  lines to copy, below each command's help      complete.py   what the shell offers
-    options.py   options that commands share, checked before any work begins
-    show.py      how results are shown: JSON for scripts, tables for people
+    topologies.py   list, topology, path, tables
+    multipath.py    paths, complete-graph      automaton.py      automaton
+    evaluation.py   evaluate, compare          sweeping.py       sweep
+    rates.py        throughput                 reproduction.py   reproduce
+    costs.py        cost                       borel_search.py   borel-search
 
 Exit codes: 0 what was asked for held, 1 it did not, 2 it could not be asked.  With --json standard
 output is one JSON value, also of an error: {"error": "...", "exit": 2}.

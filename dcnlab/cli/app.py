@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from dcnlab.cli import examples
-from dcnlab.cli.show import Printed, as_json
+from dcnlab.cli.show import StdoutState, print_json
 from dcnlab.lab.errors import LabError
 from topos.registry import SpecError
 
@@ -31,10 +31,10 @@ app = typer.Typer(
 
 #: Under which heading the commands of each module are listed, in this order.
 _PANELS = {
-    "Labs": ("running", "scenarios", "looking", "autoconfiguration"),
-    "Measuring in a lab": ("iperf", "congestion", "frequencies", "replication", "keys"),
-    "Networks on paper": ("offline", "multipath", "labels", "automaton", "costs", "densest"),
-    "Measuring on paper": ("evaluation", "rates", "sweeping", "reproduction"),
+    "Labs": ("running", "scenarios", "inspection", "autoconfiguration"),
+    "Measuring in a lab": ("iperf", "congestion", "next_hops", "replication", "keys"),
+    "Networks, offline": ("topologies", "multipath", "labels", "automaton", "costs", "borel_search"),
+    "Measuring, offline": ("evaluation", "rates", "sweeping", "reproduction"),
     "This machine": ("machine",),
 }
 
@@ -62,7 +62,7 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):  # a terminal may know fewer letters than we write
             stream.reconfigure(errors="replace")
     try:
-        _gather()
+        _import_commands()
         sys.exit(app(standalone_mode=False) or 0)
     except typer.Abort:
         sys.exit(130)
@@ -84,9 +84,9 @@ def _fail(text: str, code: int) -> NoReturn:
     """End with one line on standard error; who asked for JSON gets a value on standard output as well."""
     line = " ".join(text.split())
     print(f"dcnlab: {line}", file=sys.stderr)
-    if _wants_json(sys.argv[1:]) and not Printed.json:
+    if _wants_json(sys.argv[1:]) and not StdoutState.json:
         try:
-            as_json({"error": line, "exit": code})
+            print_json({"error": line, "exit": code})
             sys.stdout.flush()
         except OSError:  # nobody reads it: nor what is left, when the program ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -105,10 +105,10 @@ def _wants_json(words: list[str]) -> bool:
 
 def _name(command: Any) -> str:
     """What a command is called: as its function, unless it says otherwise."""
-    return str(command.name or command.callback.__name__)
+    return str(command.name or command.callback.__name__.replace("_", "-"))
 
 
-def _gather() -> None:
+def _import_commands() -> None:
     """Import the modules whose commands these are, and list them by heading."""
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):

@@ -9,7 +9,7 @@ import typer
 from dcnlab.cli import options
 from dcnlab.cli.app import app
 from dcnlab.cli.running import LabName, show_configured
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.cli.topologies import Topology
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
@@ -36,7 +36,7 @@ def aacm(
     noise = (loss, duplicate, jitter * 1e-6)
     found, held = _every_swap(torus) if swaps else _once(torus, miswire, noise, seed)
     if json:
-        as_json(found)
+        print_json(found)
     else:
         listed = found.pop("findings", [])
         flat = found | found.pop("frames", {})
@@ -64,19 +64,19 @@ def _once(
 ) -> tuple[dict[str, Any], bool]:
     """One configuration."""
     from dcnlab.lab.autoconfig import configuring
-    from hostagent.protocols.aacm.simulation import Noise, Simulation
+    from hostagent.protocols.aacm.simulation import AacmSimulation, Noise
     from topos.fabric import Fabric
 
-    simulation = Simulation(torus, seed=seed, noise=Noise(*noise), key=_KEY)
-    swapped = list(configuring.exchanged(Fabric.of(torus), miswire))
+    simulation = AacmSimulation(torus, seed=seed, noise=Noise(*noise), key=_KEY)
+    swapped = list(configuring.swapped_ports(Fabric.of(torus), miswire))
     if swapped:
         simulation.swap(swapped[0], swapped[1])
     outcome = simulation.configure()
     assert outcome is not None
     result = {
         "topology": torus.spec,
-        "servers": len(simulation.stations),
-        "cables": len(simulation.wires) // 2,
+        "servers": len(simulation.machines),
+        "links": len(simulation.peers) // 2,
         "success": outcome.success,
         "ms": round(outcome.seconds * 1000, 3),
         "frames": {name: count for name, count in simulation.counts().items() if name.startswith("sent ")},
@@ -99,9 +99,9 @@ def _every_swap(torus: Any) -> tuple[dict[str, Any], bool]:
 
 @app.command()
 def reconfigure(lab: LabName, json: JsonFlag = False) -> None:
-    """Let the servers of a lab that began --unconfigured configure themselves anew; exit 1 on errors."""
+    """Let the servers of a lab that began --autoconfigure configure themselves anew; exit 1 on errors."""
     found = Lab.attach(lab).ask("reconfigure")
-    as_json(found) if json else show_configured(found)
+    print_json(found) if json else show_configured(found)
 
 
 @app.command()

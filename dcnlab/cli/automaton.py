@@ -10,7 +10,7 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.cli.topologies import Topology
 from dcnlab.lab.errors import UsageError
 from topos.cayley import CayleyGraph
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from addressing.automata.group import Group
 
 
-class Road(StrEnum):
+class GroupSource(StrEnum):
     """From what the group is computed."""
 
     graph = "graph"
@@ -34,9 +34,9 @@ def automaton(
     ] = "natural",
     seconds: Annotated[float, options.seconds("How long to search for an order.")] = 10.0,
     seed: options.Seed = 1,
-    road: Annotated[
-        Road, typer.Option("--from", help="Breadth first on the graph, or Knuth-Bendix completion.")
-    ] = Road.graph,
+    source: Annotated[
+        GroupSource, typer.Option("--from", help="Breadth first on the graph, or Knuth-Bendix completion.")
+    ] = GroupSource.graph,
     json: JsonFlag = False,
 ) -> None:
     """Word-difference automaton of a Cayley graph: states, transitions and bits beside a full table's."""
@@ -45,18 +45,18 @@ def automaton(
     family = _family(topology)
     ports, trials = _order(family, order, seed, seconds)
     started = time.perf_counter()
-    group = _group(family, ports, road)
+    group = _group(family, ports, source)
     result: dict[str, Any] = {
         "topology": family.spec,
         "order": list(ports),
         "letters": list(group.names),
         "trials": trials,
-        "from": road.value,
+        "from": source.value,
         **measure(group).as_dict(),
         "seconds": time.perf_counter() - started,
     }
     if json:
-        as_json(result)
+        print_json(result)
     else:
         _show(result)
 
@@ -89,11 +89,11 @@ def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[t
     return min(tried, key=lambda trial: trial.states).order, len(tried)
 
 
-def _group(family: CayleyGraph, ports: tuple[int, ...], road: Road) -> Group:
+def _group(family: CayleyGraph, ports: tuple[int, ...], source: GroupSource) -> Group:
     """The group, by the road asked for."""
     from addressing.automata import completion, group, presentations
 
-    if road is Road.graph:
+    if source is GroupSource.graph:
         return group.of_graph(family, ports)
     try:
         return completion.complete(presentations.of_family(family, ports)).group()

@@ -9,16 +9,16 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json
+from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario.values import read_duration
 
 if TYPE_CHECKING:
-    from dcnlab.evaluator.borel_search import State
+    from dcnlab.evaluator.borel_search import SearchState
 
 
 @app.command()
-def densest(
+def borel_search(
     diameter: Annotated[int, options.number("Of the graphs.", 2, 14)] = 11,
     budget: Annotated[str, typer.Option(help="How long to search, such as 60s or 10min.")] = "60s",
     start: Annotated[int, options.number("The first size to try; 0: where there are many.", 0, 2**28)] = 0,
@@ -30,7 +30,7 @@ def densest(
 
     from dcnlab.evaluator import borel_search as engine
 
-    seconds, begun, state = _seconds(budget), time.monotonic(), engine.State(start, start, 0, None)
+    seconds, begun, state = _seconds(budget), time.monotonic(), engine.SearchState(start, start, 0, None)
     with Console(stderr=True, quiet=json).status("searching") as status:
         for state in engine.search(diameter, start):
             best = "none yet" if state.best is None else f"{state.best.nodes:,} nodes"
@@ -43,13 +43,13 @@ def densest(
         "diameter": diameter,
         "nodes": None if found is None else found.nodes,
         "topology": None if found is None else found.spec,
-        "all_from": state.since,
-        "all_to": state.done,
+        "exhaustive_from": state.since,
+        "exhaustive_to": state.done,
         "graphs": state.graphs,
         "seconds": round(time.monotonic() - begun, 2),
     }
     if json:
-        as_json(result)
+        print_json(result)
     elif found is None:
         print(f"no graph of diameter {diameter} among the {state.graphs:,} that were tried")
     else:
@@ -65,7 +65,7 @@ def _seconds(text: str) -> float:
         raise UsageError(f"--budget: {error}") from None
 
 
-def _range(state: State) -> str:
+def _range(state: SearchState) -> str:
     if state.done < state.since or not state.since:
         return "not all of any size yet"
     return f"among them all of {state.since:,} to {state.done:,} nodes"

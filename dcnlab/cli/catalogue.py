@@ -38,7 +38,7 @@ def topologies() -> list[dict[str, Any]]:
                 "example": family.example,
                 "servers": servers,
                 "switches": switches,
-                "schemes": schemes_registry.fitting(example),
+                "schemes": schemes_registry.compatible_schemes(example),
                 "source": family.source,
             }
         )

@@ -12,9 +12,9 @@ import typer
 
 from addressing.scheme import Scheme
 from dcnlab.cli.app import app
-from dcnlab.cli.options import FlowControl, Spread
+from dcnlab.cli.options import FlowControl, LoadBalance
 from dcnlab.cli.running import stages
-from dcnlab.cli.show import Bar, JsonFlag, as_json, progress_bar, table
+from dcnlab.cli.show import Bar, JsonFlag, print_json, progress_bar, table
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig, check_buffers, resolve
@@ -60,7 +60,9 @@ def overload(
     frames: Annotated[
         int | None, typer.Option(min=1, help="Full frames per flow; by default some thousands in all.")
     ] = None,
-    spread: Annotated[Spread, typer.Option(help="Choose among next hops per flow or packet.")] = Spread.packet,
+    load_balance: Annotated[
+        LoadBalance, typer.Option(help="Choose among next hops per flow or packet.")
+    ] = LoadBalance.packet,
     target: Annotated[str, typer.Option(help="The receiver of an incast.")] = "h0",
     offline: Annotated[
         bool, typer.Option("--offline", help="The same relays with a virtual clock and links of 1 Gb/s.")
@@ -71,12 +73,12 @@ def overload(
 
     Exit 0 when no frame was lost with credits.
     """
-    config = LabConfig(topology, scheme, rate=rate or "1bit", buffers=buffers, spread=spread.value)
+    config = LabConfig(topology, scheme, rate=rate or "1bit", buffers=buffers, load_balance=load_balance.value)
     fabric, bound = resolve(topology, scheme)
     for control in flow_control:
         check_buffers(bound, replace(config, flow_control=control.value))
-    wanted = {name: frames or _fitting(name, fabric.servers) for name in pattern}
-    rate = "1Gbit" if offline else rate or _bearable(fabric)
+    wanted = {name: frames or _default_frames(name, fabric.servers) for name in pattern}
+    rate = "1Gbit" if offline else rate or _sustainable_rate(fabric)
     rows = []
     for control in flow_control:
         one = replace(config, rate=rate, flow_control=control.value)
@@ -85,19 +87,19 @@ def overload(
     rows.sort(key=lambda row: list(Pattern).index(Pattern(row["pattern"])))
     held = all(row["lost"] == row["unsent"] == 0 for row in rows if row["flow_control"] == "credits")
     settings = {"topology": fabric.spec, "scheme": scheme, "buffers": buffers, "rate": rate}
-    as_json({**settings, "runs": rows, "held": held}) if json else _show(settings, rows)
+    print_json({**settings, "runs": rows, "held": held}) if json else _show(settings, rows)
     raise typer.Exit(0 if held else 1)
 
 
-def _fitting(pattern: Pattern, servers: int) -> int:
+def _default_frames(pattern: Pattern, servers: int) -> int:
     """Frames per flow where nobody says."""
     flows = servers - 1 if pattern is Pattern.incast else servers * (servers - 1)
     return max(1, _PACKETS[pattern] // flows)
 
 
-def _bearable(fabric: Fabric) -> str:
+def _sustainable_rate(fabric: Fabric) -> str:
     """A bandwidth of every link at which agents keep up with all of them."""
-    return f"{_FRAMES_PER_SECOND * _FRAME_BITS // (2 * len(fabric.cables)) // 1000}Kbit"
+    return f"{_FRAMES_PER_SECOND * _FRAME_BITS // (2 * len(fabric.link_ends)) // 1000}Kbit"
 
 
 def _in_lab(config: LabConfig, target: str, quiet: bool) -> Runner:

@@ -9,7 +9,7 @@ import typer
 
 from dcnlab.cli import completion
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
 from topos.registry import SpecError
 
@@ -42,7 +42,7 @@ def cost(
     except SpecError as error:
         raise UsageError(str(error)) from error
     if json:
-        as_json(bills)
+        print_json(bills)
         return
     columns = ("name", "servers", "switches", "switch_size", "server_ports", "cables", "price", "watts")
     rows = [[f"{x:,.0f}" if isinstance(x := one[key], float) else x for key in columns] for one in bills]

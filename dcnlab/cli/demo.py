@@ -78,17 +78,17 @@ def _throughput(demo: Demo, lab: Lab, a: str, b: str) -> None:
 def _cut(demo: Demo, lab: Lab, a: str, b: str) -> None:
     """Cut the first link of the way while packets flow every millisecond."""
     way = lab.route(a, b)
-    probe = lab.ask("probe_start", a=a, b=b)["probe"]
+    stream = lab.ask("stream_start", a=a, b=b)["stream"]
     cut = lab.fail(way[0], way[1])
     around = lab.route(a, b)
     _ping(demo, lab, "ping_cut", f"all pairs ping, {way[0]}-{way[1]} cut")
-    healed = lab.heal(way[0], way[1])
-    found = lab.ask("probe_stop", probe=probe)
+    healed = lab.restore(way[0], way[1])
+    found = lab.ask("stream_stop", stream=stream)
     survived = found["received"] > 0 and found["outage_ms"] < 1000
-    shown = f"noticed in {cut['noticed_ms']} ms, tables and agents converged in {cut['converged_ms']} ms"
+    shown = f"noticed in {cut['detection_ms']} ms, tables and agents converged in {cut['converged_ms']} ms"
     demo.note("cut", f"cut {way[0]}-{way[1]} under traffic", cut, shown)
-    demo.note("around", "path afterwards", around, " ".join(around), around != way)
+    demo.note("path_after", "path afterwards", around, " ".join(around), around != way)
     shown = f"{found['outage_ms']} ms outage, {found['lost']} of {found['sent']} lost (cut and heal)"
     demo.note("outage", "traffic meanwhile", found, shown, survived)
-    demo.note("heal", "healed", healed, f"converged in {healed['converged_ms']} ms")
-    _ping(demo, lab, "ping_healed", "all pairs ping, healed")
+    demo.note("restore", "healed", healed, f"converged in {healed['converged_ms']} ms")
+    _ping(demo, lab, "ping_restored", "all pairs ping, healed")

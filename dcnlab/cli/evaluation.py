@@ -14,7 +14,7 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table, working
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table, working
 from dcnlab.cli.topologies import Topology
 from dcnlab.lab.errors import UsageError
 from topos.registry import SpecError, lookup, split_spec
@@ -29,7 +29,7 @@ class Hops(StrEnum):
     servers = "servers"
 
 
-class Aware(StrEnum):
+class FailureKnowledge(StrEnum):
     """What schemes know of failures."""
 
     yes = "yes"
@@ -43,7 +43,9 @@ def evaluate(
     pairs: options.Pairs = "servers",
     failures: Annotated[str, typer.Option(help="Such as links=5%,nodes=2%.")] = "",
     seed: options.Seed = 1,
-    aware: Annotated[Aware, typer.Option(help="Whether schemes know of the failures.")] = Aware.yes,
+    failure_knowledge: Annotated[
+        FailureKnowledge, typer.Option(help="Whether schemes know of the failures.")
+    ] = FailureKnowledge.yes,
     hops: Annotated[Hops, typer.Option(help="Count links, or arrivals at servers.")] = Hops.links,
     metrics: Annotated[
         str, typer.Option(help="More figures: bisection, diversity, loads, throughput, latency.")
@@ -63,7 +65,7 @@ def evaluate(
                 pairs=pairs,
                 failures=failures,
                 seed=seed,
-                aware=aware.value,
+                failure_knowledge=failure_knowledge.value,
                 hops=hops.value,
                 metrics=_words(metrics),
                 traffic=traffic,
@@ -71,7 +73,7 @@ def evaluate(
             ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error
-    as_json(report) if json else _show_report(report, _words(metrics))
+    print_json(report) if json else _show_report(report, _words(metrics))
 
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
@@ -127,7 +129,7 @@ def compare(
     topologies: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
     schemes: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
     failures: Annotated[list[str], typer.Option(help="Such as links=5%; may be repeated.")] = [],  # noqa: B006
-    seeds: Annotated[int, options.number("How many seeds.", 1, options.MANY)] = 1,
+    seeds: Annotated[int, options.number("How many seeds.", 1, options.MAX_COUNT)] = 1,
     pairs: options.Pairs = "servers",
     traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
     metrics: Annotated[
@@ -156,7 +158,7 @@ def compare(
 ) -> None:
     """Compare schemes on topologies over failures and seeds, in parallel; resumes where it stopped."""
     from dcnlab.evaluator import compare as grid
-    from dcnlab.evaluator.metrics import asked_for, expanded
+    from dcnlab.evaluator.metrics import expand_columns, required_metrics
 
     columns = _words(metrics)
     try:
@@ -164,22 +166,22 @@ def compare(
             grid.check_parquet()
         wanted = grid.requests(
             split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
-            pairs=pairs, pattern=traffic, metrics=asked_for(columns), loads=_numbers(loads),
+            pairs=pairs, pattern=traffic, metrics=required_metrics(columns), loads=_numbers(loads),
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
     with _executor(dask) as executor, progress_bar(quiet=json) as progress:
         rows = grid.compare(
-            wanted, results, workers=workers or None, progress=progress, compiles=progress.compiling,
+            wanted, results, workers=workers or None, progress=progress, on_compile=progress.compiling,
             executor=executor,
         )  # fmt: skip
     _write(rows, csv, parquet, report)
     if figures is not None:
         _draw(rows, figures)
-    shown = expanded(columns)
+    shown = expand_columns(columns)
     _check_columns(rows, shown)
-    as_json(rows) if json else _show_rows(rows, shown)
-    raise typer.Exit(1 if _tell_errors(rows) else 0)
+    print_json(rows) if json else _show_rows(rows, shown)
+    raise typer.Exit(1 if _print_errors(rows) else 0)
 
 
 def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | None, html: Path | None) -> None:
@@ -223,7 +225,7 @@ def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
     table(shown, [[_cell(row.get(column)) for column in shown] for row in rows])
 
 
-def _tell_errors(rows: Sequence[dict[str, Any]]) -> bool:
+def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:
     """Say on standard error what could not be evaluated; whether there was any."""
     wrong = [row for row in rows if "error" in row]
     for row in wrong:

@@ -11,10 +11,10 @@ import typer
 
 from dcnlab.cli.app import app
 from dcnlab.cli.running import LabName, NodeName
-from dcnlab.cli.show import JsonFlag, as_json, brief
+from dcnlab.cli.show import JsonFlag, brief, print_json
 from dcnlab.cli.topologies import LabOrTopology
 from dcnlab.lab import naming
-from dcnlab.lab.client import Lab, foreground
+from dcnlab.lab.client import Lab, run_in_foreground
 from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
 from topos.graph import ALL_UP
@@ -43,7 +43,7 @@ def explain(
         ways = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
         found = [{**asdict(step), "installed": None} for step in ways]
     if json:
-        as_json({"steps": found})
+        print_json({"steps": found})
     else:
         for step in found:
             print(f"{step['node']:6}{brief(step['reason'])}")
@@ -85,10 +85,10 @@ def capture(
     options += ["-c", str(count)] if count else []
     words = {"node": node, "port": port, "options": options, "expression": expression or []}
     if write is None:
-        raise typer.Exit(foreground(path, "capture", (0, 1, 2), **words))
+        raise typer.Exit(run_in_foreground(path, "capture", (0, 1, 2), **words))
     code = _written(path, write, words)
     if json:
-        as_json({"node": node, "port": port, "file": str(write), "bytes": write.stat().st_size})
+        print_json({"node": node, "port": port, "file": str(write), "bytes": write.stat().st_size})
     raise typer.Exit(code)
 
 
@@ -99,7 +99,7 @@ def _written(path: Path, file: Path, words: dict[str, Any]) -> int:
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}") from None
     try:
-        return foreground(path, "capture", (0, target, 2), **words)
+        return run_in_foreground(path, "capture", (0, target, 2), **words)
     finally:
         os.close(target)
 
@@ -124,7 +124,7 @@ def view(
     except OSError as error:
         raise UsageError(f"port {port}: {error.strerror}: choose another --port") from None
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/"
-    as_json({"url": url}) if json else print(url)
+    print_json({"url": url}) if json else print(url)
     sys.stdout.flush()
     config = uvicorn.Config(served, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])

@@ -9,7 +9,7 @@ import typer
 
 from dcnlab.cli.app import app
 from dcnlab.cli.running import LabName
-from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 
@@ -36,13 +36,13 @@ def iperf(
     if mptcp:
         with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
             found = running.mptcp(a, b, seconds, lambda said: bar(0, 2, said["measuring"]))
-        as_json(found) if json else _show(found)
-        raise typer.Exit(0 if found["mptcp"]["subflows"] == found["ways"] else 1)
+        print_json(found) if json else _show(found)
+        raise typer.Exit(0 if found["mptcp"]["subflows"] == found["paths"] else 1)
     found = running.iperf(a, b, seconds, udp, parallel)
-    as_json(found) if json else table(("figure", "value"), list(found.items()))
+    print_json(found) if json else table(("figure", "value"), list(found.items()))
 
 
 def _show(found: dict[str, Any]) -> None:
     rows = [(name, found[name]["subflows"], found[name]["mbps"]) for name in ("tcp", "mptcp")]
     table(("connection", "subflows", "Mb/s"), rows)
-    print(f"mptcp : tcp = {found['ratio']} over {found['ways']} parallel ways")
+    print(f"mptcp : tcp = {found['ratio']} over {found['paths']} parallel ways")

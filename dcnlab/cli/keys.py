@@ -12,7 +12,7 @@ import typer
 
 from dcnlab.cli.app import app
 from dcnlab.cli.running import LabName
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 
@@ -48,9 +48,9 @@ def kv(
         data = _read(value)
         servers = running.put(key, data, replicas, origin)
         shown = {"key": key, "bytes": len(data), "servers": servers}
-        as_json(shown) if json else print(f"{key}: {len(data)} bytes at {', '.join(servers)}")
+        print_json(shown) if json else print(f"{key}: {len(data)} bytes at {', '.join(servers)}")
         return
-    _ASKED[verb](running, key, origin, json)
+    _QUERIES[verb](running, key, origin, json)
 
 
 def _read(value: str) -> bytes:
@@ -70,14 +70,14 @@ def _get(lab: Lab, key: str, origin: str, json: bool) -> None:
     if value is None:
         raise LabError(f"there is no {key}")
     if json:
-        as_json({"key": key, "server": server, "bytes": len(value), "text": value.decode(errors="replace")})
+        print_json({"key": key, "server": server, "bytes": len(value), "text": value.decode(errors="replace")})
         return
     sys.stdout.buffer.write(value + (b"\n" if sys.stdout.isatty() else b""))
 
 
 def _delete(lab: Lab, key: str, origin: str, json: bool) -> None:
     servers = lab.delete(key, origin)
-    as_json({"key": key, "servers": servers}) if json else print(f"{key}: deleted at {', '.join(servers)}")
+    print_json({"key": key, "servers": servers}) if json else print(f"{key}: deleted at {', '.join(servers)}")
     if not servers:
         raise LabError(f"none of the key's places answers {origin}")
 
@@ -87,13 +87,13 @@ def _where(lab: Lab, key: str, origin: str, json: bool) -> None:
     for place in places:
         place["label"] = labels[place["server"]]
     if json:
-        as_json({"key": key, "places": places})
+        print_json({"key": key, "places": places})
         return
-    rows = ((i, p["server"], p["label"], _says(p)) for i, p in enumerate(places, start=1))
+    rows = ((i, p["server"], p["label"], _describe(p)) for i, p in enumerate(places, start=1))
     table(("place", "server", "label", "copy"), rows)
 
 
-def _says(place: dict[str, object]) -> str:
+def _describe(place: dict[str, object]) -> str:
     if not place["answers"]:
         return "no answer"
     return "-" if place["bytes"] is None else f"{place['bytes']} bytes"
@@ -102,12 +102,12 @@ def _says(place: dict[str, object]) -> str:
 def _list(lab: Lab, key: str, origin: str, json: bool) -> None:
     found = lab.keys(origin)
     if json:
-        as_json({"keys": found})
+        print_json({"keys": found})
     else:
         table(("key", "bytes", "servers"), [(k["key"], k["bytes"], " ".join(k["servers"])) for k in found])
 
 
-_ASKED: dict[Verb, Callable[[Lab, str, str, bool], None]] = {
+_QUERIES: dict[Verb, Callable[[Lab, str, str, bool], None]] = {
     Verb.get: _get,
     Verb.del_: _delete,
     Verb.where: _where,

@@ -8,9 +8,9 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 
-_COLUMNS = ("what", "ms", "tales", "acks", "sent again", "labels changed", "as wmgr's", "delivered")
+_COLUMNS = ("what", "ms", "advertisements", "acks", "sent again", "labels changed", "as wmgr's", "delivered")
 
 
 @app.command()
@@ -36,7 +36,7 @@ def label(
     else:
         noise = (loss, duplicate, jitter * 1e-6)
         found = labelling.offline(where, root, cut, noise, seed)
-    as_json(found) if json else _show(found)
+    print_json(found) if json else _show(found)
     raise typer.Exit(0 if all(row["equal"] and row["lost"] == 0 for row in found["rounds"]) else 1)
 
 
@@ -47,7 +47,8 @@ def _show(found: dict[str, Any]) -> None:
         _COLUMNS,
         [
             (
-                row["what"], row["ms"], row["frames"].get("sent tale", 0), row["frames"].get("sent ack", 0),
+                row["what"], row["ms"],
+                row["frames"].get("sent advertisement", 0), row["frames"].get("sent ack", 0),
                 row["frames"].get("sent again", 0), _or_dash(row["changed"]), "yes" if row["equal"] else "NO",
                 f"{row['pairs'] - row['lost']}/{row['pairs']}",
             )

@@ -9,29 +9,29 @@ import typer
 
 from dcnlab.cli.app import app
 from dcnlab.cli.running import stages
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 
 
 @app.command()
 def doctor(
-    probe: Annotated[
-        bool, typer.Option("--probe", help="Try what cannot be looked up; later labs use what is best.")
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Try what cannot be looked up; later labs use what is best.")
     ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Say what this machine has and what each lack means; exit 1 when labs cannot run."""
-    from dcnlab.lab.calibration import tried
+    from dcnlab.lab.calibration import calibrate_offloads
     from dcnlab.lab.doctor import examine
 
     found = examine()
-    if probe and not any(finding.state == "lack" for finding in found):
+    if calibrate and not any(finding.state == "missing" for finding in found):
         with stages(quiet=json) as stage:
-            found.append(tried(stage))
+            found.append(calibrate_offloads(stage))
     if json:
-        as_json([asdict(finding) for finding in found])
+        print_json([asdict(finding) for finding in found])
     else:
         table(("", "what", "found", "which means"), [(f.state, f.what, f.found, f.means) for f in found])
-    raise typer.Exit(1 if any(finding.state == "lack" for finding in found) else 0)
+    raise typer.Exit(1 if any(finding.state == "missing" for finding in found) else 0)
 
 
 @app.command()
@@ -45,5 +45,5 @@ def demo(
 
     with stages(quiet=json) as stage:
         result = run(topology, scheme, stage)
-    as_json(result.figures) if json else table(("what", "measured"), result.rows)
+    print_json(result.figures) if json else table(("what", "measured"), result.rows)
     raise typer.Exit(0 if result.held else 1)

@@ -8,7 +8,7 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.cli.topologies import Topology
 from dcnlab.lab import naming
 from dcnlab.lab.errors import LabError, UsageError
@@ -25,7 +25,7 @@ def paths(
     """Parallel paths between two servers, checked to be disjoint and as many as max-flow allows."""
     from addressing.multipath.parallel_paths import parallel, shareable
     from dcnlab.cli.catalogue import fabric_of
-    from dcnlab.evaluator.graph.certificate import of_parallel
+    from dcnlab.evaluator.graph.path_check import check_parallel
 
     fabric = fabric_of(spec)
     source, destination = naming.two_servers(fabric, a, b)
@@ -33,10 +33,12 @@ def paths(
         found = parallel(fabric, source, destination, weak)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    verdict = of_parallel(fabric, source, destination, found, shareable(fabric, source, destination, weak))
+    verdict = check_parallel(fabric, source, destination, found, shareable(fabric, source, destination, weak))
     names = [[fabric.name(node) for node in path] for path in found]
     if json:
-        as_json({"paths": names, "most": verdict.most, "certified": verdict.holds, "verdict": str(verdict)})
+        print_json(
+            {"paths": names, "most": verdict.max_paths, "certified": verdict.holds, "verdict": str(verdict)}
+        )
     else:
         table(("links", "path"), [(len(path) - 1, " ".join(path)) for path in names])
         print(verdict)
@@ -45,7 +47,7 @@ def paths(
 
 
 @app.command()
-def complete(
+def complete_graph(
     spec: Topology,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The server that sends.")],
     others: Annotated[list[str] | None, typer.Argument(help="The receivers; else the family's own.")] = None,
@@ -54,9 +56,9 @@ def complete(
 ) -> None:
     """An edge-disjoint complete graph of servers for one-to-several traffic: a path for every two."""
     from addressing.multipath.complete_graphs import NoCompleteGraph
-    from addressing.multipath.complete_graphs import complete as search
+    from addressing.multipath.complete_graphs import complete_graph as search
     from dcnlab.cli.catalogue import fabric_of
-    from dcnlab.evaluator.graph.certificate import of_complete
+    from dcnlab.evaluator.graph.path_check import check_complete_graph
 
     fabric = fabric_of(spec)
     members = [naming.server(fabric, name) for name in (source, *(others or ()))]
@@ -64,7 +66,7 @@ def complete(
         graph = search(fabric, members[0], members[1:], budget)
     except NoCompleteGraph as error:
         raise LabError(str(error)) from error
-    verdict = of_complete(fabric, graph.servers, graph.paths)
+    verdict = check_complete_graph(fabric, graph.servers, graph.paths)
     servers = [fabric.name(server) for server in graph.servers]
     rows = [
         (fabric.name(x), fabric.name(y), [fabric.name(node) for node in path])
@@ -72,7 +74,7 @@ def complete(
     ]
     if json:
         shown = [{"a": x, "b": y, "path": path} for x, y, path in rows]
-        as_json(
+        print_json(
             {
                 "servers": servers,
                 "method": graph.method,

@@ -8,7 +8,7 @@ import typer
 
 from dcnlab.cli.app import app
 from dcnlab.cli.running import LabName
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.client import Lab
 
 #: Below this probability of so much difference by chance, agents do not follow the rule.
@@ -16,7 +16,7 @@ _UNLIKELY = 0.001
 
 
 @app.command()
-def frequencies(
+def next_hops(
     lab: LabName,
     a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
@@ -27,10 +27,10 @@ def frequencies(
 
     Exit 1 when such a difference is less likely than 1 in 1000.  The lab must be quiet.
     """
-    found = Lab.attach(lab).ask("frequencies", a=a, b=b, packets=packets)
+    found = Lab.attach(lab).ask("next_hops", a=a, b=b, packets=packets)
     held = found["p"] is None or found["p"] >= _UNLIKELY
     if json:
-        as_json({**found, "held": held})
+        print_json({**found, "held": held})
     else:
         rows = [
             (s["server"], s["port"], s["towards"], f"{s['share']:.4f}", f"{s['rule']:.4f}")

@@ -30,7 +30,7 @@ class Datapath(StrEnum):
     userspace = "userspace"
 
 
-class LinkStateFrom(StrEnum):
+class LinkStateSource(StrEnum):
     """Who tells agents of links that are down."""
 
     lab = "lab"
@@ -44,7 +44,7 @@ class FlowControl(StrEnum):
     credits = "credits"
 
 
-class Spread(StrEnum):
+class LoadBalance(StrEnum):
     """How agents spread traffic over several next hops."""
 
     flow = "flow"
@@ -55,13 +55,13 @@ class Spread(StrEnum):
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")]
 BackendOption = Annotated[Backend, typer.Option(help="The controller's library.")]
 DatapathOption = Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")]
-SpreadOption = Annotated[Spread, typer.Option(help="Choose ways per flow, packet or probe.")]
+LoadBalanceOption = Annotated[LoadBalance, typer.Option(help="Choose ways per flow, packet or probe.")]
 Multipath = Annotated[
     int | None,
     typer.Option(min=1, metavar="K", help="Spread flows over K parallel ways; agents mend them themselves."),
 ]
 LinkStateOption = Annotated[
-    LinkStateFrom | None,
+    LinkStateSource | None,
     typer.Option(help="Who tells agents of failures: the lab, or (default with --multipath) each other."),
 ]
 Delay = Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")]
@@ -71,8 +71,8 @@ FlowControlOption = Annotated[
     FlowControl, typer.Option(help="Relays with finite buffers: drop what finds one full, or use credits.")
 ]
 Buffers = Annotated[int, typer.Option(min=0, help="Frames per buffer of a relay; 10 with credits.")]
-Unconfigured = Annotated[
-    bool, typer.Option("--unconfigured", help="Start without addresses: servers configure themselves.")
+Autoconfigure = Annotated[
+    bool, typer.Option("--autoconfigure", help="Start without addresses: servers configure themselves.")
 ]
 Miswire = Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")]
 
@@ -95,7 +95,7 @@ def _is_number(value: float | None) -> float | None:
 #: Seconds that anything may be told to take: eleven days.
 _LONGEST = 1e6
 #: Draws, or steps, that one command may be asked for.
-MANY = 100_000
+MAX_COUNT = 100_000
 
 
 def seconds(text: str) -> Any:

@@ -9,14 +9,14 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, table, working
+from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import UsageError
 from topos.registry import SpecError
 
 #: More flows than this do not fit into the memory of an ordinary machine with their paths.
-_MOST_FLOWS = 40_000_000
+_MAX_FLOWS = 40_000_000
 
 
 @app.command()
@@ -39,12 +39,12 @@ def throughput(
 
     if traffic == "help":
         rows = [(n, ",".join(f"{k}={v:g}" for k, v in given.items())) for n, (_, given) in PATTERNS.items()]
-        as_json({name: given for name, (_, given) in PATTERNS.items()}) if json else table(
+        print_json({name: given for name, (_, given) in PATTERNS.items()}) if json else table(
             ("traffic", "parameters"), rows
         )
         return
     fabric, bound = resolve(topology, scheme)
-    if traffic == "all-to-all" and fabric.servers**2 > _MOST_FLOWS:
+    if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
         raise UsageError(f"{fabric.servers**2} flows are too many at once: `dcnlab sweep` finds their ABT")
     try:
         failed = failing.draw(fabric, failures, seed)
@@ -61,7 +61,7 @@ def throughput(
             else _pausing(fabric, found, phases, seed, capacity)
         )
     if json:
-        as_json({**asked, "on_off": on_off, "capacity": capacity, "flows": len(found), **figures})
+        print_json({**asked, "on_off": on_off, "capacity": capacity, "flows": len(found), **figures})
         return
     print(f"{fabric.spec} with {scheme}: {len(found)} flows ({traffic}), links of {capacity:g}")
     table(("figure", "value"), [(k, f"{v:.6g}" if isinstance(v, float) else v) for k, v in figures.items()])
@@ -91,9 +91,9 @@ def _steady(fabric: Any, found: Any, capacity: float) -> dict[str, Any]:
 def _pausing(fabric: Any, found: Any, phases: Any, seed: int, capacity: float) -> dict[str, Any]:
     import numpy as np
 
-    from dcnlab.evaluator.traffic.onoff import play
+    from dcnlab.evaluator.traffic.onoff import on_off_rates
 
-    played = play(fabric, found, phases, seed, capacity)
+    played = on_off_rates(fabric, found, phases, seed, capacity)
     rates = played.while_on[~np.isnan(played.while_on)]
     return {
         "delivered": int(found.delivered.sum()),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab import runtime
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
@@ -31,7 +31,7 @@ def replicate(
     lab, servers = _lab(words)
     with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
         found = lab.replicate(*servers, size=_bytes(size), progress=lambda said: bar(0, 2, said["replicating"]))
-    as_json(found) if json else _show(found)
+    print_json(found) if json else _show(found)
     verified = all(found[way]["verified"] for way in ("complete graph", "pipeline"))
     raise typer.Exit(0 if verified else 1)
 
@@ -62,7 +62,7 @@ def _show(found: dict[str, Any]) -> None:
     for name in ("complete graph", "pipeline"):
         way = found[name]
         contents = "equal" if way["verified"] else "DIFFER"
-        rows.append((name, way["seconds"], way["mbps"], contents, way["busiest"], way["routes"]))
+        rows.append((name, way["seconds"], way["mbps"], contents, way["busiest"], way["method"]))
     table(("way", "seconds", "Mb/s", "contents", "busiest link", "paths"), rows)
     limit = found["pipeline"]["busiest"] / found["complete graph"]["busiest"]
     print(f"pipeline : complete graph = {found['ratio']} (the busiest links allow {limit:.2f})")

@@ -9,7 +9,7 @@ import typer
 
 from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
 from topos.registry import SpecError, lookup
 
@@ -43,7 +43,7 @@ def reproduce(
     if markdown is not None:
         markdown.write_text(registry.markdown(found))
     if json:
-        as_json({one: [_plain(row) for row in result.rows] for one, result in found.items()})
+        print_json({one: [_plain(row) for row in result.rows] for one, result in found.items()})
     else:
         for one, result in found.items():
             table(registry.HEADER, [registry.cells(row) for row in result.rows], title=_title(one))
@@ -81,7 +81,7 @@ def _record(found: dict[str, Result]) -> None:
     rows = {name: result.rows for name, result in found.items()}
     try:
         kept = record.load(record.RECORD)
-        record.save(record.renewed(kept, rows, list(registry.experiments())), record.RECORD)
+        record.save(record.merged(kept, rows, list(registry.experiments())), record.RECORD)
     except OSError as error:
         raise UsageError(f"--record writes {record.RECORD}: {error.strerror}") from error
 
@@ -90,9 +90,9 @@ def _list(json: bool) -> None:
     """Every claim with its verdict, from the last recorded run."""
     from dcnlab.evaluator.reproduce import record, registry
 
-    entries = list(record.listed(record.load(record.RECORD), registry.experiments()))
+    entries = list(record.list_claims(record.load(record.RECORD), registry.experiments()))
     if json:
-        as_json(
+        print_json(
             [
                 {"experiment": e.experiment.name, "paper": e.experiment.paper}
                 | (_plain(e.row) if e.row else {"claim": e.experiment.title, "verdict": "not recorded"})

@@ -12,11 +12,11 @@ import typer
 
 from dcnlab.cli import completion, options
 from dcnlab.cli.app import app
-from dcnlab.cli.options import Backend, Datapath, FlowControl, LinkStateFrom, Spread
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.options import Backend, Datapath, FlowControl, LinkStateSource, LoadBalance
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab import config
-from dcnlab.lab.client import Lab, end, glance, run_here
+from dcnlab.lab.client import Lab, end, run_here, try_info
 from dcnlab.lab.errors import LabError, UsageError
 
 LabName = Annotated[
@@ -26,7 +26,7 @@ NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, coordinat
 
 
 #: Lost pairs that are named where people read.
-_MOST_LOST = 20
+_MAX_LOST_SHOWN = 20
 
 
 class Test(StrEnum):
@@ -46,7 +46,7 @@ def up(
     detach: options.Detach = False,
     backend: options.BackendOption = Backend.os_ken,
     datapath: options.DatapathOption = Datapath.auto,
-    spread: options.SpreadOption = Spread.flow,
+    load_balance: options.LoadBalanceOption = LoadBalance.flow,
     multipath: options.Multipath = None,
     link_state: options.LinkStateOption = None,
     delay: options.Delay = "",
@@ -54,24 +54,25 @@ def up(
     rate: options.Rate = "",
     flow_control: options.FlowControlOption = FlowControl.none,
     buffers: options.Buffers = 0,
-    unconfigured: options.Unconfigured = False,
+    autoconfigure: options.Autoconfigure = False,
     miswire: options.Miswire = "",
     json: JsonFlag = False,
 ) -> None:
     """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
     if detach and test is not None:
         raise UsageError("--test ends the lab and --detach leaves it running: say one of them")
-    teller = link_state or (LinkStateFrom.agents if multipath else LinkStateFrom.lab)
+    teller = link_state or (LinkStateSource.agents if multipath else LinkStateSource.lab)
     lab = Lab(
         topology, config.multipath(scheme, multipath) if multipath else scheme, name,
-        backend=backend.value, datapath=datapath.value, spread=spread.value, link_state=teller.value,
+        backend=backend.value, datapath=datapath.value,
+        load_balance=load_balance.value, link_state=teller.value,
         delay=delay, loss=loss, rate=rate, buffers=buffers, flow_control=flow_control.value,
-        unconfigured=unconfigured, miswire=miswire,
+        autoconfigure=autoconfigure, miswire=miswire,
     )  # fmt: skip
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)
-    if multipath and (note := config.fewer_ways(topology, lab.config.scheme, multipath)):
+    if multipath and (note := config.fewer_paths_note(topology, lab.config.scheme, multipath)):
         print(f"note: {note}", file=sys.stderr)
     if lab.aacm and not json:
         show_configured(lab.aacm)
@@ -95,7 +96,7 @@ def _tested(lab: Lab, test: Test, json: bool) -> bool:
     result = {**times, "datapath": chosen, **_configured(lab), **result}
     if damage:
         result["ended"] = damage
-    as_json(result) if json else _show_figures(result)
+    print_json(result) if json else _show_figures(result)
     return held
 
 
@@ -122,10 +123,10 @@ def _pinged(lab: Lab, pairs: str | list[list[str]], quiet: bool, version: int = 
 def _show_lost(found: dict[str, Any]) -> None:
     """The first pairs without an answer."""
     lost = found.get("lost", ())
-    for source, target in lost[:_MOST_LOST]:
+    for source, target in lost[:_MAX_LOST_SHOWN]:
         print(f"lost: {source} -> {target}")
-    if len(lost) > _MOST_LOST:
-        print(f"and {len(lost) - _MOST_LOST} more: --json has all")
+    if len(lost) > _MAX_LOST_SHOWN:
+        print(f"and {len(lost) - _MAX_LOST_SHOWN} more: --json has all")
 
 
 def _configured(lab: Lab) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def show_configured(aacm: dict[str, Any]) -> None:
 def _show_started(lab: Lab, json: bool) -> None:
     info = lab.info()
     if json:
-        as_json({"launch_s": lab.launch_s, **_configured(lab), **info})
+        print_json({"launch_s": lab.launch_s, **_configured(lab), **info})
     else:
         counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
         print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
@@ -178,11 +179,11 @@ def ps(json: JsonFlag = False) -> None:
     from dcnlab.lab import runtime
 
     rows = [
-        {"name": found.name, "alive": found.alive, **(glance(found.path) if found.alive else {})}
+        {"name": found.name, "alive": found.alive, **(try_info(found.path) if found.alive else {})}
         for found in runtime.labs()
     ]
     if json:
-        as_json(rows)
+        print_json(rows)
     elif rows:
         keys = ("topology", "scheme", "servers", "switches", "datapath")
         table(
@@ -190,7 +191,7 @@ def ps(json: JsonFlag = False) -> None:
             [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
         )
         for row in rows:
-            _say_ended(row["name"], row.get("ended", ()))
+            _print_ended(row["name"], row.get("ended", ()))
     else:
         print("no labs: start one with `dcnlab up bcube:4,1 --scheme brp`")
 
@@ -203,7 +204,7 @@ def _state(row: dict[str, Any]) -> str:
     return "damaged" if row.get("ended") else "running"
 
 
-def _say_ended(name: str, ended: Iterable[str]) -> None:
+def _print_ended(name: str, ended: Iterable[str]) -> None:
     """The lab's own processes that are gone, and what is to be done."""
     lines = [f"{name}: {line}" for line in ended]
     if lines:
@@ -238,24 +239,24 @@ def ping(
     attached = Lab.attach(lab)
     found = _pinged(attached, [[a, b]] if a else "all", json, 6 if ipv6 else 0)
     if json:
-        as_json(found)
+        print_json(found)
     else:
         rtt = found["rtt_ms"]
         times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
         print(f"{found['received']}/{found['sent']} answered{times}")
         _show_lost(found)
         if found["lost"]:
-            _say_ended(lab, attached.info().get("ended", ()))
+            _print_ended(lab, attached.info().get("ended", ()))
     raise typer.Exit(0 if found["received"] == found["sent"] else 1)
 
 
 def _cut(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
     found = Lab.attach(lab).ask(op, kind=kind, names=names)
     if json:
-        as_json(found)
+        print_json(found)
     else:
         done = "back" if found["up"] else "down"
-        noticed = found["noticed_ms"]
+        noticed = found["detection_ms"]
         when = "as it was" if noticed is None else f"noticed after {noticed} ms"
         print(f"{done}: {when}, converged after {found['converged_ms']} ms")
         if "repair" in found:
@@ -270,7 +271,7 @@ def _tables(found: dict[str, Any]) -> str:
         return f"{text}; all clusters are whole"
     return (
         f"{text}; clusters split: {repair['split_clusters']}, told apart by prefix: {repair['reclustered']},"
-        f" joined by detours: {repair['detoured']};"
+        f" joined by detours: {repair['on_backup_path']};"
         f" entries more at a switch: {repair['extra_entries_max']} at most"
     )
 
@@ -286,9 +287,15 @@ def fail(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None
 
 
 @app.command()
+def restore(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
+    """Restore what `fail` cut."""
+    _cut("restore", lab, kind, names, json)
+
+
+@app.command(hidden=True)
 def heal(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
-    """Undo `fail`."""
-    _cut("heal", lab, kind, names, json)
+    """The former name of `restore`."""
+    _cut("restore", lab, kind, names, json)
 
 
 @app.command()
@@ -296,7 +303,7 @@ def stats(lab: LabName, json: JsonFlag = False) -> None:
     """The counters of the agents."""
     found: dict[str, dict[str, int]] = Lab.attach(lab).ask("stats")
     if json:
-        as_json(found)
+        print_json(found)
         return
     names = sorted({name for counters in found.values() for name in counters})
     table(("server", *names), [(server, *(c.get(n, 0) for n in names)) for server, c in found.items()])
@@ -320,4 +327,4 @@ def down(
         end(found.path)
         print(f"{found.name} ended", file=sys.stderr)
     if json:
-        as_json({"ended": [found.name for found in chosen]})
+        print_json({"ended": [found.name for found in chosen]})

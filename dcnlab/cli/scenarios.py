@@ -11,7 +11,7 @@ import typer
 from dcnlab.cli import options
 from dcnlab.cli.app import app
 from dcnlab.cli.running import stages
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 
 if TYPE_CHECKING:
     from dcnlab.lab.scenario.runner import Outcome
@@ -36,7 +36,7 @@ def run(
     scenario = reading.read(file)
     with stages(quiet=False) as stage:
         outcome = runner.run(scenario, stage, lambda line: print(line, file=sys.stderr), keep)
-    as_json(outcome.to_json()) if json else _show(outcome)
+    print_json(outcome.to_json()) if json else _show(outcome)
     raise typer.Exit(0 if outcome.held else 1)
 
 

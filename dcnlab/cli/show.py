@@ -18,15 +18,15 @@ _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
 
-class Printed:
+class StdoutState:
     """Whether standard output has its one JSON value."""
 
     json = False
 
 
-def as_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """One JSON value; numbers that JSON does not know are null."""
-    Printed.json = True
+    StdoutState.json = True
     print(json.dumps(_plain(value), indent=2, allow_nan=False))
 
 

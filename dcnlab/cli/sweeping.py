@@ -11,7 +11,7 @@ import typer
 from dcnlab.cli import options
 from dcnlab.cli.app import app
 from dcnlab.cli.evaluation import schemes_of
-from dcnlab.cli.show import JsonFlag, as_json, progress_bar, table
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
 from topos.registry import SpecError
 
@@ -24,8 +24,8 @@ def sweep(
         str, typer.Option(help="Of servers, switches, links, nodes.")
     ] = "servers,switches,links",
     to: Annotated[str, typer.Option(help="The largest share that fails.")] = "20%",
-    steps: Annotated[int, options.number("How many shares above 0.", 1, options.MANY)] = 4,
-    seeds: Annotated[int, options.number("Draws per share.", 1, options.MANY)] = 8,
+    steps: Annotated[int, options.number("How many shares above 0.", 1, options.MAX_COUNT)] = 4,
+    seeds: Annotated[int, options.number("Draws per share.", 1, options.MAX_COUNT)] = 8,
     figure: options.Figure = None,
     results: options.Results = Path("results"),
     csv: options.Csv = None,
@@ -46,7 +46,7 @@ def sweep(
     with progress_bar(quiet=json) as progress:
         rows = compare.collect(
             sweeps.measure, wanted, results, workers=workers or None, progress=progress,
-            compiles=progress.compiling,
+            on_compile=progress.compiling,
         )  # fmt: skip
     if csv is not None:
         compare.write_csv(rows, csv)
@@ -54,7 +54,7 @@ def sweep(
     if figure is not None and good:
         panels.save(sweeps.charts(good, kinds), len(kinds), figure)
     if json:
-        as_json(rows)
+        print_json(rows)
     else:
         summary = sweeps.summary(good)
         table(summary[0], summary[1:])

@@ -8,7 +8,7 @@ import typer
 
 from dcnlab.cli import completion
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, as_json, table
+from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
 from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
@@ -48,10 +48,10 @@ def list_(
 
     if name:
         found = entry(name)
-        as_json(found) if json else _show_entry(found)
+        print_json(found) if json else _show_entry(found)
         return
     if json:
-        as_json({"topologies": topologies(), "schemes": schemes()})
+        print_json({"topologies": topologies(), "schemes": schemes()})
         return
     table(
         ("topology", "forwarding", "example", "servers", "switches", "schemes"),
@@ -88,7 +88,7 @@ def topology(spec: Topology, json: JsonFlag = False) -> None:
 
     fabric = fabric_of(spec)
     if json:
-        as_json(
+        print_json(
             {
                 "nodes": [{"name": n.name, "kind": n.kind, "label": n.label} for n in fabric.nodes()],
                 "links": [
@@ -103,7 +103,7 @@ def topology(spec: Topology, json: JsonFlag = False) -> None:
             }
         )
         return
-    print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.cables)} links")
+    print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links")
     rows = (
         (
             node.name,
@@ -129,7 +129,7 @@ def path(
     fabric, bound = resolve(spec, scheme)
     found = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
     if json:
-        as_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
+        print_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
     else:
         table(("node", "does"), [(step.node, step.reason) for step in found])
     if not found[-1].delivered:
@@ -157,7 +157,7 @@ def tables(
         predicted = tables.predicted(bound, naming.node(fabric, node, bound))
         result = {"node": node, "predicted": predicted, "installed": None, "equal": None}
     if json:
-        as_json(result)
+        print_json(result)
     else:
         print("\n".join(result["predicted"]))
         if result["installed"] is not None:

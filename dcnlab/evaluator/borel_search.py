@@ -33,7 +33,7 @@ _LARGEST_PRIME = 1_000_000
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """A Borel Cayley graph and its diameter."""
 
     p: int
@@ -55,17 +55,17 @@ class Found:
 
 
 @dataclass(frozen=True)
-class State:
+class SearchState:
     """How far a search has come: ``best`` is the largest of the ``graphs`` that were tried; among
     them are all with ``since`` to ``done`` nodes."""
 
     since: int
     done: int
     graphs: int
-    best: Found | None
+    best: SearchResult | None
 
 
-def search(diameter: int, start: int = 0) -> Iterator[State]:
+def search(diameter: int, start: int = 0) -> Iterator[SearchState]:
     """The states of a search that tries all graphs of ``start`` nodes and more, in ascending order.
 
     Without ``start`` it strides first: a few graphs of each group, on by some per cent after
@@ -81,12 +81,12 @@ def search(diameter: int, start: int = 0) -> Iterator[State]:
         for batch in _batches(_exponents(group.k)):
             found, graphs = _first(group, batch, diameter), graphs + len(batch)
             best = found or best
-            yield State(since, group.nodes - 1, graphs, best)
+            yield SearchState(since, group.nodes - 1, graphs, best)
             if found:
                 break
 
 
-def _stride(diameter: int) -> Iterator[State]:
+def _stride(diameter: int) -> Iterator[SearchState]:
     best, graphs, low = None, 0, int(_PLENTIFUL * 3**diameter)
     wanted = low
     for group in _groups(low, _moore(diameter)):
@@ -98,7 +98,7 @@ def _stride(diameter: int) -> Iterator[State]:
             found, graphs = _first(group, batch, diameter), graphs + len(batch)
             if found:
                 best, wanted = found, int(_STRIDE * found.nodes)
-            yield State(0, 0, graphs, best)
+            yield SearchState(0, 0, graphs, best)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _batches(pairs: IntArray) -> Iterator[IntArray]:
         yield pairs[first : first + _BATCH]
 
 
-def _first(group: _Group, batch: IntArray, diameter: int) -> Found | None:
+def _first(group: _Group, batch: IntArray, diameter: int) -> SearchResult | None:
     """The first graph of a batch that has the diameter, or less."""
     power = np.array([pow(group.base, t, group.p) for t in range(group.k)], dtype=np.int64)
     depth = _diameters(batch, power, group.p, diameter)
@@ -134,7 +134,7 @@ def _first(group: _Group, batch: IntArray, diameter: int) -> Found | None:
     if not len(hits):
         return None
     t1, t2 = batch[hits[0]].tolist()
-    return Found(group.p, group.k, group.base, t1, t2, int(depth[hits[0]]))
+    return SearchResult(group.p, group.k, group.base, t1, t2, int(depth[hits[0]]))
 
 
 def _moore(diameter: int) -> int:

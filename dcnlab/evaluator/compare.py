@@ -25,14 +25,14 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numba
 
-from addressing.registry import fitting
+from addressing.registry import compatible_schemes
 from dcnlab.evaluator import compiling
 from dcnlab.evaluator.evaluate import evaluate
-from dcnlab.evaluator.graph.adjacency import Hops
 from dcnlab.evaluator.graph.failures import parse as sizes_of
+from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import Conditions, check
-from dcnlab.evaluator.routing.path_lengths import Aware
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from topos.registry import SpecError, parse, split_spec
 
 #: Changes whenever results would; part of every request's hash.
@@ -44,7 +44,7 @@ Row = dict[str, Any]
 Progress = Callable[[int, int, Row], None]
 
 
-class Asked(Protocol):
+class Job(Protocol):
     """What can be asked for: a dataclass with a name under which its answer is kept."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -55,10 +55,10 @@ class Asked(Protocol):
         ...
 
 
-Q = TypeVar("Q", bound=Asked)
+Q = TypeVar("Q", bound=Job)
 
 
-def key_of(asked: Asked) -> str:
+def key_of(asked: Job) -> str:
     """A key from a question's kind and fields."""
     kind = [] if isinstance(asked, Request) else [type(asked).__name__]
     text = json.dumps([FORMAT, *kind, dataclasses.asdict(asked)], sort_keys=True)
@@ -75,7 +75,7 @@ class Request:
     pairs: str = "servers"
     failures: str = ""
     seed: int = 1
-    aware: Aware = "yes"
+    failure_knowledge: FailureKnowledge = "yes"
     hops: Hops = "links"
     traffic: str = ""
     metrics: str = ""
@@ -94,7 +94,7 @@ def requests(
     seeds: Sequence[int] = (1,),
     *,
     pairs: str = "servers",
-    aware: Aware = "yes",
+    failure_knowledge: FailureKnowledge = "yes",
     hops: Hops = "links",
     pattern: str = "",
     metrics: Sequence[str] = (),
@@ -116,9 +116,11 @@ def requests(
     found: dict[Request, None] = {}
     for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
         family = parse(text)
-        if split_spec(scheme)[0] in fitting(family):
+        if split_spec(scheme)[0] in compatible_schemes(family):
             spec, names = _reseeded(text, seed), ",".join(wanted)
-            found[Request(spec, scheme, pairs, failing, seed, aware, hops, pattern, names, load)] = None
+            found[
+                Request(spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load)
+            ] = None
     if not found:
         raise SpecError("none of these schemes fits any of these topologies")
     return list(found)
@@ -130,7 +132,7 @@ def _reseeded(text: str, seed: int) -> str:
     return parse(f"{text},seed={seed}").spec if random and "seed=" not in text else family.spec
 
 
-def answer(request: Request) -> Row:
+def run_job(request: Request) -> Row:
     """Evaluate one request: the request's fields, then every figure by its path (``path.mean``)."""
     report = evaluate(
         request.topology,
@@ -138,7 +140,7 @@ def answer(request: Request) -> Row:
         pairs=request.pairs,
         failures=request.failures,
         seed=request.seed,
-        aware=request.aware,
+        failure_knowledge=request.failure_knowledge,
         hops=request.hops,
         metrics=tuple(filter(None, request.metrics.split(","))),
         traffic=request.traffic or "all-to-all",
@@ -167,23 +169,23 @@ def compare(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    compiles: compiling.Tell | None = None,
+    on_compile: compiling.Notify | None = None,
     executor: Executor | None = None,
 ) -> list[Row]:
     """The results of ``wanted``: see :func:`collect`."""
     return collect(
-        answer, wanted, directory, workers=workers, progress=progress, compiles=compiles, executor=executor
+        run_job, wanted, directory, workers=workers, progress=progress, on_compile=on_compile, executor=executor
     )
 
 
 def collect(
-    answer: Callable[[Q], Row],
+    run_job: Callable[[Q], Row],
     wanted: Sequence[Q],
     directory: Path | None = None,
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    compiles: compiling.Tell | None = None,
+    on_compile: compiling.Notify | None = None,
     executor: Executor | None = None,
 ) -> list[Row]:
     """The answers to ``wanted``, in that order; those that ``directory`` holds are read from it.
@@ -197,7 +199,7 @@ def collect(
     rows = {asked.key: known[asked.key] for asked in wanted if asked.key in known}
     pending = [asked for asked in wanted if asked.key not in rows]
     done = len(rows)
-    with closing(_run(answer, pending, workers, executor, compiles)) as answers:
+    with closing(_run(run_job, pending, workers, executor, on_compile)) as answers:
         for row in answers:
             rows[row["key"]] = row
             done += 1
@@ -209,16 +211,16 @@ def collect(
 
 
 def _run(
-    answer: Callable[[Q], Row],
+    run_job: Callable[[Q], Row],
     pending: Sequence[Q],
     workers: int | None,
     executor: Executor | None,
-    compiles: compiling.Tell | None,
+    on_compile: compiling.Notify | None,
 ) -> Generator[Row, None, None]:
     if not pending:
         return
     if executor is not None:
-        yield from _gather(executor, answer, pending)
+        yield from _gather(executor, run_job, pending)
         return
     cores = len(os.sched_getaffinity(0))
     count = min(workers or cores, len(pending))
@@ -227,11 +229,11 @@ def _run(
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     with (
-        compiling.heard(context, compiles) as to,
+        compiling.compile_notifications(context, on_compile) as to,
         ProcessPoolExecutor(count, context, _begin_worker, (threads, to)) as pool,
     ):
         try:
-            yield from _gather(pool, answer, pending)
+            yield from _gather(pool, run_job, pending)
         except BaseException:  # interrupted: nobody waits for what has not been answered
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:
@@ -244,11 +246,11 @@ def _begin_worker(threads: int, to: Connection | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     numba.set_num_threads(threads)
     if to is not None:
-        compiling.say(to)
+        compiling.report_compilations(to)
 
 
-def _gather(executor: Executor, answer: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:
-    futures = {executor.submit(answer, asked): asked for asked in pending}
+def _gather(executor: Executor, run_job: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:
+    futures = {executor.submit(run_job, asked): asked for asked in pending}
     for future in as_completed(futures):
         asked = futures[future]
         try:

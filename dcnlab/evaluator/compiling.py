@@ -16,23 +16,23 @@ from multiprocessing.context import BaseContext
 from addressing.jit import listen
 
 #: Told the name of a kernel that is being compiled, and an empty one when none is any more.
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def say(to: Connection) -> None:
+def report_compilations(to: Connection) -> None:
     """In a worker: send word of every compilation from now on."""
     listen(lambda kernel: to.send((os.getpid(), kernel)))
 
 
 @contextmanager
-def heard(context: BaseContext, tell: Tell | None) -> Iterator[Connection | None]:
+def compile_notifications(context: BaseContext, notify: Notify | None) -> Iterator[Connection | None]:
     """Where workers of ``context`` :func:`say` what they compile, for ``tell``, which a thread calls;
     None where nobody wants to know."""
-    if tell is None:
+    if notify is None:
         yield None
         return
     reader, writer = context.Pipe(duplex=False)
-    thread = threading.Thread(target=_pass_on, args=(reader, tell), daemon=True)
+    thread = threading.Thread(target=_forward, args=(reader, notify), daemon=True)
     thread.start()
     try:
         yield writer
@@ -43,7 +43,7 @@ def heard(context: BaseContext, tell: Tell | None) -> Iterator[Connection | None
         writer.close()
 
 
-def _pass_on(reader: Connection, tell: Tell) -> None:
+def _forward(reader: Connection, notify: Notify) -> None:
     """Of several workers that compile, one is named until it is done."""
     busy: dict[int, str] = {}
     while (said := reader.recv()) is not None:
@@ -51,4 +51,4 @@ def _pass_on(reader: Connection, tell: Tell) -> None:
         busy.pop(worker, None)
         if kernel:
             busy[worker] = kernel
-        tell(next(iter(busy.values()), ""))
+        notify(next(iter(busy.values()), ""))

@@ -42,7 +42,7 @@ class Prices(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     switches: Mapping[PositiveInt, Unit]
-    cards: Mapping[PositiveInt, Unit]
+    nics: Mapping[PositiveInt, Unit]
     cable: Unit = Unit(price=0, watts=0)
 
     def switch(self, ports: int) -> tuple[int, Unit]:
@@ -54,16 +54,16 @@ class Prices(BaseModel):
             )
         return size, self.switches[size]
 
-    def card(self, ports: int) -> Unit:
+    def nic(self, ports: int) -> Unit:
         """The smallest card with so many ports, or several: as many of the largest as it takes, and
         the smallest for the rest."""
-        if not self.cards:
-            raise SpecError("prices: no card is listed")
-        largest = max(self.cards)
+        if not self.nics:
+            raise SpecError("prices: no NIC is listed")
+        largest = max(self.nics)
         whole, rest = divmod(ports, largest)
         if not rest:
             whole, rest = whole - 1, largest
-        last, many = self.cards[min(size for size in self.cards if size >= rest)], self.cards[largest]
+        last, many = self.nics[min(size for size in self.nics if size >= rest)], self.nics[largest]
         # Several may well cost more than one may.
         return Unit.model_construct(
             price=whole * many.price + last.price, watts=whole * many.watts + last.watts
@@ -101,7 +101,7 @@ class Design:
 def design(family: Family, name: str = "", server_ports: int | None = None) -> Design:
     """What a topology needs; ``server_ports`` overrides what its servers use."""
     servers, switches = family.counts()
-    cables = family.cables()
+    cables = family.link_ends()
     nodes, ports = cables[:, [0, 2]].ravel(), cables[:, [1, 3]].ravel()
     at_switch = nodes >= servers
     most = int(ports[at_switch].max(initial=0))
@@ -116,14 +116,14 @@ class Bill:
     design: Design
     switch_size: int
     switch_price: float
-    card_price: float
+    nic_price: float
     cable_price: float
     watts: float
 
     @property
     def price(self) -> float:
         """Of everything."""
-        return self.switch_price + self.card_price + self.cable_price
+        return self.switch_price + self.nic_price + self.cable_price
 
     def as_dict(self) -> dict[str, Any]:
         """All figures."""
@@ -131,7 +131,7 @@ class Bill:
             **asdict(self.design),
             "switch_size": self.switch_size,
             "switch_price": self.switch_price,
-            "card_price": self.card_price,
+            "nic_price": self.nic_price,
             "cable_price": self.cable_price,
             "price": self.price,
             "watts": self.watts,
@@ -141,10 +141,10 @@ class Bill:
 def bill(what: Design, prices: Prices) -> Bill:
     """Price and power of a design; raises SpecError where something has no price."""
     size, switch = prices.switch(what.switch_ports) if what.switches else (0, Unit(price=0, watts=0))
-    card, cable = prices.card(what.server_ports), prices.cable
-    watts = what.switches * switch.watts + what.servers * card.watts + what.cables * cable.watts
+    nic, cable = prices.nic(what.server_ports), prices.cable
+    watts = what.switches * switch.watts + what.servers * nic.watts + what.cables * cable.watts
     return Bill(
-        what, size, what.switches * switch.price, what.servers * card.price, what.cables * cable.price, watts
+        what, size, what.switches * switch.price, what.servers * nic.price, what.cables * cable.price, watts
     )
 
 

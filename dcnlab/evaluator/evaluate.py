@@ -17,11 +17,17 @@ import numpy as np
 from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.adjacency import Hops, adjacency
 from dcnlab.evaluator.graph.distances import FAR, Counts, distances
+from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
-from dcnlab.evaluator.metrics import Conditions, Figures, check, of_fabric, of_scheme
-from dcnlab.evaluator.routing.path_lengths import Aware, Spread, blocks, informed, spread
+from dcnlab.evaluator.metrics import Conditions, Figures, check, fabric_metrics, scheme_metrics
+from dcnlab.evaluator.routing.path_lengths import (
+    FailureKnowledge,
+    PathLengths,
+    blocks,
+    path_lengths,
+    with_failure_knowledge,
+)
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from topos.fabric import Fabric
 from topos.registry import SpecError, fabric
@@ -36,7 +42,7 @@ class SchemeReport:
     """What one scheme does on the fabric."""
 
     scheme: str
-    spread: Spread
+    path_lengths: PathLengths
     sampled: bool
     table: TableSizes
     #: What was asked for beyond that, by metric.
@@ -44,7 +50,7 @@ class SchemeReport:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON; shares and means are rounded to nine digits."""
-        paths = self.spread
+        paths = self.path_lengths
         return {
             "scheme": self.scheme,
             "pairs": paths.pairs,
@@ -87,7 +93,7 @@ class Report:
     failures: str
     failed_links: int
     failed_nodes: int
-    aware: Aware
+    failure_knowledge: FailureKnowledge
     hops: Hops
     seed: int
     pair_count: int
@@ -127,7 +133,7 @@ class Report:
             "failures": self.failures,
             "failed_links": self.failed_links,
             "failed_nodes": self.failed_nodes,
-            "aware": self.aware,
+            "aware": self.failure_knowledge,
             "hops": self.hops,
             "seed": self.seed,
             "distance_histogram": list(self.histogram),
@@ -142,7 +148,7 @@ def evaluate(
     pairs: str = "servers",
     failures: str = "",
     seed: int = 1,
-    aware: Aware = "yes",
+    failure_knowledge: FailureKnowledge = "yes",
     hops: Hops = "links",
     table_budget: int = BUDGET,
     metrics: Sequence[str] = (),
@@ -158,8 +164,8 @@ def evaluate(
     """
     network = fabric(topology) if isinstance(topology, str) else topology
     failed = failing.draw(network, failures, seed)
-    given = Conditions(seed, failed, aware, traffic, load)
-    check(metrics, given)
+    conditions = Conditions(seed, failed, failure_knowledge, traffic, load)
+    check(metrics, conditions)
     chosen = choose(network, pairs, seed, failed.nodes)
     if hops == "servers" and _highest(chosen) >= network.servers:
         raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it")
@@ -168,24 +174,24 @@ def evaluate(
     figures = tuple(
         SchemeReport(
             text,
-            spread(scheme, chosen, failed.links, aware=aware, hops=hops),
+            path_lengths(scheme, chosen, failed.links, failure_knowledge=failure_knowledge, hops=hops),
             pairs.startswith("sample"),
-            table_sizes(informed(scheme, failed.links, aware)[0], seed, table_budget),
-            of_scheme(scheme, metrics, given),
+            table_sizes(with_failure_knowledge(scheme, failed.links, failure_knowledge)[0], seed, table_budget),
+            scheme_metrics(scheme, metrics, conditions),
         )
         for text, scheme in zip(schemes, bound, strict=True)
     )
     counts = true_distances(network, chosen, failed, hops)
     return Report(
-        network.spec, network.servers, network.switches, len(network.cables),
-        pairs, failures, len(failed.links.down), len(failed.nodes), aware, hops, seed,
-        len(chosen), tuple(counts.tolist()), figures, of_fabric(network, metrics, given),
+        network.spec, network.servers, network.switches, len(network.link_ends),
+        pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
+        len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions),
     )  # fmt: skip
 
 
 def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:
     """The pairs by distance over what is up."""
-    graph = adjacency(network, failed.links, hops)
+    graph = hop_graph(network, failed.links, hops)
     if pairs.shared:
         ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
         return distances(graph, ends[0], ends[1]).histogram

@@ -17,9 +17,9 @@ from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
-from dcnlab.evaluator.routing.path_lengths import Aware
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.flows import flows
-from dcnlab.evaluator.traffic.latency import NOTHING_FAILED, simulate
+from dcnlab.evaluator.traffic.latency import NO_FAILURES, simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
 from dcnlab.evaluator.traffic.traffic import read, traffic
@@ -38,14 +38,14 @@ class Conditions:
     """Under what is measured: ``traffic`` for throughput and latency, ``load`` for latency."""
 
     seed: int = 1
-    failed: Failures = NOTHING_FAILED
-    aware: Aware = "yes"
+    failed: Failures = NO_FAILURES
+    failure_knowledge: FailureKnowledge = "yes"
     traffic: str = "all-to-all"
     load: float = 0.5
 
 
-def _bisection(fabric: Fabric, given: Conditions) -> Figures:
-    found = bisection(fabric, given.seed, failed=given.failed)
+def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
+    found = bisection(fabric, conditions.seed, failed=conditions.failed)
     return {
         "found": found.found,
         "bound": found.bound,
@@ -54,8 +54,8 @@ def _bisection(fabric: Fabric, given: Conditions) -> Figures:
     }
 
 
-def _diversity(fabric: Fabric, given: Conditions) -> Figures:
-    paths = path_diversity(fabric, _PAIRS, given.seed, given.failed.links, given.failed.nodes)
+def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
+    paths = path_diversity(fabric, _PAIRS, conditions.seed, conditions.failed.links, conditions.failed.nodes)
     if not len(paths):
         return {"mean": math.nan, "min": math.nan, "confidence_95": math.nan}
     spread = float(paths.std(ddof=1)) / math.sqrt(len(paths))
@@ -63,10 +63,10 @@ def _diversity(fabric: Fabric, given: Conditions) -> Figures:
     return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half}
 
 
-def _loads(scheme: Scheme, given: Conditions) -> Figures:
+def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
     """Of directed links that carry anything, under one packet from every server to every other."""
-    pairs = choose(scheme.fabric, "servers", given.seed, given.failed.nodes)
-    found = link_loads(scheme, pairs, given.failed.links, aware=given.aware)
+    pairs = choose(scheme.fabric, "servers", conditions.seed, conditions.failed.nodes)
+    found = link_loads(scheme, pairs, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
     used = found[found > 0]
     return {
         "max": float(used.max(initial=0.0)),
@@ -75,9 +75,9 @@ def _loads(scheme: Scheme, given: Conditions) -> Figures:
     }
 
 
-def _throughput(scheme: Scheme, given: Conditions) -> Figures:
-    wanted = traffic(scheme.fabric, given.traffic, given.seed, given.failed.nodes)
-    found = flows(scheme, wanted, given.failed.links, aware=given.aware)
+def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
+    wanted = traffic(scheme.fabric, conditions.traffic, conditions.seed, conditions.failed.nodes)
+    found = flows(scheme, wanted, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
     rates = throughput(scheme.fabric, found)
     return {
         "flows": len(found),
@@ -88,18 +88,19 @@ def _throughput(scheme: Scheme, given: Conditions) -> Figures:
     }
 
 
-def _latency(scheme: Scheme, given: Conditions) -> Figures:
+def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
     found = simulate(
-        scheme, given.load, given.traffic, given.seed, failed=given.failed, aware=given.aware
+        scheme, conditions.load, conditions.traffic, conditions.seed,
+        failed=conditions.failed, failure_knowledge=conditions.failure_knowledge,
     )  # fmt: skip
     return found.as_dict()
 
 
-OF_FABRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
+FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
     "bisection": _bisection,
     "diversity": _diversity,
 }
-OF_SCHEMES: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
+SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
     "loads": _loads,
     "throughput": _throughput,
     "latency": _latency,
@@ -114,34 +115,34 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def check(names: Sequence[str], given: Conditions) -> None:
+def check(names: Sequence[str], conditions: Conditions) -> None:
     """Raise SpecError, in one line, for what is no metric and for conditions that cannot be met."""
     for name in names:
         if name not in SHOWN:
             raise SpecError(f"no metric {name!r}: known: {', '.join(SHOWN)}")
     least, most = _LOADS
-    if not least <= given.load <= most:
+    if not least <= conditions.load <= most:
         raise SpecError(
-            f"load: {given.load:g} is no share of a link's rate: write a number from {least:g} to {most:g}"
+            f"load: {conditions.load:g} is no share of a link's rate: write a number from {least:g} to {most:g}"
         )
-    read(given.traffic)  # refused even where no metric needs it
+    read(conditions.traffic)  # refused even where no metric needs it
 
 
-def of_fabric(fabric: Fabric, names: Sequence[str], given: Conditions) -> dict[str, Figures]:
+def fabric_metrics(fabric: Fabric, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:
     """Those of ``names`` that are the fabric's own."""
-    return {name: OF_FABRICS[name](fabric, given) for name in names if name in OF_FABRICS}
+    return {name: FABRIC_METRICS[name](fabric, conditions) for name in names if name in FABRIC_METRICS}
 
 
-def of_scheme(scheme: Scheme, names: Sequence[str], given: Conditions) -> dict[str, Figures]:
+def scheme_metrics(scheme: Scheme, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:
     """Those of ``names`` that depend on routing."""
-    return {name: OF_SCHEMES[name](scheme, given) for name in names if name in OF_SCHEMES}
+    return {name: SCHEME_METRICS[name](scheme, conditions) for name in names if name in SCHEME_METRICS}
 
 
-def asked_for(columns: Sequence[str]) -> tuple[str, ...]:
+def required_metrics(columns: Sequence[str]) -> tuple[str, ...]:
     """The metrics that columns such as ``latency`` or ``latency.mean_us`` need."""
     return tuple(dict.fromkeys(name for name in (c.partition(".")[0] for c in columns) if name in SHOWN))
 
 
-def expanded(columns: Sequence[str]) -> list[str]:
+def expand_columns(columns: Sequence[str]) -> list[str]:
     """Columns with those of a metric that is named as a whole."""
     return [one for column in columns for one in SHOWN.get(column, (column,))]

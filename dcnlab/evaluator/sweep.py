@@ -12,16 +12,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from addressing.registry import bind, fitting
+from addressing.registry import bind, compatible_schemes
 from addressing.schemes.ecmp import Ecmp
 from dcnlab.evaluator.compare import Row, key_of
-from dcnlab.evaluator.graph.adjacency import adjacency
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.failures import KINDS, Failures, draw
+from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.statistics import mean_and_error
-from dcnlab.evaluator.traffic.loads import carried, link_loads
+from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from topos.registry import SpecError, fabric, parse, split_spec
 
 #: What a sweep shows, and the axis that shows it.
@@ -71,7 +71,7 @@ def points(
     found: dict[Point, None] = {}
     for text, kind, share, seed in itertools.product(topologies, kinds, shares, seeds):
         family = parse(text)
-        scheme = next((name for name in schemes if split_spec(name)[0] in fitting(family)), None)
+        scheme = next((name for name in schemes if split_spec(name)[0] in compatible_schemes(family)), None)
         if scheme is None:
             raise SpecError(f"{', '.join(schemes)} does not run on {family.spec}")
         point = Point(family.spec, scheme, kind, share, seed)
@@ -98,10 +98,10 @@ def _figures(point: Point, failed: Failures) -> Row:
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
     if isinstance(scheme, Ecmp):  # what is connected is delivered, along shortest ways
         loads = link_loads(scheme, pairs, failed.links)
-        found = distances(adjacency(network, failed.links), pairs.destinations, pairs.destinations)
+        found = distances(hop_graph(network, failed.links), pairs.destinations, pairs.destinations)
         delivered, path = found.reached, found.mean
     else:
-        routed = carried(scheme, pairs, failed.links)
+        routed = carried_load(scheme, pairs, failed.links)
         loads, delivered, path = routed.loads, routed.delivered, routed.path_mean
     worst = float(loads.max(initial=0.0))
     return {

@@ -23,10 +23,10 @@ class Trial:
 
     settings: Settings
     mbps: float
-    trouble: str = ""
+    error: str = ""
 
 
-def probe(report: Callable[[str], None]) -> tuple[Trial, ...]:
+def calibrate(report: Callable[[str], None]) -> tuple[Trial, ...]:
     """Launch a small lab with each setting, the fastest one first."""
     trials = []
     for offloads in (True, False):
@@ -43,12 +43,12 @@ def _try(settings: Settings) -> Trial:
         return Trial(settings, 0.0, str(error))
 
 
-def tried(report: Callable[[str], None]) -> Finding:
+def calibrate_offloads(report: Callable[[str], None]) -> Finding:
     """Which offloads suit this machine's Open vSwitch, by trial; later labs are launched with them."""
-    trials = probe(report)
+    trials = calibrate(report)
     rates = ", ".join(f"{trial.mbps:,.0f} Mb/s {_WITH[trial.settings.offloads]}" for trial in trials)
     best = trials[0]
     if not best.mbps:
-        return Finding("offloads", "lack", rates, f"TCP does not get through: {best.trouble}")
+        return Finding("offloads", "missing", rates, f"TCP does not get through: {best.error}")
     save(best.settings)
     return Finding("offloads", "ok", rates, f"labs run {_WITH[best.settings.offloads]}, from now on")

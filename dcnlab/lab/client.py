@@ -27,7 +27,7 @@ from dcnlab.lab.config import (
     check_buffers,
     check_emulable,
     check_link_state,
-    check_spread,
+    check_load_balance,
     family,
     resolve,
 )
@@ -38,9 +38,9 @@ from dcnlab.lab.rpc import Connection
 from dcnlab.lab.session import terminal
 
 Progress = Callable[[Any], None]
-_STOP_PATIENCE = 30.0
+_STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up says what it is.
-_GLANCE = 2.0
+_INFO_TIMEOUT = 2.0
 
 
 class Lab:
@@ -81,13 +81,13 @@ class Lab:
         _, scheme = resolve(self.config.topology, self.config.scheme)
         capacity.check(scheme.fabric)
         check_emulable(scheme)
-        configuring.check(scheme.fabric, self.config.unconfigured, self.config.miswire, scheme)
+        configuring.check(scheme.fabric, self.config.autoconfigure, self.config.miswire, scheme)
         check_link_state(scheme.fabric, self.config.link_state)
-        check_spread(scheme, self.config.spread)
+        check_load_balance(scheme, self.config.load_balance)
         check_buffers(scheme, self.config)
         self.config.shape.check()
         shaping.check_kernel(self.config.shape)
-        while runtime.taken(self.path) or not self._launch(stage, detach, prompt):
+        while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(
                     f"a lab named {self.config.name} runs already: choose another --name, or end it"
@@ -162,7 +162,7 @@ class Lab:
         else:
             try:
                 if self._guard.poll() is None:
-                    _say_down(self.path)
+                    _request_stop(self.path)
             finally:
                 self._reap()
         self.stop_s = round(time.perf_counter() - begun, 3)
@@ -182,7 +182,7 @@ class Lab:
             os.close(self._lifeline)
             self._lifeline = None
         try:
-            self._guard.wait(_STOP_PATIENCE)
+            self._guard.wait(_STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._guard.kill()
             self._guard.wait()
@@ -241,9 +241,9 @@ class Lab:
         """Cut the link between two nodes, or all links of one; returns when all have converged."""
         return dict(self.ask("fail", kind="link" if len(names) == 2 else "node", names=list(names)))
 
-    def heal(self, *names: str) -> dict[str, Any]:
+    def restore(self, *names: str) -> dict[str, Any]:
         """Undo :meth:`fail`."""
-        return dict(self.ask("heal", kind="link" if len(names) == 2 else "node", names=list(names)))
+        return dict(self.ask("restore", kind="link" if len(names) == 2 else "node", names=list(names)))
 
     def tables(self, node: str) -> dict[str, Any]:
         """``predicted`` and ``installed`` entries and whether they are ``equal``."""
@@ -281,7 +281,7 @@ class Lab:
 
     def find(self, key: str, origin: str = "h0") -> tuple[str, bytes | None]:
         """The server whose copy ``origin`` gets, and the copy."""
-        descriptor = bulk.hold()
+        descriptor = bulk.memory_file()
         try:
             found = self._kv("get", key, origin, descriptor)
             return found.get("server", ""), bulk.read(descriptor) if "server" in found else None
@@ -302,7 +302,7 @@ class Lab:
 
     def _kv(self, verb: str, key: str, origin: str, value: bytes | int = b"", **words: Any) -> dict[str, Any]:
         """One operation on keys; the value goes, or comes, by a descriptor."""
-        descriptor = bulk.hold(value) if isinstance(value, bytes) else value
+        descriptor = bulk.memory_file(value) if isinstance(value, bytes) else value
         connection = Connection(self.path)
         try:
             asked = {"verb": verb, "key": key.encode().hex(), "origin": origin, **words}
@@ -325,11 +325,11 @@ class Lab:
         )
 
 
-def glance(path: Path) -> dict[str, Any]:
+def try_info(path: Path) -> dict[str, Any]:
     """What ``info`` says of a lab; empty when it does not answer at once (it is being launched), or not
     any more."""
     try:
-        with contextlib.closing(Connection(path, _GLANCE)) as connection:
+        with contextlib.closing(Connection(path, _INFO_TIMEOUT)) as connection:
             return dict(connection.call("info"))
     except LabError:
         return {}
@@ -337,35 +337,35 @@ def glance(path: Path) -> dict[str, Any]:
 
 def end(path: Path) -> None:
     """End the lab that listens at ``path``, if one does, and wait until nothing of it is left."""
-    deadline = time.monotonic() + _STOP_PATIENCE
-    _say_down(path)
+    deadline = time.monotonic() + _STOP_TIMEOUT
+    _request_stop(path)
     while path.exists():
         if time.monotonic() > deadline:
-            raise LabError(f"lab {path.stem} did not end within {_STOP_PATIENCE:g} s")
+            raise LabError(f"lab {path.stem} did not end within {_STOP_TIMEOUT:g} s")
         time.sleep(0.01)
 
 
-def _say_down(path: Path) -> None:
+def _request_stop(path: Path) -> None:
     try:
         with contextlib.closing(Connection(path)) as connection:
             connection.call("down")
     except LabError:
-        if runtime.taken(path):
+        if runtime.in_use(path):
             raise
 
 
 def run_here(path: Path, node: str, words: list[str]) -> int:
     """Run a program in a lab on this process's own standard descriptors, or where they are a terminal on
     one of its own, which this one shows; its exit code."""
-    if not terminal.ours():
-        return foreground(path, "exec", (0, 1, 2), node=node, words=words)
-    with terminal.relayed() as new:
+    if not terminal.is_foreground_terminal():
+        return run_in_foreground(path, "exec", (0, 1, 2), node=node, words=words)
+    with terminal.relayed_pty() as new:
         errors = new if os.isatty(2) else 2
         kind = os.environ.get("TERM", "dumb")
-        return foreground(path, "exec", (new, new, errors), node=node, words=words, terminal=kind)
+        return run_in_foreground(path, "exec", (new, new, errors), node=node, words=words, terminal=kind)
 
 
-def foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
+def run_in_foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
     """An operation that runs a program on these descriptors, with this process's signals passed
     on to it (its terminal's end too, when it has one of its own); the program's exit code."""
     connection = Connection(path)

@@ -12,7 +12,7 @@ from addressing.source import SourceRouted
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.link_shape import Shape
 from hostagent.flowcontrol import relay
-from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
+from hostagent.options import FlowControl, LinkStateSource, LoadBalance, Mode
 from topos import registry as topologies
 from topos.fabric import Fabric
 from topos.family import Family
@@ -36,11 +36,11 @@ class LabConfig:
     #: ``auto``, ``kernel`` or ``userspace``.
     datapath: str = "auto"
     #: How agents choose among several next hops: per ``flow`` or per ``packet``.
-    spread: Spread = "flow"
+    load_balance: LoadBalance = "flow"
     #: Agents: ``host`` (a process each) or ``workers`` (one per core for all).
     agents: Mode = "host"
     #: Who tells agents of failures: the ``lab``, or the ``agents`` each other and nobody else.
-    link_state: LinkStateFrom = "lab"
+    link_state: LinkStateSource = "lab"
     #: What every link does to packets: ``1ms``, ``0.1%``, ``100Mbit``; nothing when empty.
     delay: str = ""
     loss: str = ""
@@ -54,7 +54,7 @@ class LabConfig:
     offloads: bool = True
     #: Servers start without addresses and configure themselves (AACM); two of their ports,
     #: ``h3:2,h7:1``, whose cables are swapped.
-    unconfigured: bool = False
+    autoconfigure: bool = False
     miswire: str = ""
 
     @property
@@ -109,7 +109,7 @@ def multipath(scheme: str, ways: int) -> str:
     return f"{name}:" + ",".join([*kept, "multipath=yes", f"paths={ways}"])
 
 
-def fewer_ways(topology: str, scheme: str, wanted: int) -> str:
+def fewer_paths_note(topology: str, scheme: str, wanted: int) -> str:
     """One line about how many parallel ways there are when they are fewer than wanted, as seen from
     the first server to a sample of the others; empty when they are not."""
     fabric, bound = resolve(topology, scheme)
@@ -124,15 +124,15 @@ def fewer_ways(topology: str, scheme: str, wanted: int) -> str:
     return f"flows are spread over {most}, not {wanted} ways: between {ends} no more are parallel"
 
 
-def check_spread(scheme: Scheme, spread: Spread) -> None:
+def check_load_balance(scheme: Scheme, load_balance: LoadBalance) -> None:
     """UsageError when there are no parallel ways to probe."""
-    if spread == "probe" and not (isinstance(scheme, SourceRouted) and scheme.width != 1):
+    if load_balance == "probe" and not (isinstance(scheme, SourceRouted) and scheme.max_paths != 1):
         raise UsageError(
             f"{scheme.name} has no parallel ways to probe: say --scheme brp --multipath 2, for one"
         )
 
 
-def check_link_state(fabric: Fabric, link_state: LinkStateFrom) -> None:
+def check_link_state(fabric: Fabric, link_state: LinkStateSource) -> None:
     """UsageError when nobody would learn of failures."""
     if link_state == "agents" and not fabric.relaying:
         raise UsageError(f"the servers of {fabric.spec} relay nothing, so no agents keep its link state")

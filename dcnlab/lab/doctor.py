@@ -48,7 +48,7 @@ def _open_vswitch() -> Finding:
     program = programs.find("ovs-vswitchd")
     if program is None:
         return Finding(
-            "Open vSwitch", "lack", "not installed", "no switches: apt-get install openvswitch-switch"
+            "Open vSwitch", "missing", "not installed", "no switches: apt-get install openvswitch-switch"
         )
     text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     return Finding("Open vSwitch", "ok", text.splitlines()[0].split()[-1])
@@ -66,9 +66,9 @@ def _programs() -> Finding:
         "iperf3": "iperf3",
         "ping": "iputils-ping", "traceroute": "traceroute", "tcpdump": "tcpdump", "ethtool": "ethtool",
     }  # fmt: skip
-    if missing := programs.lacking(wanted):
+    if missing := programs.missing(wanted):
         return Finding(
-            "programs", "lack", f"missing: {', '.join(missing)}", f"apt-get install {' '.join(missing)}"
+            "programs", "missing", f"missing: {', '.join(missing)}", f"apt-get install {' '.join(missing)}"
         )
     return Finding("programs", "ok", ", ".join(wanted))
 
@@ -76,9 +76,9 @@ def _programs() -> Finding:
 def _tun() -> Finding:
     device = Path("/dev/net/tun")
     if not device.exists():
-        return Finding("/dev/net/tun", "lack", "missing", "servers that relay need it: modprobe tun")
+        return Finding("/dev/net/tun", "missing", "missing", "servers that relay need it: modprobe tun")
     if not os.access(device, os.R_OK | os.W_OK):
-        return Finding("/dev/net/tun", "lack", "not open to you", "run as root, or chmod 666 /dev/net/tun")
+        return Finding("/dev/net/tun", "missing", "not open to you", "run as root, or chmod 666 /dev/net/tun")
     return Finding("/dev/net/tun", "ok", "open to you")
 
 
@@ -92,7 +92,7 @@ def _namespaces() -> Finding:
 
     if kernel.in_child(attempt):
         return Finding("namespaces", "ok", "user namespaces are open to you")
-    return Finding("namespaces", "lack", "user namespaces are closed to you", remedy())
+    return Finding("namespaces", "missing", "user namespaces are closed to you", remedy())
 
 
 def _netem() -> Finding:
@@ -152,7 +152,7 @@ def _ryu() -> Finding:
             versions.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             continue
-    state = "ok" if versions else "lack"
+    state = "ok" if versions else "missing"
     return Finding("controller", state, ", ".join(versions) or "none", "" if versions else "pip install os-ken")
 
 

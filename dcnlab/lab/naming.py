@@ -65,7 +65,7 @@ def _holder(fabric: Fabric, text: str, scheme: Scheme | None) -> int:
         address = int(ipaddress.IPv4Address(text))
     except ValueError as error:
         raise UsageError(f"{text} is no IPv4 address: {error}") from error
-    given = ipv4.numbered if scheme is None else scheme.ipv4
+    given = ipv4.host_address if scheme is None else scheme.ipv4
     if scheme is not None or not isinstance(fabric.family, Torus):
         for found in range(fabric.servers):
             if given(found) == address:

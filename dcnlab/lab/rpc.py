@@ -22,8 +22,8 @@ from dcnlab.lab.errors import LabError, UsageError
 
 _LONGEST_REQUEST = 1 << 26
 _CHUNK = 1 << 16
-_MOST_DESCRIPTORS = 3
-_BREATH = 0.05
+_MAX_DESCRIPTORS = 3
+_POLL_INTERVAL = 0.05
 
 Request = dict[str, Any]
 
@@ -58,7 +58,7 @@ Operation = Callable[[Call], Any]
 def serve(listener: socket.socket, operations: dict[str, Operation], stop: threading.Event) -> None:
     """Answer requests, each in a thread of its own, until ``stop`` is set; answers that are
     on their way then are given a moment."""
-    listener.settimeout(_BREATH)
+    listener.settimeout(_POLL_INTERVAL)
     under_way: list[threading.Thread] = []
     while not stop.is_set():
         under_way = [thread for thread in under_way if thread.is_alive()]
@@ -71,7 +71,7 @@ def serve(listener: socket.socket, operations: dict[str, Operation], stop: threa
         thread.start()
         under_way.append(thread)
     for thread in under_way:
-        thread.join(_BREATH)
+        thread.join(_POLL_INTERVAL)
 
 
 def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None:
@@ -96,7 +96,7 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
 
 def _receive(call: Call) -> bool:
     """Read a request and what came with it into ``call``; False when whoever asked has gone."""
-    data, descriptors, _, _ = socket.recv_fds(call.connection, _CHUNK, _MOST_DESCRIPTORS)
+    data, descriptors, _, _ = socket.recv_fds(call.connection, _CHUNK, _MAX_DESCRIPTORS)
     call.descriptors += descriptors
     line = bytearray(data)
     while not line.endswith(b"\n"):
@@ -115,9 +115,9 @@ class Connection:
     """The client's end: one request, then its answers, each within ``patience`` seconds (None: however
     long it takes)."""
 
-    def __init__(self, path: Path, patience: float | None = None) -> None:
+    def __init__(self, path: Path, timeout: float | None = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(patience)
+        self._socket.settimeout(timeout)
         try:
             self._socket.connect(str(path))
         except OSError as error:

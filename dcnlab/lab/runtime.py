@@ -46,7 +46,7 @@ def free_name() -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class LabSocket:
     """A lab's socket: its name, and whether anybody answers there."""
 
     name: str
@@ -54,18 +54,18 @@ class Found:
     alive: bool
 
 
-def labs() -> list[Found]:
+def labs() -> list[LabSocket]:
     """All labs of this user, stale sockets included."""
-    return [Found(path.stem, path, _answers(path)) for path in sorted(directory().glob("*.sock"))]
+    return [LabSocket(path.stem, path, _answers(path)) for path in sorted(directory().glob("*.sock"))]
 
 
-def taken(path: Path) -> bool:
+def in_use(path: Path) -> bool:
     """Whether a lab has that socket; one that a dead lab has left is removed.
 
     Nobody takes the name of a socket that is there, and who has made it removes it before it
     stops listening: so what was found dead is still the same when it is removed.
     """
-    with _alone():
+    with _directory_lock():
         if not path.exists():
             return False
         alive = _answers(path)
@@ -75,7 +75,7 @@ def taken(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
+def _directory_lock() -> Iterator[None]:
     """While no other process of this user looks and removes."""
     folder = os.open(directory(), os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -1,4 +1,4 @@
-"""What `dcnlab doctor --probe` found best on this machine, kept for all later labs of this user."""
+"""What `dcnlab doctor --calibrate` found best on this machine, kept for all later labs of this user."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ADAPTIVE, ESCAPE = 0, 1
 #: Marks frames about credits.
 CONTROL = 63
 #: The largest window.
-LARGEST = 60
+MAX_WINDOW = 60
 #: A frame counts as lost when one so much later has arrived.
 _LATE = 64
 #: Numbers so far ahead are behind.
@@ -44,7 +44,7 @@ _MARK = struct.Struct(">BB3sB")
 _HEADER = struct.Struct(">BBHHHBBH4s4s")
 
 
-class Mark(NamedTuple):
+class CreditTag(NamedTuple):
     """What a frame's source address says: its virtual channel, its number in it, who sent it."""
 
     channel: int
@@ -56,14 +56,14 @@ class Mark(NamedTuple):
         return _MARK.pack(self.channel << 2, self.number, (self.server + 1).to_bytes(3, "big"), port & 0xFF)
 
     @classmethod
-    def decode(cls, data: bytes | memoryview) -> Mark:
+    def decode(cls, data: bytes | memoryview) -> CreditTag:
         """From six bytes; any are legal."""
         first, number, server, _ = _MARK.unpack(data)
         return cls(first >> 2, number, int.from_bytes(server, "big") - 1)
 
 
 @dataclass(slots=True)
-class Grant:
+class SendWindow:
     """The sender's side of a virtual channel."""
 
     limit: int
@@ -87,7 +87,7 @@ class Grant:
         number, self.sent, self.since = self.sent, (self.sent + 1) % _MODULO, now
         return number
 
-    def hear(self, freed: int, now: float) -> bool:
+    def handle_credits(self, freed: int, now: float) -> bool:
         """The receiver has freed so many; False for a number that cannot be."""
         if (freed - self.freed) % _MODULO > self.outstanding:
             return False
@@ -99,48 +99,48 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Inlet(Generic[T]):
+class ReceiveBuffer(Generic[T]):
     """The receiver's side: the buffer, and what is counted of it."""
 
     limit: int
     queue: deque[T] = field(default_factory=deque)
     #: All before this number have arrived, and those in ``ahead`` of it.
     arrived: int = 0
-    ahead: set[int] = field(default_factory=set)
+    out_of_order: set[int] = field(default_factory=set)
     #: What the last question named, if nothing has arrived since.
-    asked: int | None = None
+    last_query: int | None = None
     freed: int = 0
-    told: int = 0
+    reported: int = 0
     lost: int = 0
     fullest: int = 0
 
     def accept(self, number: int) -> bool:
         """A frame of that number is here; False for one that was here already or cannot be."""
-        if (number - self.arrived) % _MODULO >= _BEHIND or number in self.ahead:
+        if (number - self.arrived) % _MODULO >= _BEHIND or number in self.out_of_order:
             return False
-        self.asked = None
-        self.ahead.add(number)
-        while self.arrived in self.ahead or (number - self.arrived) % _MODULO in range(_LATE, _BEHIND):
-            self._pass()
+        self.last_query = None
+        self.out_of_order.add(number)
+        while self.arrived in self.out_of_order or (number - self.arrived) % _MODULO in range(_LATE, _BEHIND):
+            self._skip()
         return True
 
-    def question(self, sent: int) -> None:
+    def query(self, sent: int) -> None:
         """The sender has sent so many and asks what became of them.  What is missing may be late:
         switches and processors change the order of frames.  When the same is asked again and
         nothing has come in between, it is lost."""
         if (sent - self.arrived) % _MODULO >= _BEHIND:
             return
-        if self.asked == sent:
+        if self.last_query == sent:
             while self.arrived != sent:
-                self._pass()
-        self.asked = sent
+                self._skip()
+        self.last_query = sent
 
-    def _pass(self) -> None:
+    def _skip(self) -> None:
         """Wait no longer for the next number: it is among those ahead, or lost and its place free."""
-        if self.arrived not in self.ahead:
+        if self.arrived not in self.out_of_order:
             self.lost += 1
             self.free()
-        self.ahead.discard(self.arrived)
+        self.out_of_order.discard(self.arrived)
         self.arrived = (self.arrived + 1) % _MODULO
 
     def put(self, item: T) -> None:
@@ -158,23 +158,23 @@ class Inlet(Generic[T]):
         return len(self.queue) >= self.limit
 
     @property
-    def worth_telling(self) -> bool:
+    def credits_due(self) -> bool:
         """Whether credits should go back: when a third of the buffer has been freed, or all of it is."""
-        news = (self.freed - self.told) % _MODULO
+        news = (self.freed - self.reported) % _MODULO
         return news > 0 and (not self.queue or 3 * news >= self.limit)
 
 
 class Entry(NamedTuple):
     """One thing that a control frame says."""
 
-    question: bool
+    query: bool
     channel: int
     number: int
 
 
 def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries: list[Entry]) -> bytes:
     """A frame about credits, with its virtio-net header, for the neighbour with address ``target``."""
-    body = b"".join(bytes(((_QUESTION if e.question else 0) | e.channel, e.number)) for e in entries)
+    body = b"".join(bytes(((_QUESTION if e.query else 0) | e.channel, e.number)) for e in entries)
     fields = (0x45, 0, _HEADER.size + len(body), 0, 0, 1, _PROTOCOL)
     total = packet.checksum(_HEADER.pack(*fields, 0, source, target))
     header = _HEADER.pack(*fields, total, source, target)
@@ -183,8 +183,8 @@ def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries:
 
 def control_entries(slot: memoryview, end: int) -> Iterator[Entry]:
     """What a control frame says; nothing for what is none."""
-    if slot[packet.IP_AT] != 0x45 or slot[packet.IP_AT + 9] != _PROTOCOL:
+    if slot[packet.IP_OFFSET] != 0x45 or slot[packet.IP_OFFSET + 9] != _PROTOCOL:
         return
-    length = int.from_bytes(slot[packet.IP_AT + 2 : packet.IP_AT + 4], "big")
-    for at in range(packet.SHORTEST, min(end, packet.IP_AT + length) - 1, 2):
+    length = int.from_bytes(slot[packet.IP_OFFSET + 2 : packet.IP_OFFSET + 4], "big")
+    for at in range(packet.MIN_END, min(end, packet.IP_OFFSET + length) - 1, 2):
         yield Entry(slot[at] >= _QUESTION, slot[at] & ~_QUESTION, slot[at + 1])

@@ -18,13 +18,13 @@ from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
-from addressing.algorithms.shortest_paths import UNREACHABLE, Ways
+from addressing.algorithms.shortest_paths import UNREACHABLE, ShortestPaths
 from addressing.header import Forward, Header
 from addressing.scheme import Scheme
 from topos.graph import Port
 
 #: Switches that a packet can cross between two servers; more is a loop.
-_MOST_SWITCHES = 16
+_MAX_SWITCHES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Escape:
         where nothing is up, or where a switch on the way has more than one choice."""
         fabric, down = self.scheme.fabric, self.scheme.known.down
         end, header = self._cross(at, port), Header(label)
-        for _ in range(_MOST_SWITCHES):
+        for _ in range(_MAX_SWITCHES):
             if end is None or fabric.is_server(end.node):
                 return end
-            choices = self.scheme.choices(end.node, Header(header.label, header.tag, end.number))
-            action = choices[0][0]
-            if len(choices) > 1 or not isinstance(action, Forward):
+            next_hops = self.scheme.next_hops(end.node, Header(header.label, header.tag, end.number))
+            action = next_hops[0][0]
+            if len(next_hops) > 1 or not isinstance(action, Forward):
                 return None
             header = action.apply(header, self.scheme.tag_bits)
             end = None if fabric.link_at(end.node, action.port) in down else fabric.peer(end.node, action.port)
@@ -89,7 +89,7 @@ class Escape:
         """Servers in breadth-first order; each piece that cables between servers do not join to the
         pieces before it begins with its server nearest to server 0."""
         fabric, known = self.scheme.fabric, self.scheme.known
-        hops = Ways(fabric, known).to(0)[: fabric.servers].tolist()
+        hops = ShortestPaths(fabric, known).distances_to(0)[: fabric.servers].tolist()
         far = fabric.size
         starts = sorted(range(fabric.servers), key=lambda node: (hops[node] if hops[node] >= 0 else far, node))
         rank: dict[int, int] = {}
@@ -110,7 +110,7 @@ class Escape:
 
     def unreached(self) -> list[tuple[int, int]]:
         """Pairs of servers between which there is a way but no escape route."""
-        servers, ways = range(self.scheme.fabric.servers), Ways(self.scheme.fabric, self.scheme.known)
+        servers, ways = range(self.scheme.fabric.servers), ShortestPaths(self.scheme.fabric, self.scheme.known)
         return [
             (source, destination)
             for destination in servers

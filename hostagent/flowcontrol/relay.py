@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from addressing.scheme import Scheme
-from hostagent.flowcontrol.credit import ADAPTIVE, CONTROL, ESCAPE, LARGEST, Inlet, Mark
-from hostagent.flowcontrol.credit_state import CHANNELS, Ledger, Parcel, Queue
+from hostagent.flowcontrol.credit import ADAPTIVE, CONTROL, ESCAPE, MAX_WINDOW, CreditTag, ReceiveBuffer
+from hostagent.flowcontrol.credit_state import CHANNELS, CreditState, Queue, QueuedPacket
 from hostagent.flowcontrol.escape import Escape
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
-from hostagent.forwarding.decisions import CONSUMED, TO_HOST, Exit, Plan
+from hostagent.forwarding.decisions import CONSUMED, TO_HOST, ForwardingDecision, NextHop
 from topos.graph import LinkState
 
 __all__ = ["CHANNELS", "FlowControlError", "Relay", "check"]
@@ -39,8 +39,8 @@ def check(scheme: Scheme, buffers: int, credits: bool) -> None:
     fabric = scheme.fabric
     if not fabric.relaying:
         raise FlowControlError(f"{fabric.spec}: its servers do not relay, so they have no buffers to control")
-    if not 1 <= buffers <= LARGEST:
-        raise FlowControlError(f"buffers hold 1 to {LARGEST} frames, not {buffers}")
+    if not 1 <= buffers <= MAX_WINDOW:
+        raise FlowControlError(f"buffers hold 1 to {MAX_WINDOW} frames, not {buffers}")
     if not credits:
         return
     if scheme.tag_bits:
@@ -64,7 +64,7 @@ def check(scheme: Scheme, buffers: int, credits: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class VirtualChannelHop:
     """One way on for a packet: its channel, and the new addresses before they are marked."""
 
     port: int
@@ -79,74 +79,74 @@ class Relay:
     def __init__(self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None) -> None:
         """``escape`` are the escape routes under the agent's scheme where somebody has them already."""
         self.agent = agent
-        self.ledger = Ledger(agent, buffers, credits)
+        self.credit_state = CreditState(agent, buffers, credits)
         #: Ports whose card takes nothing for the moment; whoever drives the relay keeps this.
         self.blocked: set[int] = set()
-        self.counted: Counter[str] = Counter()
-        self._own = Queue(0, agent.node, ADAPTIVE, Inlet(buffers))
-        self._turns: deque[Queue] = deque()
-        self._follow(escape or Escape(agent.current))
+        self.counters: Counter[str] = Counter()
+        self._host_queue = Queue(0, agent.node, ADAPTIVE, ReceiveBuffer(buffers))
+        self._round_robin: deque[Queue] = deque()
+        self._use_escape(escape or Escape(agent.current_scheme))
 
     # --- what arrives -----------------------------------------------------------
 
     @property
     def room(self) -> bool:
         """Whether another packet of the host is wanted."""
-        return not self._own.inlet.full
+        return not self._host_queue.buffer.full
 
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
         """A packet from the host fills ``slot[HOST_AT:end]``: TO_HOST when it is for the host itself,
         otherwise CONSUMED; to be called while there is :attr:`room`."""
-        if not _forwards(self.agent.plan(slot, end, 0)):
-            return self._settled(self.agent.receive_packet(slot, end, now))
-        packet.to_card(slot)
-        packet.ETHERNET.pack_into(slot, packet.FRAME_AT, bytes(12), packet.IPV4)
+        if not _forwards(self.agent.decision(slot, end, 0)):
+            return self._requeue_outbox(self.agent.receive_packet(slot, end, now))
+        packet.to_nic(slot)
+        packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, bytes(12), packet.IPV4)
         self.agent.originated += 1
-        self._wait(self._own, slot, end)
+        self._enqueue(self._host_queue, slot, end)
         return CONSUMED
 
     def receive_frame(self, slot: memoryview, end: int, port: int, now: float) -> int:
         """A frame from the card of ``port`` fills ``slot[:end]``: TO_HOST when the host is given
         ``slot[HOST_AT:end]``, otherwise CONSUMED."""
-        plan = self.agent.plan(slot, end, port)
-        if plan is None:
-            return self._settled(self.agent.receive_frame(slot, end, port, now))
-        mark = Mark.decode(slot[16:22])
+        decision = self.agent.decision(slot, end, port)
+        if decision is None:
+            return self._requeue_outbox(self.agent.receive_frame(slot, end, port, now))
+        mark = CreditTag.decode(slot[16:22])
         if mark.channel == CONTROL:
-            known = self.ledger.hear(slot, end, port, mark.server, now)
+            known = self.credit_state.handle_credits(slot, end, port, mark.server, now)
             return CONSUMED if known else self._count("malformed")
-        queue = self.ledger.queue(port, mark)
-        if queue is None or not self.ledger.accept(queue, mark):
+        queue = self.credit_state.queue(port, mark)
+        if queue is None or not self.credit_state.accept(queue, mark):
             return self._count("malformed")
-        if not _forwards(plan) or slot[packet.TTL_AT] <= 1:
-            self.ledger.free(queue)
-            return self._settled(self.agent.receive_frame(slot, end, port, now))
-        if queue.inlet.full:
-            self.ledger.free(queue)
+        if not _forwards(decision) or slot[packet.TTL_OFFSET] <= 1:
+            self.credit_state.free(queue)
+            return self._requeue_outbox(self.agent.receive_frame(slot, end, port, now))
+        if queue.buffer.full:
+            self.credit_state.free(queue)
             return self._count("dropped: no buffer")
-        ttl, protocol, total = packet.TTL.unpack_from(slot, packet.TTL_AT)
-        packet.TTL.pack_into(slot, packet.TTL_AT, ttl - 1, protocol, packet.decremented(total))
-        self._wait(queue, slot, end)
+        ttl, protocol, total = packet.TTL.unpack_from(slot, packet.TTL_OFFSET)
+        packet.TTL.pack_into(slot, packet.TTL_OFFSET, ttl - 1, protocol, packet.ttl_decremented_checksum(total))
+        self._enqueue(queue, slot, end)
         return CONSUMED
 
-    def _settled(self, out: int) -> int:
+    def _requeue_outbox(self, out: int) -> int:
         """The agent has dealt with something itself; packets that it sends of its own wait like others."""
         outbox, self.agent.outbox[:] = list(self.agent.outbox), []
         for port, data in outbox:
-            if port == TO_HOST or data[packet.IP_AT - 2 : packet.IP_AT] != _IPV4:
+            if port == TO_HOST or data[packet.IP_OFFSET - 2 : packet.IP_OFFSET] != _IPV4:
                 self.agent.outbox.append((port, data))
             elif self.room:
-                self._wait(self._own, memoryview(data), len(data))
+                self._enqueue(self._host_queue, memoryview(data), len(data))
             else:
                 self._count("ICMP errors withheld")
         return out
 
-    def _wait(self, queue: Queue, slot: memoryview, end: int) -> None:
-        target = bytes(slot[packet.IP_AT + 16 : packet.IP_AT + 20])
-        queue.inlet.put(Parcel(bytearray(slot[:end]), target))
-        if not queue.listed:
-            queue.listed = True
-            self._turns.append(queue)
+    def _enqueue(self, queue: Queue, slot: memoryview, end: int) -> None:
+        target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
+        queue.buffer.put(QueuedPacket(bytearray(slot[:end]), target))
+        if not queue.scheduled:
+            queue.scheduled = True
+            self._round_robin.append(queue)
 
     # --- what leaves ------------------------------------------------------------
 
@@ -155,92 +155,100 @@ class Relay:
 
         Ports may be blocked while this is iterated; what has been handed out is not taken back.
         """
-        yield from self.ledger.frames(self.blocked)
+        yield from self.credit_state.control_frames(self.blocked)
         stuck = 0
-        while stuck < len(self._turns):
-            queue = self._turns.popleft()
-            queue.listed = bool(queue.inlet.queue)
-            if not queue.listed:
+        while stuck < len(self._round_robin):
+            queue = self._round_robin.popleft()
+            queue.scheduled = bool(queue.buffer.queue)
+            if not queue.scheduled:
                 continue
-            self._turns.append(queue)
+            self._round_robin.append(queue)
             stuck += 1
             leaving = self._advance(queue, now)
             if leaving is not None:
                 stuck = 0
                 yield leaving
-        yield from self.ledger.frames(self.blocked)
+        yield from self.credit_state.control_frames(self.blocked)
 
     def _advance(self, queue: Queue, now: float) -> tuple[int, bytes] | None:
         """Let the first packet of a buffer leave, if it can."""
-        parcel = queue.inlet.queue[0]
+        parcel = queue.buffer.queue[0]
         slot = memoryview(parcel.data)
-        plan = self.agent.plan(slot, len(slot), queue.port)
-        if plan is None or not _forwards(plan):  # links have changed since it came
+        decision = self.agent.decision(slot, len(slot), queue.port)
+        if decision is None or not _forwards(decision):  # links have changed since it came
             self._remove(queue)
-            self._refuse(queue, slot, now)
+            self._drop_with_icmp(queue, slot, now)
             return None
-        way = self._choose(queue, parcel, plan)
+        way = self._choose(queue, parcel, decision)
         if way is None:
             return None
         self._remove(queue)
         self.agent.relayed += queue.port > 0
-        return way.port, self._addressed(way, parcel.data, now)
+        return way.port, self._with_addresses(way, parcel.data, now)
 
     def _remove(self, queue: Queue) -> None:
-        queue.inlet.queue.popleft()
-        self.ledger.free(queue)
+        queue.buffer.queue.popleft()
+        self.credit_state.free(queue)
 
-    def _refuse(self, queue: Queue, slot: memoryview, now: float) -> None:
+    def _drop_with_icmp(self, queue: Queue, slot: memoryview, now: float) -> None:
         """Have the agent say that there is no way any more."""
         if queue.port:
-            self._settled(self.agent.receive_frame(slot, len(slot), queue.port, now))
+            self._requeue_outbox(self.agent.receive_frame(slot, len(slot), queue.port, now))
         else:
-            self._settled(self.agent.receive_packet(slot, len(slot), now))
+            self._requeue_outbox(self.agent.receive_packet(slot, len(slot), now))
 
-    def _addressed(self, way: Way, data: bytearray, now: float) -> bytes:
+    def _with_addresses(self, way: VirtualChannelHop, data: bytearray, now: float) -> bytes:
         data[10:22] = way.addresses
-        if self.ledger.credits:
-            number = self.ledger.grant(way.port, way.server, way.channel).take(now)
-            data[16:22] = Mark(way.channel, number, self.agent.node).encode(way.port)
-            self.counted["escaped"] += way.channel == ESCAPE
+        if self.credit_state.credits:
+            number = self.credit_state.send_window(way.port, way.server, way.channel).take(now)
+            data[16:22] = CreditTag(way.channel, number, self.agent.node).encode(way.port)
+            self.counters["escaped"] += way.channel == ESCAPE
         return bytes(data)
 
-    def _choose(self, queue: Queue, parcel: Parcel, plan: Plan) -> Way | None:
+    def _choose(
+        self, queue: Queue, parcel: QueuedPacket, decision: ForwardingDecision
+    ) -> VirtualChannelHop | None:
         """The way that a packet takes now; None while it has to wait."""
         if queue.channel == ESCAPE:
-            return self._way_out(queue, parcel, plan)
-        exits = plan.weighted()
-        if len(exits) > 1 and self.agent.spread == "flow":
-            exits = ((self.agent.pick(plan, memoryview(parcel.data), len(parcel.data)), 1.0),)
-        granted = [(way, weight) for exit_, weight in exits if (way := self._way(exit_, parcel)) is not None]
+            return self._escape_hop(queue, parcel, decision)
+        next_hops = decision.weighted()
+        if len(next_hops) > 1 and self.agent.load_balance == "flow":
+            next_hops = ((self.agent.pick(decision, memoryview(parcel.data), len(parcel.data)), 1.0),)
+        granted = [
+            (way, weight)
+            for exit_, weight in next_hops
+            if (way := self._adaptive_hop(exit_, parcel)) is not None
+        ]
         if not granted:
-            return self._way_out(queue, parcel, plan)
-        return self._drawn([(way, weight) for way, weight in granted if way.port not in self.blocked])
+            return self._escape_hop(queue, parcel, decision)
+        return self._choose_weighted([(way, weight) for way, weight in granted if way.port not in self.blocked])
 
-    def _drawn(self, ways: list[tuple[Way, float]]) -> Way | None:
+    def _choose_weighted(self, ways: list[tuple[VirtualChannelHop, float]]) -> VirtualChannelHop | None:
         """One of several ways by their weights, as in Eq. 12 when all of them are free."""
         if len(ways) < 2:
             return ways[0][0] if ways else None
-        point = self.agent.draw.random() * sum(weight for _, weight in ways)
+        point = self.agent.rng.random() * sum(weight for _, weight in ways)
         for way, weight in ways:
             point -= weight
             if point < 0:
                 return way
         return ways[-1][0]
 
-    def _way(self, exit_: Exit, parcel: Parcel) -> Way | None:
+    def _adaptive_hop(self, exit_: NextHop, parcel: QueuedPacket) -> VirtualChannelHop | None:
         """An exit as a way, if it has a credit."""
-        if not self.ledger.credits:
-            return Way(exit_.port, 0, ADAPTIVE, exit_.addresses)
-        server = self._reached(exit_.port, parcel.target, exit_.addresses)
-        if server is None or not self.ledger.grant(exit_.port, server, ADAPTIVE).room:
+        if not self.credit_state.credits:
+            return VirtualChannelHop(exit_.port, 0, ADAPTIVE, exit_.addresses)
+        server = self._next_server(exit_.port, parcel.target, exit_.addresses)
+        if server is None or not self.credit_state.send_window(exit_.port, server, ADAPTIVE).room:
             return None
-        return Way(exit_.port, server, ADAPTIVE, exit_.addresses)
+        return VirtualChannelHop(exit_.port, server, ADAPTIVE, exit_.addresses)
 
-    def _way_out(self, queue: Queue, parcel: Parcel, plan: Plan) -> Way | None:
+    def _escape_hop(
+        self, queue: Queue, parcel: QueuedPacket, decision: ForwardingDecision
+    ) -> VirtualChannelHop | None:
         """A way by the escape channel that has a credit and a card that takes it."""
         destination = self.agent.nodes.get(parcel.target)
-        if not self.ledger.credits or destination is None:
+        if not self.credit_state.credits or destination is None:
             return None
         here, held = self.agent.node, self.agent.links.down
         descending = queue.channel == ESCAPE and self._escape.down(queue.sender, here)
@@ -250,50 +258,56 @@ class Relay:
         )
         for leg in legs:
             up = self.agent.scheme.fabric.link_at(here, leg.port) not in held
-            if up and leg.port not in self.blocked and self.ledger.grant(leg.port, leg.server, ESCAPE).room:
-                return Way(leg.port, leg.server, ESCAPE, plan.weighted()[0][0].addresses)
+            if (
+                up
+                and leg.port not in self.blocked
+                and self.credit_state.send_window(leg.port, leg.server, ESCAPE).room
+            ):
+                return VirtualChannelHop(leg.port, leg.server, ESCAPE, decision.weighted()[0][0].addresses)
         return None
 
-    def _reached(self, port: int, target: bytes, addresses: bytes) -> int | None:
+    def _next_server(self, port: int, target: bytes, addresses: bytes) -> int | None:
         """The server that next reads a frame which leaves so."""
         framing = self.agent.framing
         key = (port, target if framing.by_address else addresses[:6])
-        if key not in self._ends:
+        if key not in self._next_servers:
             end = self._escape.leg(self.agent.node, port, framing.label(key[1]))
-            self._ends[key] = None if end is None else end.node
-        return self._ends[key]
+            self._next_servers[key] = None if end is None else end.node
+        return self._next_servers[key]
 
     # --- what the relay knows -----------------------------------------------------
 
-    def announce(self, links: LinkState) -> None:
+    def apply_link_state(self, links: LinkState) -> None:
         """The lab says that ``links`` are down."""
-        self.agent.announce(links)
-        self._follow(Escape(self.agent.current))
+        self.agent.apply_link_state(links)
+        self._use_escape(Escape(self.agent.current_scheme))
 
-    def _follow(self, escape: Escape) -> None:
+    def _use_escape(self, escape: Escape) -> None:
         self._escape = escape
-        self._ends: dict[tuple[int, bytes], int | None] = {}
+        self._next_servers: dict[tuple[int, bytes], int | None] = {}
 
     def _count(self, what: str) -> int:
-        self.counted[what] += 1
+        self.counters[what] += 1
         return CONSUMED
 
     def buffered(self) -> int:
         """Packets that wait here."""
-        return len(self._own.inlet.queue) + sum(len(q.inlet.queue) for q in self.ledger.queues.values())
+        return len(self._host_queue.buffer.queue) + sum(
+            len(q.buffer.queue) for q in self.credit_state.queues.values()
+        )
 
     def counts(self) -> dict[str, int]:
         """Packets that wait, that took the escape channel, that found no buffer or were lost on a
         cable; the fullest that a buffer has been; frames sent about credits."""
-        inlets = [queue.inlet for queue in self.ledger.queues.values()]
+        inlets = [queue.buffer for queue in self.credit_state.queues.values()]
         return {
             "buffered": self.buffered(),
-            "fullest": max((inlet.fullest for inlet in inlets), default=0),
-            "lost on cables": sum(inlet.lost for inlet in inlets),
-            **self.counted,
-            **self.ledger.counted,
+            "fullest": max((buffer.fullest for buffer in inlets), default=0),
+            "lost on cables": sum(buffer.lost for buffer in inlets),
+            **self.counters,
+            **self.credit_state.counters,
         }
 
 
-def _forwards(plan: Plan | None) -> bool:
-    return plan is not None and (plan.sole is None or plan.sole.port > 0)
+def _forwards(decision: ForwardingDecision | None) -> bool:
+    return decision is not None and (decision.only is None or decision.only.port > 0)

@@ -20,7 +20,7 @@ from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.forwarding.decisions import TO_HOST
 from hostagent.forwarding.framing import Framing
-from hostagent.options import Spread
+from hostagent.options import LoadBalance
 from hostagent.virtual import VirtualNetwork
 from topos.graph import ALL_UP, LinkState
 
@@ -28,16 +28,16 @@ from topos.graph import ALL_UP, LinkState
 FRAME_TIME = 12e-6
 _TTL = 64
 #: Steps between two looks at whether anything moves.
-_GLANCE = 256
+_CHECK_INTERVAL = 256
 
 
-class _Cards:
+class _BusyPorts:
     """What is on its way out of a node's ports: each is busy for a while after it has sent."""
 
     def __init__(self) -> None:
         self.until: dict[int, float] = {}
 
-    def taken(self, port: int, now: float) -> None:
+    def occupy(self, port: int, now: float) -> None:
         self.until[port] = now + FRAME_TIME
 
     def release(self, now: float) -> list[int]:
@@ -60,7 +60,7 @@ class Host:
         self.arrived: list[bytes] = []
         #: When the last of them arrived, in seconds.
         self.last = 0.0
-        self._cards = _Cards()
+        self._busy_ports = _BusyPorts()
         self._now = 0.0
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
@@ -68,7 +68,7 @@ class Host:
         self._now = now
         slot = memoryview(bytearray(data))
         if self.relay.receive_frame(slot, len(slot), port, now) == TO_HOST:
-            self.arrived.append(bytes(slot[packet.IP_AT :]))
+            self.arrived.append(bytes(slot[packet.IP_OFFSET :]))
             self.last = now
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
@@ -80,28 +80,28 @@ class Host:
             for port, data in self.relay.departures(self._now):
                 more = True
                 leaving.append((port, data))
-                if not _small(data):
-                    self._cards.taken(port, self._now)
+                if not _is_control(data):
+                    self._busy_ports.occupy(port, self._now)
                     self.relay.blocked.add(port)
         return leaving
 
     def next_timer(self) -> float | None:
         """When a card is free again, or a receiver has been silent for too long."""
-        timers = (self._cards.next_timer(), self.relay.ledger.next_timer())
+        timers = (self._busy_ports.next_timer(), self.relay.credit_state.next_timer())
         return min((timer for timer in timers if timer is not None), default=None)
 
     def handle_timer(self, now: float) -> None:
         """Cards are free again, or somebody is to be asked."""
         self._now = now
-        self.relay.blocked.difference_update(self._cards.release(now))
-        self.relay.ledger.handle_timer(now)
+        self.relay.blocked.difference_update(self._busy_ports.release(now))
+        self.relay.credit_state.handle_timer(now)
 
     def _inject(self) -> bool:
         """Give the relay what the host wants to send, as far as there is room."""
         begun = len(self.backlog)
         while self.backlog and self.relay.room:
             data = self.backlog.popleft()
-            slot = memoryview(bytearray(packet.IP_AT) + data)
+            slot = memoryview(bytearray(packet.IP_OFFSET) + data)
             self.relay.receive_packet(slot, len(slot), self._now)
         return len(self.backlog) < begun
 
@@ -114,50 +114,50 @@ class Switch:
         self.fullest = self.dropped = 0
         self._forward, self._room = forward, room
         self._queues: dict[int, deque[bytes]] = {}
-        self._cards = _Cards()
+        self._busy_ports = _BusyPorts()
         self._now = 0.0
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
         """A frame arrives and joins a queue."""
         self._now = now
         queue = self._queues.setdefault(self._forward(data, port), deque())
-        waiting = sum(not _small(frame) for frame in queue)
-        if self._room is not None and waiting >= self._room and not _small(data):
+        waiting = sum(not _is_control(frame) for frame in queue)
+        if self._room is not None and waiting >= self._room and not _is_control(data):
             self.dropped += 1
             return
         queue.append(data)
-        self.fullest = max(self.fullest, waiting + (not _small(data)))
+        self.fullest = max(self.fullest, waiting + (not _is_control(data)))
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """The first of every queue whose card is free."""
         leaving = []
         for port, queue in self._queues.items():
-            while queue and port not in self._cards.until:
+            while queue and port not in self._busy_ports.until:
                 data = queue.popleft()
                 leaving.append((port, data))
-                if not _small(data):
-                    self._cards.taken(port, self._now)
+                if not _is_control(data):
+                    self._busy_ports.occupy(port, self._now)
         return leaving
 
     def next_timer(self) -> float | None:
         """When a card is free again."""
-        return self._cards.next_timer()
+        return self._busy_ports.next_timer()
 
     def handle_timer(self, now: float) -> None:
         """Cards are free again."""
         self._now = now
-        self._cards.release(now)
+        self._busy_ports.release(now)
 
 
 @dataclass
-class Saturation(VirtualNetwork[Host | Switch]):
+class SaturationSimulation(VirtualNetwork[Host | Switch]):
     """All servers and switches of a scheme's fabric; ``links`` are down from the beginning."""
 
     scheme: Scheme
     buffers: int = 10
     credits: bool = True
     links: LinkState = ALL_UP
-    spread: Spread = "packet"
+    load_balance: LoadBalance = "packet"
     sent: Counter[tuple[int, int]] = field(default_factory=Counter)
     #: Packets received and waiting when something last moved, and when that was.
     _last: tuple[int, int] = field(default=(0, 0), init=False)
@@ -168,28 +168,30 @@ class Saturation(VirtualNetwork[Host | Switch]):
         fabric = self.scheme.fabric
         for link in fabric.links():
             if link.index not in self.links.down:
-                self.plug(link.a, link.b)
-        self.stations = {node: self.station(node) for node in range(fabric.size)}
+                self.connect(link.a, link.b)
+        self.machines = {node: self.machine(node) for node in range(fabric.size)}
 
-    def station(self, node: int) -> Host | Switch:
+    def machine(self, node: int) -> Host | Switch:
         if not self.scheme.fabric.is_server(node):
             room = None if self.credits else 2 * self.buffers
-            return Switch(lambda data, port: self._switched(node, data, port), room)
-        agent = Agent(self.scheme, node, self._addresses, random.Random(f"{self.seed}:{node}"), self.spread)
+            return Switch(lambda data, port: self._output_port(node, data, port), room)
+        agent = Agent(
+            self.scheme, node, self._addresses, random.Random(f"{self.seed}:{node}"), self.load_balance
+        )
         relay = Relay(agent, self.buffers, self.credits, None if self.links else self._escape)
         if self.links:
-            relay.announce(self.links)
+            relay.apply_link_state(self.links)
         return Host(relay)
 
     @property
     def hosts(self) -> dict[int, Host]:
         """The servers."""
-        return {node: station for node, station in self.stations.items() if isinstance(station, Host)}
+        return {node: machine for node, machine in self.machines.items() if isinstance(machine, Host)}
 
     @property
     def switches(self) -> list[Switch]:
         """The switches."""
-        return [station for station in self.stations.values() if isinstance(station, Switch)]
+        return [machine for machine in self.machines.values() if isinstance(machine, Switch)]
 
     def send(self, pairs: Iterable[tuple[int, int]], frames: int) -> None:
         """Have each first of a pair want to send so many full frames to the second."""
@@ -197,14 +199,14 @@ class Saturation(VirtualNetwork[Host | Switch]):
             data = _datagram(self.scheme.ipv4(source), self.scheme.ipv4(destination))
             self.hosts[source].backlog += [data] * frames
             self.sent[source, destination] += frames
-            self.settle(source)
+            self.flush(source)
 
     def run(self, steps: int = 10_000_000) -> bool:
         """Until nothing waits any more; False when nothing moves although something waits."""
         for number in range(steps):
             if not self.busy:
                 return not self.waiting
-            if number % _GLANCE == 0 and self._locked():
+            if number % _CHECK_INTERVAL == 0 and self._deadlocked():
                 return False
             self.step()
         return False
@@ -227,26 +229,26 @@ class Saturation(VirtualNetwork[Host | Switch]):
             total.update({k: v for k, v in host.relay.counts().items() if k != "fullest"})
         return total
 
-    def _locked(self) -> bool:
+    def _deadlocked(self) -> bool:
         """Nothing but questions about credits has been under way for long."""
         moved = self.received, self.waiting
         if moved != self._last:
             self._last, self._since = moved, self.now
         return self.now - self._since > 1.0
 
-    def _switched(self, node: int, data: bytes, port: int) -> int:
+    def _output_port(self, node: int, data: bytes, port: int) -> int:
         """The port by which a switch's rule sends a frame on."""
         framing = self._framing
-        at, size = (packet.IP_AT + 16, 4) if framing.by_address else (packet.FRAME_AT, 6)
+        at, size = (packet.IP_OFFSET + 16, 4) if framing.by_address else (packet.FRAME_OFFSET, 6)
         header = Header(framing.label(data[at : at + size]), 0, port)
-        ((action, _),) = framing.scheme.choices(node, header, self.links)
+        ((action, _),) = framing.scheme.next_hops(node, header, self.links)
         assert isinstance(action, Forward)
         return action.port
 
     @cached_property
     def _framing(self) -> Framing:
         """That of the scheme as the links are known."""
-        return Framing(self.scheme.given(self.links) if self.links else self.scheme)
+        return Framing(self.scheme.with_failures(self.links) if self.links else self.scheme)
 
     @cached_property
     def _escape(self) -> Escape:
@@ -257,9 +259,9 @@ class Saturation(VirtualNetwork[Host | Switch]):
         return addresses_of(self.scheme)
 
 
-def _small(data: bytes) -> bool:
+def _is_control(data: bytes) -> bool:
     """True for frames about credits, which hold nothing up: at most four entries."""
-    return len(data) <= packet.SHORTEST + 8
+    return len(data) <= packet.MIN_END + 8
 
 
 def _datagram(source: int, target: int) -> bytes:

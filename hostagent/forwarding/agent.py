@@ -2,7 +2,7 @@
 
 :class:`Agent` is told of frames from cards and packets from its host, each in a slot
 (see :mod:`hostagent.forwarding.packet`), rewrites them there and says where they leave.  It draws
-what to do from ``Scheme.choices`` and remembers it per leading bytes of the frame, so
+what to do from ``Scheme.next_hops`` and remembers it per leading bytes of the frame, so
 that all further packets alike cost one dictionary look-up.  What it forgets when links
 or the scheme change is exactly that memory.
 
@@ -25,12 +25,20 @@ from numpy.typing import NDArray
 from addressing.fields import ipv4, mac
 from addressing.header import Action, Deliver, Drop, Forward, Header
 from addressing.scheme import Scheme
-from addressing.source import SourceRouted, Way
+from addressing.source import ServerPath, SourceRouted
 from hostagent.forwarding import packet
 from hostagent.forwarding.batch import Headers
-from hostagent.forwarding.decisions import CONSUMED, MEMORY, TO_HOST, Allowance, Exit, Plan, remember
+from hostagent.forwarding.decisions import (
+    CACHE_SIZE,
+    CONSUMED,
+    TO_HOST,
+    ForwardingDecision,
+    NextHop,
+    TokenBucket,
+    cache_decision,
+)
 from hostagent.forwarding.framing import Framing
-from hostagent.options import Spread
+from hostagent.options import LoadBalance
 from topos.graph import ALL_UP, LinkState
 
 #: What handles frames of an EtherType of its own: (frame, arrival port, now) to
@@ -38,10 +46,10 @@ from topos.graph import ALL_UP, LinkState
 Control = Callable[[bytes, int, float], Iterable[tuple[int, bytes]]]
 
 #: The bytes of the IPv4 addresses in a slot whose upper three bits number a further address.
-_SOURCE_ALIAS_AT, _TARGET_ALIAS_AT = packet.IP_AT + 13, packet.IP_AT + 17
+_SOURCE_ALIAS_OFFSET, _TARGET_ALIAS_OFFSET = packet.IP_OFFSET + 13, packet.IP_OFFSET + 17
 
 #: What is known of frames that no plan has been made for yet.
-_UNKNOWN = Plan(None)
+_UNKNOWN = ForwardingDecision(None)
 
 
 def addresses_of(scheme: Scheme) -> dict[bytes, int]:
@@ -56,10 +64,10 @@ class Agent:
     scheme: Scheme
     node: int
     nodes: Mapping[bytes, int]
-    draw: random.Random
-    spread: Spread = "flow"
+    rng: random.Random
+    load_balance: LoadBalance = "flow"
     control: Mapping[int, Control] = field(default_factory=dict)
-    allowance: Allowance = field(default_factory=Allowance)
+    icmp_bucket: TokenBucket = field(default_factory=TokenBucket)
     #: (port, frame) pairs and (TO_HOST, packet) pairs that the agent itself has to say,
     #: each with its virtio-net header; whoever drives the agent sends and empties them.
     outbox: list[tuple[int, bytes]] = field(default_factory=list)
@@ -70,32 +78,32 @@ class Agent:
     other: Counter[str] = field(default_factory=Counter)
 
     #: Where ways are probed: the servers that the host has sent to since this was emptied.
-    asked: set[int] = field(init=False, default_factory=set)
+    probe_destinations: set[int] = field(init=False, default_factory=set)
 
-    own: bytes = field(init=False)
+    own_address: bytes = field(init=False)
     #: How frames are written and read by :attr:`current`.
     framing: Framing = field(init=False)
     _links: LinkState = field(init=False, default=ALL_UP)
-    _announced: LinkState = field(init=False, default=ALL_UP)
-    _lost: frozenset[int] = field(init=False, default=frozenset())
-    _heard: LinkState = field(init=False, default=ALL_UP)
+    _lab_link_state: LinkState = field(init=False, default=ALL_UP)
+    _lost_carriers: frozenset[int] = field(init=False, default=frozenset())
+    _peer_failures: LinkState = field(init=False, default=ALL_UP)
     _suspected: LinkState = field(init=False, default=ALL_UP)
-    _order: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
-    _flows: dict[float, Exit] = field(init=False, default_factory=dict)
-    _pinned: dict[int, Way] = field(init=False, default_factory=dict)
+    _round_trips: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
+    _flows: dict[float, NextHop] = field(init=False, default_factory=dict)
+    _pinned: dict[int, ServerPath] = field(init=False, default_factory=dict)
     #: Servers have further addresses, each for one of several exits (see :func:`addressing.fields.ipv4.alias`).
     _aliases: bool = field(init=False)
-    _now: Scheme = field(init=False)
+    _current_scheme: Scheme = field(init=False)
     _by_address: bool = field(init=False)
     _tagged: bool = field(init=False)
-    _frames: tuple[dict[bytes, Plan], ...] = field(init=False)
-    _packets: dict[bytes, Plan] = field(init=False, default_factory=dict)
+    _frame_decisions: tuple[dict[bytes, ForwardingDecision], ...] = field(init=False)
+    _packet_decisions: dict[bytes, ForwardingDecision] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.own = self.scheme.ipv4(self.node).to_bytes(4, "big")
-        self._frames = tuple({} for _ in range(self.scheme.fabric.port_count(self.node) + 1))
+        self.own_address = self.scheme.ipv4(self.node).to_bytes(4, "big")
+        self._frame_decisions = tuple({} for _ in range(self.scheme.fabric.port_count(self.node) + 1))
         servers = self.scheme.fabric.servers
-        self._aliases = servers <= ipv4.ALIASED_SERVERS and self.scheme.ipv4(self.node) == ipv4.numbered(
+        self._aliases = servers <= ipv4.ALIASED_SERVERS and self.scheme.ipv4(self.node) == ipv4.host_address(
             self.node
         )
         self._bind(self.scheme)
@@ -108,11 +116,11 @@ class Agent:
         Returns the port that ``slot[:end]`` now leaves by, TO_HOST when the host is
         given ``slot[HOST_AT:end]``, or CONSUMED.
         """
-        if end < packet.SHORTEST:
-            return self._short(slot, end, port, now)
+        if end < packet.MIN_END:
+            return self._short_frame(slot, end, port, now)
         to, by, kind, version, ttl, protocol, total, _, target = packet.FRAME.unpack_from(slot)
         if kind != packet.IPV4:
-            return self._foreign(slot, end, port, now)
+            return self._other_ethertype(slot, end, port, now)
         if not 0x45 <= version <= 0x4F:
             return self._count("malformed")
         if to[0] & 3 != 2:
@@ -120,20 +128,22 @@ class Agent:
         key = target if self._by_address else to
         if self._tagged:
             key += by
-        plan = self._frames[port].get(key) or self._plan_frame(key, port)
-        way = plan.sole or self.pick(plan, slot, end)
+        decision = self._frame_decisions[port].get(key) or self._decide_frame(key, port)
+        way = decision.only or self.pick(decision, slot, end)
         if way.port > 0:
             if ttl <= 1:
-                return self._refuse(packet.TIME_EXCEEDED, "TTL expired", slot, end, now)
+                return self._drop_with_icmp(packet.TIME_EXCEEDED, "TTL expired", slot, end, now)
             slot[10:22] = way.addresses
-            packet.TTL.pack_into(slot, packet.TTL_AT, ttl - 1, protocol, packet.decremented(total))
+            packet.TTL.pack_into(
+                slot, packet.TTL_OFFSET, ttl - 1, protocol, packet.ttl_decremented_checksum(total)
+            )
             self.relayed += 1
             return way.port
         if way.port == TO_HOST:
             packet.to_host(slot)
             self.delivered += 1
             return TO_HOST
-        return self._refuse(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+        return self._drop_with_icmp(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
 
     def receive_burst(self, headers: Headers, lengths: NDArray[np.uint32], port: int) -> list[int]:
         """Frames of ``lengths`` from the card of ``port``, one per slot: the ports that they now leave by,
@@ -141,11 +151,11 @@ class Agent:
 
         Nothing, and nothing is done, unless all are usual and are relayed by plans that are known.
         """
-        count, known = len(lengths), self._frames[port].get
-        if lengths.min() < packet.SHORTEST or not headers.usual(count):
+        count, known = len(lengths), self._frame_decisions[port].get
+        if lengths.min() < packet.MIN_END or not headers.fast_path_eligible(count):
             return []
         keys = headers.keys(count, self._by_address, self._tagged)
-        ways = [way for key in keys if (way := known(key, _UNKNOWN).sole) is not None]
+        ways = [way for key in keys if (way := known(key, _UNKNOWN).only) is not None]
         ports = [way.port for way in ways]
         if len(ways) < len(keys) or min(ports) <= 0:
             return []
@@ -155,34 +165,34 @@ class Agent:
 
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
         """A packet from the host fills ``slot[HOST_AT:end]``; returns as :meth:`receive_frame` does."""
-        if end < packet.SHORTEST or not 0x45 <= slot[packet.IP_AT] <= 0x4F:
+        if end < packet.MIN_END or not 0x45 <= slot[packet.IP_OFFSET] <= 0x4F:
             return self._count("ignored: not IPv4 from the host")
-        target = bytes(slot[packet.IP_AT + 16 : packet.IP_AT + 20])
-        plan = self._packets.get(target) or self._plan_packet(target)
-        way = plan.sole or self.pick(plan, slot, end)
+        target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
+        decision = self._packet_decisions.get(target) or self._decide_packet(target)
+        way = decision.only or self.pick(decision, slot, end)
         if way.port > 0:
-            packet.to_card(slot)
-            packet.ETHERNET.pack_into(slot, packet.FRAME_AT, way.addresses, packet.IPV4)
+            packet.to_nic(slot)
+            packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, way.addresses, packet.IPV4)
             self.originated += 1
             return way.port
         if way.port == TO_HOST:
             self.delivered += 1
             return TO_HOST
-        return self._refuse(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+        return self._drop_with_icmp(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
 
-    def plan(self, slot: memoryview, end: int, port: int) -> Plan | None:
+    def decision(self, slot: memoryview, end: int, port: int) -> ForwardingDecision | None:
         """What is to be done with a frame from the card of ``port``, or with port 0 with a packet
         from the host; None when it is no IPv4 with a label.  Nothing is written or counted."""
-        if end < packet.SHORTEST or not 0x45 <= slot[packet.IP_AT] <= 0x4F:
+        if end < packet.MIN_END or not 0x45 <= slot[packet.IP_OFFSET] <= 0x4F:
             return None
         if not port:
-            target = bytes(slot[packet.IP_AT + 16 : packet.IP_AT + 20])
-            return self._packets.get(target) or self._plan_packet(target)
+            target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
+            return self._packet_decisions.get(target) or self._decide_packet(target)
         to, by, kind, _, _, _, _, _, target = packet.FRAME.unpack_from(slot)
         if kind != packet.IPV4 or to[0] & 3 != 2:
             return None
         key = (target if self._by_address else to) + (by if self._tagged else b"")
-        return self._frames[port].get(key) or self._plan_frame(key, port)
+        return self._frame_decisions[port].get(key) or self._decide_frame(key, port)
 
     def counts(self) -> dict[str, int]:
         """How many packets were relayed, delivered, originated; malformed, ignored and dropped by reason."""
@@ -195,58 +205,58 @@ class Agent:
 
     # --- what the agent knows -------------------------------------------------
 
-    def announce(self, links: LinkState) -> None:
+    def apply_link_state(self, links: LinkState) -> None:
         """The lab says that ``links`` are down: labels and tables follow from now on."""
-        self._announced = links
-        self._bind(self.scheme.given(links) if links else self.scheme)
+        self._lab_link_state = links
+        self._bind(self.scheme.with_failures(links) if links else self.scheme)
 
     def carrier(self, port: int, up: bool) -> bool:
         """The card of ``port`` has a carrier or not; True when that is news."""
         link = self.scheme.fabric.link_at(self.node, port)
-        lost = self._lost - {link} if up else self._lost | {link}
-        if lost == self._lost:
+        lost = self._lost_carriers - {link} if up else self._lost_carriers | {link}
+        if lost == self._lost_carriers:
             return False
-        self._lost = lost
-        self._forget()
+        self._lost_carriers = lost
+        self._invalidate()
         return True
 
-    def hear(self, links: LinkState) -> None:
+    def learn_failures(self, links: LinkState) -> None:
         """Other agents say that ``links`` are down: known from now on, while labels and tables stay."""
-        if links != self._heard:
-            self._heard = links
-            self._forget()
+        if links != self._peer_failures:
+            self._peer_failures = links
+            self._invalidate()
 
-    def pin(self, ways: Iterable[Way]) -> None:
+    def pin(self, ways: Iterable[ServerPath]) -> None:
         """Send packets to each way's last server along it while its links are up; others as ever."""
         self._pinned = {way[-1]: way for way in ways}
-        self._forget()
+        self._invalidate()
 
     @property
-    def told(self) -> LinkState:
+    def reported_failures(self) -> LinkState:
         """What is down by carriers and by what others say, suspicions aside."""
-        return self._announced.fail(self._lost | self._heard.down)
+        return self._lab_link_state.fail(self._lost_carriers | self._peer_failures.down)
 
-    def follow_probes(self, suspected: LinkState, order: Mapping[tuple[int, int], float]) -> None:
+    def apply_probe_results(self, suspected: LinkState, order: Mapping[tuple[int, int], float]) -> None:
         """Probes have found that ``suspected`` links are down, and the round trips of ways, by
         destination and tag; what was decided for the host's packets is decided anew."""
-        self._order = order
+        self._round_trips = order
         if suspected != self._suspected:
             self._suspected = suspected
-            self._forget()
-        self._packets.clear()
+            self._invalidate()
+        self._packet_decisions.clear()
 
-    def towards(self, server: int) -> Exit | None:
+    def towards(self, server: int) -> NextHop | None:
         """How frames for another server leave while nothing is down; None where no way is."""
         headers = self.scheme.headers(self.node, server)
         for header, _ in headers[:1]:
-            way = self._exit(header, self.scheme.choices(self.node, header)[0][0])
+            way = self._next_hop(header, self.scheme.next_hops(self.node, header)[0][0])
             return way if way.port > 0 else None
         return None
 
     @property
-    def current(self) -> Scheme:
+    def current_scheme(self) -> Scheme:
         """The scheme as it is since the last :meth:`announce`."""
-        return self._now
+        return self._current_scheme
 
     @property
     def links(self) -> LinkState:
@@ -254,94 +264,102 @@ class Agent:
         return self._links
 
     def _bind(self, scheme: Scheme) -> None:
-        self._now = scheme
+        self._current_scheme = scheme
         self.framing = Framing(scheme)
         self._by_address, self._tagged = self.framing.by_address, self.framing.tagged
-        self._forget()
+        self._invalidate()
 
-    def _forget(self) -> None:
-        self._links = self._announced.fail(self._lost | self._heard.down | self._suspected.down)
-        self._packets.clear()
-        for plans in self._frames:
-            plans.clear()
+    def _invalidate(self) -> None:
+        self._links = self._lab_link_state.fail(
+            self._lost_carriers | self._peer_failures.down | self._suspected.down
+        )
+        self._packet_decisions.clear()
+        for decisions in self._frame_decisions:
+            decisions.clear()
 
     # --- decisions ------------------------------------------------------------
 
-    def _plan_frame(self, key: bytes, port: int) -> Plan:
+    def _decide_frame(self, key: bytes, port: int) -> ForwardingDecision:
         """Decide on frames that arrive at ``port`` and begin with ``key``; remember it."""
-        plan = self._plan(((self.framing.header(key, port), 1.0),))
-        return remember(self._frames[port], key, plan)
+        decision = self._decide(((self.framing.header(key, port), 1.0),))
+        return cache_decision(self._frame_decisions[port], key, decision)
 
-    def _plan_packet(self, target: bytes) -> Plan:
+    def _decide_packet(self, target: bytes) -> ForwardingDecision:
         """Decide on packets of this host to the address ``target``; remember it."""
         destination = self.nodes.get(target)
         if destination is None and self._aliases:
             plain, _ = ipv4.without_alias(int.from_bytes(target, "big"))
             destination = self.nodes.get(plain.to_bytes(4, "big"))
         if destination is None:
-            plan = Plan(Exit(CONSUMED, reason="no server has this address"))
+            decision = ForwardingDecision(NextHop(CONSUMED, reason="no server has this address"))
         else:
             headers = self._headers(destination)
-            plan = self._plan(headers) if headers else Plan(Exit(CONSUMED, reason="no way is known"))
-        return remember(self._packets, target, plan)
+            decision = (
+                self._decide(headers)
+                if headers
+                else ForwardingDecision(NextHop(CONSUMED, reason="no way is known"))
+            )
+        return cache_decision(self._packet_decisions, target, decision)
 
     def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
         """What this server writes into packets for another one."""
-        scheme, way = self._now, self._pinned.get(destination)
+        scheme, way = self._current_scheme, self._pinned.get(destination)
         if way is not None and isinstance(scheme, SourceRouted) and scheme.alive(way, self._links):
             tag = scheme.tag_of(way)
             if tag is not None:
                 return ((Header(scheme.label(self.node), tag), 1.0),)
         headers = scheme.headers(self.node, destination, self._links)
-        if self.spread == "probe":
-            self.asked.add(destination)
-            return tuple(sorted(headers, key=lambda way: self._order.get((destination, way[0].tag), math.inf)))
+        if self.load_balance == "probe":
+            self.probe_destinations.add(destination)
+            return tuple(
+                sorted(headers, key=lambda way: self._round_trips.get((destination, way[0].tag), math.inf))
+            )
         return headers
 
-    def _plan(self, headers: tuple[tuple[Header, float], ...]) -> Plan:
+    def _decide(self, headers: tuple[tuple[Header, float], ...]) -> ForwardingDecision:
         """The exits of weighted headers by the scheme's rule."""
         ways = [
-            (self._exit(header, action), weight * share)
+            (self._next_hop(header, action), weight * share)
             for header, weight in headers
-            for action, share in self._now.choices(self.node, header, self._links)
+            for action, share in self._current_scheme.next_hops(self.node, header, self._links)
         ]
-        exits = tuple(way for way, _ in ways)
-        if len(exits) == 1:
-            return Plan(exits[0])
-        return Plan(None, exits, tuple(accumulate(weight for _, weight in ways))[:-1])
+        next_hops = tuple(way for way, _ in ways)
+        if len(next_hops) == 1:
+            return ForwardingDecision(next_hops[0])
+        return ForwardingDecision(None, next_hops, tuple(accumulate(weight for _, weight in ways))[:-1])
 
-    def _exit(self, header: Header, action: Action) -> Exit:
+    def _next_hop(self, header: Header, action: Action) -> NextHop:
         if isinstance(action, Deliver):
-            return Exit(TO_HOST)
+            return NextHop(TO_HOST)
         if isinstance(action, Drop):
-            return Exit(CONSUMED, reason=action.reason)
-        return self._leave(action, header)
+            return NextHop(CONSUMED, reason=action.reason)
+        return self._forward_hop(action, header)
 
-    def _leave(self, action: Forward, header: Header) -> Exit:
-        after = action.apply(header, self._now.tag_bits)
+    def _forward_hop(self, action: Forward, header: Header) -> NextHop:
+        after = action.apply(header, self._current_scheme.tag_bits)
         if self._by_address and after.label != header.label:
-            return Exit(CONSUMED, reason="the rule rewrites an IPv4 address")
-        return Exit(action.port, self.framing.addresses(after, mac.hardware(self.node, action.port)))
+            return NextHop(CONSUMED, reason="the rule rewrites an IPv4 address")
+        return NextHop(action.port, self.framing.addresses(after, mac.hardware(self.node, action.port)))
 
-    def pick(self, plan: Plan, slot: memoryview, end: int) -> Exit:
+    def pick(self, decision: ForwardingDecision, slot: memoryview, end: int) -> NextHop:
         """One of several exits, by this packet's draw or its flow's."""
         if self._aliases:
-            number = slot[_SOURCE_ALIAS_AT] >> 5 or slot[_TARGET_ALIAS_AT] >> 5
+            number = slot[_SOURCE_ALIAS_OFFSET] >> 5 or slot[_TARGET_ALIAS_OFFSET] >> 5
             if number:
-                return plan.exits[(number - 1) % len(plan.exits)]
-        if self.spread == "probe":
-            return self._stay(plan, packet.flow_point(slot, end, self.node))
-        by_packet = self.spread == "packet"
-        point = self.draw.random() if by_packet else packet.flow_point(slot, end, self.node)
-        return plan.exits[bisect_right(plan.bounds, point)]
+                return decision.next_hops[(number - 1) % len(decision.next_hops)]
+        if self.load_balance == "probe":
+            return self._sticky_next_hop(decision, packet.flow_hash(slot, end, self.node))
+        by_packet = self.load_balance == "packet"
+        point = self.rng.random() if by_packet else packet.flow_hash(slot, end, self.node)
+        return decision.next_hops[bisect_right(decision.bounds, point)]
 
-    def _stay(self, plan: Plan, flow: float) -> Exit:
+    def _sticky_next_hop(self, decision: ForwardingDecision, flow: float) -> NextHop:
         """The exit that a flow took before, while it is there; for a new one the first."""
         way = self._flows.get(flow)
-        if way is None or way not in plan.exits:
-            if len(self._flows) >= MEMORY:
+        if way is None or way not in decision.next_hops:
+            if len(self._flows) >= CACHE_SIZE:
                 self._flows.clear()
-            way = self._flows[flow] = plan.exits[0]
+            way = self._flows[flow] = decision.next_hops[0]
         return way
 
     # --- what is rare ---------------------------------------------------------
@@ -350,36 +368,38 @@ class Agent:
         self.other[what] += 1
         return CONSUMED
 
-    def _short(self, slot: memoryview, end: int, port: int, now: float) -> int:
+    def _short_frame(self, slot: memoryview, end: int, port: int, now: float) -> int:
         """A frame too short for IPv4: malformed, unless it is of another kind."""
-        kind_at = packet.IP_AT - 2
-        if end < packet.IP_AT or slot[kind_at] << 8 | slot[kind_at + 1] == packet.IPV4:
+        kind_at = packet.IP_OFFSET - 2
+        if end < packet.IP_OFFSET or slot[kind_at] << 8 | slot[kind_at + 1] == packet.IPV4:
             return self._count("malformed")
-        return self._foreign(slot, end, port, now)
+        return self._other_ethertype(slot, end, port, now)
 
-    def _foreign(self, slot: memoryview, end: int, port: int, now: float) -> int:
+    def _other_ethertype(self, slot: memoryview, end: int, port: int, now: float) -> int:
         """A frame of another EtherType: for its control protocol, or nobody's."""
-        kind = slot[packet.IP_AT - 2] << 8 | slot[packet.IP_AT - 1]
+        kind = slot[packet.IP_OFFSET - 2] << 8 | slot[packet.IP_OFFSET - 1]
         handle = self.control.get(kind)
         if handle is None:
             return self._count("ignored: not IPv4")
         self.other["control"] += 1
         offload = bytes(packet.VNET_SIZE)
-        for out, frame in handle(bytes(slot[packet.FRAME_AT : end]), port, now):
+        for out, frame in handle(bytes(slot[packet.FRAME_OFFSET : end]), port, now):
             self.outbox.append((out, offload + frame))
         return CONSUMED
 
-    def _refuse(self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float) -> int:
+    def _drop_with_icmp(
+        self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float
+    ) -> int:
         """Drop a packet for ``reason`` and tell its source by ICMP."""
         self.other["dropped: " + reason] += 1
-        error = packet.icmp_error(code, self.own, bytes(slot[packet.IP_AT : end]))
+        error = packet.icmp_error(code, self.own_address, bytes(slot[packet.IP_OFFSET : end]))
         if error is None:
             return CONSUMED
-        if not self.allowance.take(now):
+        if not self.icmp_bucket.take(now):
             return self._count("ICMP errors withheld")
-        fresh = memoryview(bytearray(packet.IP_AT) + error)
-        if fresh[packet.IP_AT + 16 :][:4] == self.own:
-            self.outbox.append((TO_HOST, bytes(fresh[packet.HOST_AT :])))
+        fresh = memoryview(bytearray(packet.IP_OFFSET) + error)
+        if fresh[packet.IP_OFFSET + 16 :][:4] == self.own_address:
+            self.outbox.append((TO_HOST, bytes(fresh[packet.HOST_OFFSET :])))
             return CONSUMED
         port = self.receive_packet(fresh, len(fresh), now)
         if port > 0:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hostagent.forwarding import packet
-from hostagent.forwarding.decisions import Exit
+from hostagent.forwarding.decisions import NextHop
 
 #: Frames from which on arrays are faster than one frame after the other.
-WORTH = 12
+MIN_BURST = 12
 
 #: EtherType IPv4 and a header without options, where the fourth byte may be any.
 _USUAL = int.from_bytes(b"\x08\x00\x45\x00", sys.byteorder)
@@ -34,16 +34,16 @@ class Headers:
             steps = (kind.itemsize,) * len(shape)
             return np.ndarray((slots, *shape), kind, memory, at, (slot_size, *steps))
 
-        self._first = field(packet.FRAME_AT, "u1")
-        self._to = field(packet.FRAME_AT, "u2", 3)
-        self._by = field(packet.FRAME_AT + 6, "u2", 3)
-        self._both = field(packet.FRAME_AT, "V12")
-        self._kind = field(packet.IP_AT - 2, "u4")
-        self._ttl = field(packet.TTL_AT, "u1")
-        self._checksum = field(packet.TTL_AT + 2, ">u2")
-        self._target = field(packet.IP_AT + 16, "u2", 2)
+        self._first = field(packet.FRAME_OFFSET, "u1")
+        self._destination_mac = field(packet.FRAME_OFFSET, "u2", 3)
+        self._source_mac = field(packet.FRAME_OFFSET + 6, "u2", 3)
+        self._mac_addresses = field(packet.FRAME_OFFSET, "V12")
+        self._kind = field(packet.IP_OFFSET - 2, "u4")
+        self._ttl = field(packet.TTL_OFFSET, "u1")
+        self._checksum = field(packet.TTL_OFFSET + 2, ">u2")
+        self._destination_ip = field(packet.IP_OFFSET + 16, "u2", 2)
 
-    def usual(self, count: int) -> bool:
+    def fast_path_eligible(self, count: int) -> bool:
         """Whether the first ``count`` are IPv4 without options, behind a label, with hops left."""
         return bool(
             ((self._kind[:count] & _COMPARED) == _USUAL).all()
@@ -54,7 +54,7 @@ class Headers:
     def keys(self, count: int, by_address: bool, tagged: bool) -> list[bytes]:
         """What decides about the first ``count``, label and tag where there are tags: one key each,
         or one for all that are alike."""
-        fields = [self._target if by_address else self._to, self._by][: 1 + tagged]
+        fields = [self._destination_ip if by_address else self._destination_mac, self._source_mac][: 1 + tagged]
         rows = [field[:count] for field in fields]
         if all((row == row[0]).all() for row in rows):
             return [b"".join(row[0].tobytes() for row in rows)]
@@ -62,10 +62,10 @@ class Headers:
         keys: list[bytes] = joined.view(f"V{joined.itemsize * joined.shape[1]}").ravel().tolist()
         return keys
 
-    def relay(self, count: int, ways: Sequence[Exit]) -> None:
+    def relay(self, count: int, ways: Sequence[NextHop]) -> None:
         """Write into the first ``count`` the addresses of their ways, one for all or one each, and the
         TTL less one with its checksum."""
-        self._both[:count] = np.frombuffer(b"".join([way.addresses for way in ways]), "V12")
+        self._mac_addresses[:count] = np.frombuffer(b"".join([way.addresses for way in ways]), "V12")
         self._ttl[:count] -= 1
         total = self._checksum[:count].astype(np.uint32)  # as packet.decremented does
         total += 0x0100

@@ -14,11 +14,11 @@ TO_HOST = 0
 CONSUMED = -1
 
 #: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
-MEMORY = 4096
+CACHE_SIZE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class NextHop:
     """One way for a packet: its port (or TO_HOST, or CONSUMED for ``reason``) and new MAC addresses."""
 
     port: int
@@ -27,24 +27,24 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForwardingDecision:
     """What is done with all packets alike: the only exit, or several below rising bounds in [0, 1]."""
 
-    sole: Exit | None
-    exits: tuple[Exit, ...] = ()
+    only: NextHop | None
+    next_hops: tuple[NextHop, ...] = ()
     bounds: tuple[float, ...] = ()
 
-    def weighted(self) -> tuple[tuple[Exit, float], ...]:
+    def weighted(self) -> tuple[tuple[NextHop, float], ...]:
         """All exits with their weights."""
-        if self.sole is not None:
-            return ((self.sole, 1.0),)
+        if self.only is not None:
+            return ((self.only, 1.0),)
         edges = (0.0, *self.bounds, 1.0)
         weights = (above - below for below, above in pairwise(edges))
-        return tuple(zip(self.exits, weights, strict=True))
+        return tuple(zip(self.next_hops, weights, strict=True))
 
 
 @dataclass(slots=True)
-class Allowance:
+class TokenBucket:
     """A token bucket for ICMP errors (RFC 1812, 4.3.2.8): ``rate`` a second, ``burst`` at once."""
 
     rate: float = 1000.0
@@ -62,9 +62,11 @@ class Allowance:
         return True
 
 
-def remember(plans: dict[bytes, Plan], key: bytes, plan: Plan) -> Plan:
+def cache_decision(
+    decisions: dict[bytes, ForwardingDecision], key: bytes, decision: ForwardingDecision
+) -> ForwardingDecision:
     """Keep a plan among others under the bytes that packets alike begin with; the plan."""
-    if len(plans) >= MEMORY:
-        plans.clear()
-    plans[key] = plan
-    return plan
+    if len(decisions) >= CACHE_SIZE:
+        decisions.clear()
+    decisions[key] = decision
+    return decision

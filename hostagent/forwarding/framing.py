@@ -14,7 +14,7 @@ from addressing.header import Field, Header
 from addressing.scheme import Scheme
 
 #: The Ethernet destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
-NOBODY = b"\x02" + b"\xff" * 5
+UNASSIGNED_MAC = b"\x02" + b"\xff" * 5
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Framing:
     @cached_property
     def by_address(self) -> bool:
         """Whether the label is the IPv4 destination."""
-        return self.scheme.carrier is Field.IPV4_DST
+        return self.scheme.label_field is Field.IPV4_DST
 
     @cached_property
     def tagged(self) -> bool:
@@ -47,7 +47,7 @@ class Framing:
     def destination(self, label: int) -> bytes:
         """The Ethernet destination of frames to a label."""
         if self.by_address:
-            return NOBODY
+            return UNASSIGNED_MAC
         return mac.encode(label, self.scheme.label_bits).to_bytes(6, "big")
 
     def addresses(self, header: Header, hardware: int) -> bytes:

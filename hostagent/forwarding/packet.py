@@ -21,12 +21,12 @@ import zlib
 VNET_SIZE = 10
 ETHERNET_SIZE = 14
 #: Where the Ethernet header begins, where a host packet's virtio-net header does, and IPv4.
-FRAME_AT = VNET_SIZE
-HOST_AT = ETHERNET_SIZE
-IP_AT = VNET_SIZE + ETHERNET_SIZE
+FRAME_OFFSET = VNET_SIZE
+HOST_OFFSET = ETHERNET_SIZE
+IP_OFFSET = VNET_SIZE + ETHERNET_SIZE
 #: The end of the shortest IPv4 packet in a slot, and of the longest.
-SHORTEST = IP_AT + 20
-LONGEST = IP_AT + 0xFFFF
+MIN_END = IP_OFFSET + 20
+MAX_END = IP_OFFSET + 0xFFFF
 
 IPV4 = 0x0800
 ICMP_PROTOCOL = 1
@@ -35,7 +35,7 @@ HOST_UNREACHABLE = (3, 1)
 TIME_EXCEEDED = (11, 0)
 
 #: Protocols whose first four bytes are a source and a destination port: TCP, UDP, DCCP, SCTP, UDP-Lite.
-_PORTED = frozenset({6, 17, 33, 132, 136})
+_PROTOCOLS_WITH_PORTS = frozenset({6, 17, 33, 132, 136})
 _ICMP_ERRORS = frozenset({3, 4, 5, 11, 12})
 #: An ICMP error quotes as much as keeps it within 576 bytes (RFC 1812, 4.3.2.3).
 _QUOTED = 576 - 28
@@ -47,10 +47,10 @@ _NO_OFFLOAD = bytes(VNET_SIZE)
 
 #: In a slot of a card: destination and source MAC, EtherType; of IPv4 the first byte,
 #: TTL, protocol, header checksum, source and destination.
-FRAME = struct.Struct(f">{FRAME_AT}x6s6sHB7xBBH4s4s")
+FRAME = struct.Struct(f">{FRAME_OFFSET}x6s6sHB7xBBH4s4s")
 #: From the TTL on: TTL, protocol, header checksum.
 TTL = struct.Struct(">BBH")
-TTL_AT = IP_AT + 8
+TTL_OFFSET = IP_OFFSET + 8
 ETHERNET = struct.Struct(">12sH")
 _OFFLOAD = struct.Struct("=BBHHHH")
 _HEADER = struct.Struct(">BBHHHBBH4s4s")
@@ -67,7 +67,7 @@ def checksum(data: bytes) -> int:
     return total ^ 0xFFFF
 
 
-def decremented(header_checksum: int) -> int:
+def ttl_decremented_checksum(header_checksum: int) -> int:
     """An IPv4 header's checksum after its TTL has fallen by one (RFC 1624)."""
     total = header_checksum + 0x0100
     return total + (total >= 0xFFFF) & 0xFFFF
@@ -75,12 +75,12 @@ def decremented(header_checksum: int) -> int:
 
 def to_host(slot: memoryview) -> None:
     """Move the virtio-net header from its place for cards to that for the host."""
-    slot[HOST_AT:IP_AT] = _shifted(slot[:VNET_SIZE], -ETHERNET_SIZE)
+    slot[HOST_OFFSET:IP_OFFSET] = _shifted(slot[:VNET_SIZE], -ETHERNET_SIZE)
 
 
-def to_card(slot: memoryview) -> None:
+def to_nic(slot: memoryview) -> None:
     """Move the virtio-net header from its place for the host to that for cards."""
-    slot[:VNET_SIZE] = _shifted(slot[HOST_AT:IP_AT], ETHERNET_SIZE)
+    slot[:VNET_SIZE] = _shifted(slot[HOST_OFFSET:IP_OFFSET], ETHERNET_SIZE)
 
 
 def _shifted(header: memoryview, by: int) -> bytes:
@@ -95,18 +95,18 @@ def _shifted(header: memoryview, by: int) -> bytes:
     return _OFFLOAD.pack(flags, kind, length, size, start, offset)
 
 
-def flow_point(slot: memoryview, end: int, salt: int) -> float:
+def flow_hash(slot: memoryview, end: int, salt: int) -> float:
     """A number in [0, 1) that all packets of one flow share.
 
     A flow is source, destination, protocol and ports; fragments, which have no ports
     but in the first, go by the other three.  Different salts give independent numbers,
     so that successive nodes do not all decide alike.
     """
-    protocol = slot[IP_AT + 9]
-    key = bytes(slot[IP_AT + 12 : IP_AT + 20]) + bytes((protocol,))
-    fragment = (slot[IP_AT + 6] << 8 | slot[IP_AT + 7]) & _OFFSET_OR_MORE
-    ports_at = IP_AT + (slot[IP_AT] & 0x0F) * 4
-    if protocol in _PORTED and not fragment and ports_at + 4 <= end:
+    protocol = slot[IP_OFFSET + 9]
+    key = bytes(slot[IP_OFFSET + 12 : IP_OFFSET + 20]) + bytes((protocol,))
+    fragment = (slot[IP_OFFSET + 6] << 8 | slot[IP_OFFSET + 7]) & _OFFSET_OR_MORE
+    ports_at = IP_OFFSET + (slot[IP_OFFSET] & 0x0F) * 4
+    if protocol in _PROTOCOLS_WITH_PORTS and not fragment and ports_at + 4 <= end:
         key += slot[ports_at : ports_at + 4]
     mixed = ((zlib.crc32(key) + (salt + 1) * 0x9E3779B1) * 0xD6E8FEB86659FD93) & 0xFFFFFFFFFFFFFFFF
     mixed = ((mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93) & 0xFFFFFFFFFFFFFFFF
@@ -125,7 +125,7 @@ def icmp_error(code: tuple[int, int], own: bytes, packet: bytes) -> bytes | None
         return None
     if protocol == ICMP_PROTOCOL and (packet[header_size : header_size + 1] or b"\3")[0] in _ICMP_ERRORS:
         return None
-    if source == bytes(4) or _for_many(source) or _for_many(target):
+    if source == bytes(4) or _is_multicast(source) or _is_multicast(target):
         return None
     quoted = packet[:_QUOTED]
     body = _ICMP.pack(*code, 0, 0) + quoted
@@ -136,6 +136,6 @@ def icmp_error(code: tuple[int, int], own: bytes, packet: bytes) -> bytes | None
     return _HEADER.pack(*fields, header, own, source) + body
 
 
-def _for_many(address: bytes) -> bool:
+def _is_multicast(address: bytes) -> bool:
     """True for multicast and the limited broadcast."""
     return 224 <= address[0] < 240 or address == b"\xff\xff\xff\xff"

@@ -18,7 +18,7 @@ TAG_SIZE = 16
 _ETHERTYPE = struct.Struct(">H")
 _CHECKSUM = struct.Struct(">I")
 #: What the shortest seal adds to a body.
-LEAST = 1 + _CHECKSUM.size
+MIN_OVERHEAD = 1 + _CHECKSUM.size
 
 
 class Rejection(enum.Enum):
@@ -30,19 +30,19 @@ class Rejection(enum.Enum):
     CONTENT = "illegal content"
 
 
-def seal(body: bytes, ethertype: int, key: bytes | None = None) -> bytes:
+def authenticate(body: bytes, ethertype: int, key: bytes | None = None) -> bytes:
     """The body with its tag, when there is a ``key``, and its checksum."""
     body += bytes([TAG_SIZE]) + _tag(body, ethertype, key) if key else b"\0"
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
 
-def flaw(data: bytes, size: int, ethertype: int, key: bytes | None = None) -> Rejection | None:
+def verify(data: bytes, size: int, ethertype: int, key: bytes | None = None) -> Rejection | None:
     """What is wrong with the seal of the body of ``size`` bytes that ``data`` begins with; None when
     nothing is.  What follows the seal is padding.
 
     With a ``key`` bodies need its tag; without one a tag is not looked at.
     """
-    if len(data) < size + LEAST:
+    if len(data) < size + MIN_OVERHEAD:
         return Rejection.LENGTH
     end = size + 1 + data[size]
     if len(data) < end + _CHECKSUM.size:

@@ -16,7 +16,7 @@ from hostagent.forwarding import packet
 NEIGHBOUR = bytes.fromhex("0300a8000000")
 
 
-class Machine(Protocol):
+class StateMachine(Protocol):
     """A protocol without sockets and clocks, such as :mod:`hostagent.protocols.aacm.node`."""
 
     counts: Counter[str]
@@ -27,10 +27,10 @@ class Machine(Protocol):
     def handle_timer(self, now: float) -> None: ...
 
 
-M = TypeVar("M", bound=Machine)
+M = TypeVar("M", bound=StateMachine)
 
 
-class OnCables(ABC, Generic[M]):
+class LinkProtocol(ABC, Generic[M]):
     """A machine at the agent of server ``node``; ``report`` is called with events."""
 
     #: The protocol's name in counters, and its EtherType.
@@ -44,7 +44,7 @@ class OnCables(ABC, Generic[M]):
     def receive(self, frame: bytes, port: int, now: float) -> Iterator[tuple[int, bytes]]:
         """A frame of the protocol's EtherType arrived; what to send, as (port, frame) pairs."""
         self.machine.receive_frame(frame[packet.ETHERNET_SIZE :], port, now)
-        return self._leaving()
+        return self._outgoing()
 
     def next_timer(self) -> float | None:
         """When :meth:`tick` is due."""
@@ -55,19 +55,19 @@ class OnCables(ABC, Generic[M]):
         timer = self.next_timer()
         if timer is not None and timer <= now:
             self.machine.handle_timer(now)
-        return self._leaving()
+        return self._outgoing()
 
     def counts(self) -> dict[str, int]:
         """Frames by kind."""
         return {f"{self.name} {name}": count for name, count in self.machine.counts.items()}
 
-    def _leaving(self) -> Iterator[tuple[int, bytes]]:
+    def _outgoing(self) -> Iterator[tuple[int, bytes]]:
         """Frames first, so that following the news holds nobody up."""
         for port, data in self.machine.frames_to_send():
             source = mac.hardware(self._node, port).to_bytes(6, "big")
             yield port, packet.ETHERNET.pack(NEIGHBOUR + source, self.ethertype) + data
-        self._follow_news()
+        self._handle_events()
 
     @abstractmethod
-    def _follow_news(self) -> None:
+    def _handle_events(self) -> None:
         """Act upon what has happened at the machine, and report it."""

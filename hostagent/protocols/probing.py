@@ -28,18 +28,18 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from addressing.algorithms.shortest_paths import Ways
-from addressing.source import SourceRouted, Way
-from hostagent.protocols.authentication import Rejection, flaw, seal
+from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.source import ServerPath, SourceRouted
+from hostagent.protocols.authentication import Rejection, authenticate, verify
 from topos.graph import NONE, LinkState
 
 ETHERTYPE = 0xA803
 PROBE, PASSED, ARRIVED = 1, 2, 3
 #: Seconds between probes of one way, until a probe counts as lost, until its answer is too late to tell
 #: anything, between trials of suspected ways, and until a suspicion ends that nobody has tried.
-PERIOD, PATIENCE, LATE, TRIAL, SUSPICION = 0.05, 0.25, 5.0, 0.5, 60.0
+PROBE_INTERVAL, PROBE_TIMEOUT, LATE_TIMEOUT, RETRY_INTERVAL, SUSPICION_TIMEOUT = 0.05, 0.25, 5.0, 0.5, 60.0
 #: Round trips that are remembered; what exceeds them starts the memory afresh.
-MEMORY = 4096
+CACHE_SIZE = 4096
 
 _HEAD = struct.Struct(">BIBBB")
 _SERVER = struct.Struct(">I")
@@ -54,15 +54,15 @@ class Probe:
 
     kind: int
     serial: int
-    way: Way
+    path: ServerPath
     position: int
     reached: int = 0
 
     def encode(self, key: bytes | None = None) -> bytes:
         """As bytes on the wire, with a tag when there is a ``key``."""
-        body = _HEAD.pack(self.kind, self.serial, self.reached, self.position, len(self.way))
-        body += b"".join(map(_SERVER.pack, self.way))
-        return seal(body, ETHERTYPE, key)
+        body = _HEAD.pack(self.kind, self.serial, self.reached, self.position, len(self.path))
+        body += b"".join(map(_SERVER.pack, self.path))
+        return authenticate(body, ETHERTYPE, key)
 
 
 def decode(data: bytes, key: bytes | None = None) -> Probe | Rejection:
@@ -71,20 +71,20 @@ def decode(data: bytes, key: bytes | None = None) -> Probe | Rejection:
         return Rejection.LENGTH
     kind, serial, reached, position, count = _HEAD.unpack_from(data)
     end = _HEAD.size + count * _SERVER.size
-    found = flaw(data, end, ETHERTYPE, key)
+    found = verify(data, end, ETHERTYPE, key)
     if found is not None:
         return found
     if not PROBE <= kind <= ARRIVED or not 0 < position < count:
         return Rejection.CONTENT
-    way = tuple(server for (server,) in _SERVER.iter_unpack(data[_HEAD.size : end]))
-    return Probe(kind, serial, way, position, reached)
+    path = tuple(server for (server,) in _SERVER.iter_unpack(data[_HEAD.size : end]))
+    return Probe(kind, serial, path, position, reached)
 
 
 @dataclass(slots=True)
-class Asked:
+class PendingProbe:
     """A probe under way: along which way, since when, and how far it is known to have come."""
 
-    way: Way
+    path: ServerPath
     since: float
     reached: int = 0
 
@@ -95,16 +95,16 @@ class Prober:
 
     def __init__(self, scheme: SourceRouted, node: int, key: bytes | None = None) -> None:
         self._scheme, self._node, self._key = scheme, node, key
-        self._asked: dict[int, Asked] = {}
+        self._pending: dict[int, PendingProbe] = {}
         #: Probes that count as lost, whose answers may be late.
-        self._late: dict[int, Asked] = {}
+        self._late: dict[int, PendingProbe] = {}
         self._suspected: dict[int, float] = {}
         self._due: float | None = None
-        self._trial = 0.0
+        self._next_retry = 0.0
         self._serial = 0
-        self._leaving: list[tuple[int, bytes]] = []
+        self._outgoing: list[tuple[int, bytes]] = []
         #: Seconds of the round trip along each way that has answered.
-        self.round_trips: dict[Way, float] = {}
+        self.round_trips: dict[ServerPath, float] = {}
         self.counts: Counter[str] = Counter()
 
     @property
@@ -121,87 +121,91 @@ class Prober:
         """When :meth:`round` is due."""
         return self._due
 
-    def round(self, servers: frozenset[int], links: LinkState, now: float) -> None:
+    def probe_round(self, servers: frozenset[int], links: LinkState, now: float) -> None:
         """Probe all ways to ``servers``, given the ``links`` that are known to be down; judge the
         probes that were lost."""
-        for serial, asked in list(self._asked.items()):
-            if now - asked.since > PATIENCE:
-                self._late[serial] = self._asked.pop(serial)
-                self._lost(asked, now)
+        for serial, pending in list(self._pending.items()):
+            if now - pending.since > PROBE_TIMEOUT:
+                self._late[serial] = self._pending.pop(serial)
+                self._handle_loss(pending, now)
         self._suspected = {link: until for link, until in self._suspected.items() if until > now}
-        self._late = {n: late for n, late in self._late.items() if now - late.since <= LATE}
-        trial = bool(self._suspected) and self._trial <= now
-        self._trial = now + TRIAL if trial else self._trial
+        self._late = {n: late for n, late in self._late.items() if now - late.since <= LATE_TIMEOUT}
+        trial = bool(self._suspected) and self._next_retry <= now
+        self._next_retry = now + RETRY_INTERVAL if trial else self._next_retry
         for server in sorted(servers):
-            for way in self._ways(server, links, trial):
+            for path in self._paths(server, links, trial):
                 self._serial += 1
-                self._asked[self._serial] = Asked(way, now)
-                self._pass_on(Probe(PROBE, self._serial, way, 1))
-        self._due = now + PERIOD if servers or self._asked else None
+                self._pending[self._serial] = PendingProbe(path, now)
+                self._forward(Probe(PROBE, self._serial, path, 1))
+        self._due = now + PROBE_INTERVAL if servers or self._pending else None
 
     def receive(self, data: bytes, now: float) -> None:
         """A frame's payload arrived."""
         probe = decode(data, self._key)
-        if isinstance(probe, Probe) and not self._sensible(probe):
+        if isinstance(probe, Probe) and not self._is_valid(probe):
             probe = Rejection.CONTENT
         if isinstance(probe, Rejection):
             self.counts[f"rejected: {probe.value}"] += 1
             return
-        if probe.position + 1 < len(probe.way):
-            self._pass_on(replace(probe, position=probe.position + 1))
+        if probe.position + 1 < len(probe.path):
+            self._forward(replace(probe, position=probe.position + 1))
             if probe.kind == PROBE:
                 self._answer(probe, PASSED)
         elif probe.kind == PROBE:
             self._answer(probe, ARRIVED)
         else:
-            self._heard(probe, now)
+            self._handle_answer(probe, now)
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """(server one hop away, payload) pairs to send now; each is given once."""
-        leaving, self._leaving = self._leaving, []
+        leaving, self._outgoing = self._outgoing, []
         return leaving
 
-    def _ways(self, server: int, links: LinkState, trial: bool) -> list[Way]:
+    def _paths(self, server: int, links: LinkState, trial: bool) -> list[ServerPath]:
         """What is probed: the parallel ways that may be up, or a detour; in a ``trial``, or where
         suspicions leave nothing, those over suspected links as well."""
         scheme = self._scheme
-        ways = [way for way, _ in scheme.usable(self._node, server) if len(way) > 1]
+        ways = [path for path, _ in scheme.usable(self._node, server) if len(path) > 1]
         suspected = links.fail(self._suspected)
-        usable = [way for way in ways if scheme.alive(way, suspected)]
+        usable = [path for path in ways if scheme.alive(path, suspected)]
         if not usable:
-            detour = scheme.shortest(self._node, server, Ways(scheme.fabric, suspected))
+            detour = scheme.shortest(self._node, server, ShortestPaths(scheme.fabric, suspected))
             usable = [] if detour is None else [detour]
         if usable and not trial:
             return usable
-        others = [way for way in ways if scheme.alive(way, links)]
+        others = [path for path in ways if scheme.alive(path, links)]
         if not others:
-            detour = scheme.shortest(self._node, server, Ways(scheme.fabric, links))
+            detour = scheme.shortest(self._node, server, ShortestPaths(scheme.fabric, links))
             others = [] if detour is None else [detour]
-        return usable + [way for way in others if way not in usable]
+        return usable + [path for path in others if path not in usable]
 
-    def _heard(self, probe: Probe, now: float) -> None:
+    def _handle_answer(self, probe: Probe, now: float) -> None:
         """An answer is back: all links that it has crossed are up."""
-        asked = self._asked.get(probe.serial) or self._late.get(probe.serial)
-        if asked is None or probe.reached <= asked.reached or probe.way != asked.way[probe.reached :: -1]:
+        pending = self._pending.get(probe.serial) or self._late.get(probe.serial)
+        if (
+            pending is None
+            or probe.reached <= pending.reached
+            or probe.path != pending.path[probe.reached :: -1]
+        ):
             self.counts["known already"] += 1
             return
-        asked.reached = probe.reached
-        for a, b in pairwise(reversed(probe.way)):
+        pending.reached = probe.reached
+        for a, b in pairwise(reversed(probe.path)):
             self._suspected.pop(self._last_link(a, b), None)
-        if probe.kind == ARRIVED and self._asked.pop(probe.serial, None) is not None:
-            if len(self.round_trips) >= MEMORY:
+        if probe.kind == ARRIVED and self._pending.pop(probe.serial, None) is not None:
+            if len(self.round_trips) >= CACHE_SIZE:
                 self.round_trips.clear()
-            before = self.round_trips.get(asked.way, now - asked.since)
-            self.round_trips[asked.way] = before + _GAIN * (now - asked.since - before)
+            before = self.round_trips.get(pending.path, now - pending.since)
+            self.round_trips[pending.path] = before + _GAIN * (now - pending.since - before)
             self.counts["answered"] += 1
 
-    def _lost(self, asked: Asked, now: float) -> None:
+    def _handle_loss(self, pending: PendingProbe, now: float) -> None:
         """Suspect the link beyond the last server that has acknowledged."""
         self.counts["lost"] += 1
-        self.round_trips.pop(asked.way, None)
-        if asked.reached + 1 < len(asked.way):
-            a, b = asked.way[asked.reached], asked.way[asked.reached + 1]
-            self._suspected[self._last_link(a, b)] = now + SUSPICION
+        self.round_trips.pop(pending.path, None)
+        if pending.reached + 1 < len(pending.path):
+            a, b = pending.path[pending.reached], pending.path[pending.reached + 1]
+            self._suspected[self._last_link(a, b)] = now + SUSPICION_TIMEOUT
 
     def _last_link(self, a: int, b: int) -> int:
         """The cable between two servers, or the one from the switch between them to the second (had
@@ -213,14 +217,14 @@ class Prober:
         around = set(fabric.neighbours(a))
         return next((fabric.link_at(b, port) for port, end in fabric.ports(b) if end.node in around), NONE)
 
-    def _sensible(self, probe: Probe) -> bool:
+    def _is_valid(self, probe: Probe) -> bool:
         """True when it is this server's turn, and all servers of the way exist."""
-        return probe.way[probe.position] == self._node and max(probe.way) < self._scheme.fabric.servers
+        return probe.path[probe.position] == self._node and max(probe.path) < self._scheme.fabric.servers
 
     def _answer(self, probe: Probe, kind: int) -> None:
-        back = probe.way[probe.position :: -1]
-        self._pass_on(Probe(kind, probe.serial, back, 1, probe.position))
+        back = probe.path[probe.position :: -1]
+        self._forward(Probe(kind, probe.serial, back, 1, probe.position))
 
-    def _pass_on(self, probe: Probe) -> None:
+    def _forward(self, probe: Probe) -> None:
         self.counts["sent"] += 1
-        self._leaving.append((probe.way[probe.position], probe.encode(self._key)))
+        self._outgoing.append((probe.path[probe.position], probe.encode(self._key)))

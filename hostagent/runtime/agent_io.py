@@ -16,21 +16,21 @@ from functools import partial
 from hostagent.channel import Message
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
-from hostagent.forwarding.batch import WORTH
+from hostagent.forwarding.batch import MIN_BURST
 from hostagent.forwarding.decisions import TO_HOST
 from hostagent.protocols import linkstate, probing
-from hostagent.protocols.aacm.adapter import Configuring
+from hostagent.protocols.aacm.adapter import AacmAdapter
 from hostagent.protocols.aacm.frames import ETHERTYPE
 from hostagent.protocols.aacm.ports import Coordinates
-from hostagent.protocols.adapters import Neighbours, Probing
+from hostagent.protocols.adapters import LinkStateAdapter, ProbingAdapter
 from hostagent.protocols.labelling import frames as labelling_frames
-from hostagent.protocols.labelling.adapter import Labelling
-from hostagent.runtime.devices import Card, Devices
-from hostagent.runtime.mmsg import BATCH, Slots
+from hostagent.protocols.labelling.adapter import LabellingAdapter
+from hostagent.runtime.devices import Devices, Nic
+from hostagent.runtime.mmsg import BATCH, PacketBuffers
 from topos.families.torus import Torus
 from topos.graph import LinkState
 
-Report = Callable[[Message], None]
+EventSink = Callable[[Message], None]
 #: What to call when a descriptor is readable, and whether it was in the event loop's last round too.
 Handler = Callable[[bool], None]
 
@@ -38,46 +38,48 @@ Handler = Callable[[bool], None]
 _HOST = 0
 
 
-class Station:
+class AgentIO:
     """An agent with its devices: reads a packet or a batch, has the agent decide, sends it on.
 
     ``report`` is told of carriers lost and found, first of those missing to begin with.  All agents
     have the same ``key``, by which they know each other's own frames.
     """
 
-    def __init__(self, agent: Agent, devices: Devices, slots: Slots, report: Report, key: bytes) -> None:
+    def __init__(
+        self, agent: Agent, devices: Devices, slots: PacketBuffers, report: EventSink, key: bytes
+    ) -> None:
         self.agent = agent
         self.devices = devices
         self.report = report
-        self.configuring: Configuring | None = None
-        self.neighbours: Neighbours | None = None
-        self.probing: Probing | None = None
-        self.labelling: Labelling | None = None
+        self.configuring: AacmAdapter | None = None
+        self.neighbours: LinkStateAdapter | None = None
+        self.probing: ProbingAdapter | None = None
+        self.labelling: LabellingAdapter | None = None
         self.sent: Counter[str] = Counter()
         #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
-        self.watch: Callable[[int, int], None] = lambda descriptor, events: None
-        self._slots = slots
+        self.modify_epoll: Callable[[int, int], None] = lambda descriptor, events: None
+        self._buffers = slots
         #: The ports where packets come one at a time.
-        self._sparse = {_HOST, *(card.port for card in devices.cards)}
+        self._one_at_a_time = {_HOST, *(nic.port for nic in devices.nics)}
         self._key = key
-        self._cards = {card.port: card.socket.fileno() for card in devices.cards}
-        self._ports = {card.index: card.port for card in devices.cards}
-        for card in devices.cards:
-            self._carrier(card.port, card.port in devices.up)
+        self._nics = {nic.port: nic.socket.fileno() for nic in devices.nics}
+        self._ports = {nic.index: nic.port for nic in devices.nics}
+        for nic in devices.nics:
+            self._handle_carrier(nic.port, nic.port in devices.up)
 
     def descriptors(self) -> set[int]:
         """All that are open for this agent."""
         netlink = self.devices.netlink
         spare = set() if netlink is None else {netlink.socket.fileno()}
-        return spare | {*self._cards.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
+        return spare | {*self._nics.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Handler]:
         """What to call when a descriptor becomes readable."""
-        cards = {card.socket.fileno(): partial(self._from_card, card) for card in self.devices.cards}
+        nics = {nic.socket.fileno(): partial(self._from_nic, nic) for nic in self.devices.nics}
         return {
-            **cards,
+            **nics,
             self.devices.tun: self._from_host,
-            self.devices.carriers.socket.fileno(): self._from_kernel,
+            self.devices.carriers.socket.fileno(): self._from_netlink,
         }
 
     def counts(self) -> dict[str, int]:
@@ -87,17 +89,17 @@ class Station:
             counts |= protocol.counts()
         return counts
 
-    def protocols(self) -> list[Configuring | Neighbours | Probing | Labelling]:
+    def protocols(self) -> list[AacmAdapter | LinkStateAdapter | ProbingAdapter | LabellingAdapter]:
         """What runs at this agent beside packets, with timers."""
         running = (self.configuring, self.neighbours, self.probing, self.labelling)
         return [protocol for protocol in running if protocol is not None]
 
-    def announce(self, links: LinkState) -> None:
+    def apply_link_state(self, links: LinkState) -> None:
         """The lab says that ``links`` are down."""
-        self.agent.announce(links)
+        self.agent.apply_link_state(links)
 
     @property
-    def timed(self) -> bool:
+    def has_timers(self) -> bool:
         """Whether anything here has timers at all; changes only by orders from the parent."""
         return bool(self.protocols())
 
@@ -109,68 +111,70 @@ class Station:
     def tick(self, now: float) -> None:
         """Do what is due."""
         for protocol in self.protocols():
-            self.say(protocol.tick(now))
+            self.send_frames(protocol.tick(now))
 
-    def keep_link_state(self) -> None:
+    def enable_link_state(self) -> None:
         """Tell other agents of links that are down, and follow what they tell."""
-        self.neighbours = Neighbours(self.agent, self._key)
+        self.neighbours = LinkStateAdapter(self.agent, self._key)
         self.agent.control = {**self.agent.control, linkstate.ETHERTYPE: self.neighbours.receive}
-        for port in self._cards.keys() - self.devices.up:
+        for port in self._nics.keys() - self.devices.up:
             self.neighbours.carrier(port, False, time.monotonic())
 
-    def probe(self) -> None:
+    def enable_probing(self) -> None:
         """Probe the parallel ways to the servers that the host sends to, and answer others' probes."""
-        self.probing = Probing(self.agent, self._key)
+        self.probing = ProbingAdapter(self.agent, self._key)
         self.agent.control = {**self.agent.control, probing.ETHERTYPE: self.probing.receive}
 
     # --- labels and addresses -------------------------------------------------
 
-    def learn_label(self, root: int) -> None:
+    def enable_labelling(self, root: int) -> None:
         """Take part in distributed labelling from now on."""
-        take = partial(self.devices.give_address, self.agent.own)
-        self.labelling = Labelling(self.agent.node, root, self._cards, self._key, take, self.report)
+        take = partial(self.devices.assign_address, self.agent.own_address)
+        self.labelling = LabellingAdapter(self.agent.node, root, self._nics, self._key, take, self.report)
         self.agent.control = {**self.agent.control, labelling_frames.ETHERTYPE: self.labelling.receive}
 
-    def listen(self, dimensions: int) -> None:
+    def enable_configuration(self, dimensions: int) -> None:
         """Take part in AACM from now on, by the ports that lie in a torus of so many dimensions."""
-        ports = [port for port in self._cards if port <= 2 * dimensions]
-        self.configuring = Configuring(self.agent.node, ports, self._key, self._adopt, self.report)
+        ports = [port for port in self._nics if port <= 2 * dimensions]
+        self.configuring = AacmAdapter(self.agent.node, ports, self._key, self._set_address, self.report)
         self.agent.control = {**self.agent.control, ETHERTYPE: self.configuring.receive}
 
-    def say(self, frames: Iterable[tuple[int, bytes]]) -> None:
+    def send_frames(self, frames: Iterable[tuple[int, bytes]]) -> None:
         """Send frames of the agent's own."""
         offload = bytes(packet.VNET_SIZE)
         self.agent.outbox.extend((port, offload + frame) for port, frame in frames)
-        self._send_own()
+        self._send_outbox()
 
-    def _adopt(self, place: Coordinates) -> None:
+    def _set_address(self, place: Coordinates) -> None:
         """Be the server at ``place``: its address is this host's."""
         family = self.agent.scheme.fabric.family
         assert isinstance(family, Torus)
         address = self.agent.scheme.ipv4(family.server(place))
-        self.devices.give_address(address.to_bytes(4, "big"))
+        self.devices.assign_address(address.to_bytes(4, "big"))
 
     # --- events ---------------------------------------------------------------
 
-    def _from_card(self, card: Card, again: bool) -> None:
-        read = self._batch_from_card if again or card.port not in self._sparse else self._one_from_card
+    def _from_nic(self, nic: Nic, again: bool) -> None:
+        read = self._batch_from_nic if again or nic.port not in self._one_at_a_time else self._one_from_nic
         try:
-            read(card)
+            read(nic)
         except BlockingIOError:
             pass
         except OSError:  # the card went down; the carrier watch says so as well
             self.sent["receive errors"] += 1
 
-    def _one_from_card(self, card: Card) -> None:
-        view = self._slots.views[0]
-        end = card.socket.recv_into(view, 0, socket.MSG_DONTWAIT)
-        self._send_one(self.agent.receive_frame(view, end, card.port, time.monotonic()), view, end)
+    def _one_from_nic(self, nic: Nic) -> None:
+        view = self._buffers.views[0]
+        end = nic.socket.recv_into(view, 0, socket.MSG_DONTWAIT)
+        self._send_one(self.agent.receive_frame(view, end, nic.port, time.monotonic()), view, end)
 
-    def _batch_from_card(self, card: Card) -> None:
-        slots, port, receive, now = self._slots, card.port, self.agent.receive_frame, time.monotonic()
-        count = slots.receive(card.socket.fileno())
-        self._expect(port, count)
-        if count >= WORTH and (ports := self.agent.receive_burst(slots.headers, slots.lengths[:count], port)):
+    def _batch_from_nic(self, nic: Nic) -> None:
+        slots, port, receive, now = self._buffers, nic.port, self.agent.receive_frame, time.monotonic()
+        count = slots.receive(nic.socket.fileno())
+        self._adapt_batching(port, count)
+        if count >= MIN_BURST and (
+            ports := self.agent.receive_burst(slots.headers, slots.lengths[:count], port)
+        ):
             self._send_burst(ports, count)
             return
         leaving: dict[int, list[int]] = {}
@@ -182,12 +186,12 @@ class Station:
                 else:
                     leaving[out] = [address, end]
             elif out == TO_HOST:
-                self._to_host(view[packet.HOST_AT : end])
+                self._to_host(view[packet.HOST_OFFSET : end])
         self._send(leaving)
 
     def _from_host(self, again: bool) -> None:
-        slots, receive, now = self._slots, self.agent.receive_packet, time.monotonic()
-        if not again and _HOST in self._sparse:
+        slots, receive, now = self._buffers, self.agent.receive_packet, time.monotonic()
+        if not again and _HOST in self._one_at_a_time:
             view = slots.views[0]
             if end := self._read_host(0):
                 self._send_one(receive(view, end, now), view, end)
@@ -199,57 +203,57 @@ class Station:
             if out > 0:
                 leaving.setdefault(out, []).extend((slots.addresses[count], end))
             elif out == TO_HOST:
-                self._to_host(slots.views[count][packet.HOST_AT : end])
+                self._to_host(slots.views[count][packet.HOST_OFFSET : end])
             count += 1
-        self._expect(_HOST, count)
+        self._adapt_batching(_HOST, count)
         self._send(leaving)
 
     def _read_host(self, index: int) -> int:
         """Fill a slot with a packet of the host: where it ends, 0 when there is none."""
         try:
-            return os.readv(self.devices.tun, self._slots.host_buffers[index]) + packet.HOST_AT
+            return os.readv(self.devices.tun, self._buffers.host_buffers[index]) + packet.HOST_OFFSET
         except BlockingIOError:
             return 0
         except OSError:  # somebody has set the device down
             self.sent["host errors"] += 1
             return 0
 
-    def _expect(self, port: int, count: int) -> None:
+    def _adapt_batching(self, port: int, count: int) -> None:
         """As many packets as just now will wait there next time."""
         if count > 1:
-            self._sparse.discard(port)
+            self._one_at_a_time.discard(port)
         else:
-            self._sparse.add(port)
+            self._one_at_a_time.add(port)
 
-    def _from_kernel(self, again: bool) -> None:
-        for interface in self.devices.carriers.news():
+    def _from_netlink(self, again: bool) -> None:
+        for interface in self.devices.carriers.events():
             port = self._ports.get(interface.index)
             if port is not None:
-                self._carrier(port, interface.up)
+                self._handle_carrier(port, interface.up)
 
-    def _carrier(self, port: int, up: bool) -> None:
+    def _handle_carrier(self, port: int, up: bool) -> None:
         if self.agent.carrier(port, up):
             self.report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
             if self.neighbours is not None:
                 self.neighbours.carrier(port, up, time.monotonic())
             if self.labelling is not None:
-                self.say(self.labelling.carrier(port, up, time.monotonic()))
+                self.send_frames(self.labelling.carrier(port, up, time.monotonic()))
 
     def _send_burst(self, ports: list[int], count: int) -> None:
         """Send what fills the first slots out of ``ports``, one for all or one each."""
         if len(ports) == 1:
-            self._count_sent(self._slots.send_on(self._cards[ports[0]], count), count)
+            self._count_sent(self._buffers.forward(self._nics[ports[0]], count), count)
             return
         leaving: dict[int, list[int]] = {}
-        for port, address, end in zip(ports, self._slots.addresses, self._slots.ends(count), strict=False):
+        for port, address, end in zip(ports, self._buffers.addresses, self._buffers.ends(count), strict=False):
             leaving.setdefault(port, []).extend((address, end))
         self._send(leaving)
 
     def _send(self, leaving: dict[int, list[int]]) -> None:
         for port, extents in leaving.items():
-            self._count_sent(self._slots.send(self._cards[port], extents), len(extents) // 2)
+            self._count_sent(self._buffers.send(self._nics[port], extents), len(extents) // 2)
         if self.agent.outbox:
-            self._send_own()
+            self._send_outbox()
 
     def _count_sent(self, sent: int, wanted: int) -> None:
         self.sent["sent"] += sent
@@ -261,11 +265,11 @@ class Station:
         if out > 0:
             self._write(out, view[:end])
         elif out == TO_HOST:
-            self._to_host(view[packet.HOST_AT : end])
+            self._to_host(view[packet.HOST_OFFSET : end])
         if self.agent.outbox:
-            self._send_own()
+            self._send_outbox()
 
-    def _send_own(self) -> None:
+    def _send_outbox(self) -> None:
         """What the agent itself has to say: rare, so one at a time."""
         for port, data in self.agent.outbox:
             if port == TO_HOST:
@@ -276,7 +280,7 @@ class Station:
 
     def _write(self, port: int, data: memoryview | bytes) -> None:
         try:
-            os.write(self._cards[port], data)
+            os.write(self._nics[port], data)
             self.sent["sent"] += 1
         except OSError:
             self.sent["send errors"] += 1

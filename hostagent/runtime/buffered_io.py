@@ -16,100 +16,104 @@ import time
 from hostagent.flowcontrol.relay import Relay
 from hostagent.forwarding import packet
 from hostagent.forwarding.decisions import TO_HOST
-from hostagent.runtime.agent_io import Report, Station
-from hostagent.runtime.devices import Card, Devices, refuse_super_packets
-from hostagent.runtime.mmsg import BATCH, Slots
+from hostagent.runtime.agent_io import AgentIO, EventSink
+from hostagent.runtime.devices import Devices, Nic, disable_segmentation_offload
+from hostagent.runtime.mmsg import BATCH, PacketBuffers
 from topos.graph import LinkState
 
 #: Bytes of frames, as the kernel counts them, that a card takes: four of full size.
-_CARD = 4608
+_SEND_BUFFER = 4608
 
 
-class BufferedStation(Station):
+class BufferedAgentIO(AgentIO):
     """A station whose packets wait in a :class:`~hostagent.flowcontrol.relay.Relay`."""
 
-    def __init__(self, relay: Relay, devices: Devices, slots: Slots, report: Report, key: bytes) -> None:
+    def __init__(
+        self, relay: Relay, devices: Devices, slots: PacketBuffers, report: EventSink, key: bytes
+    ) -> None:
         super().__init__(relay.agent, devices, slots, report, key)
         self._relay = relay
-        self._held: dict[int, bytes] = {}
+        self._pending_frames: dict[int, bytes] = {}
         self._interest: dict[int, int] = {}
-        refuse_super_packets(devices.tun)
-        for card in devices.cards:
-            card.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _CARD)
+        disable_segmentation_offload(devices.tun)
+        for nic in devices.nics:
+            nic.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
 
     def counts(self) -> dict[str, int]:
         return super().counts() | self._relay.counts()
 
-    def announce(self, links: LinkState) -> None:
-        self._relay.announce(links)
-        self._pump()
+    def apply_link_state(self, links: LinkState) -> None:
+        self._relay.apply_link_state(links)
+        self._flush()
 
     @property
-    def timed(self) -> bool:
+    def has_timers(self) -> bool:
         return True
 
     def next_timer(self) -> float | None:
-        timers = (super().next_timer(), self._relay.ledger.next_timer())
+        timers = (super().next_timer(), self._relay.credit_state.next_timer())
         return min((timer for timer in timers if timer is not None), default=None)
 
     def tick(self, now: float) -> None:
         super().tick(now)
-        due = self._relay.ledger.next_timer()
+        due = self._relay.credit_state.next_timer()
         if due is not None and due <= now:
-            self._relay.ledger.handle_timer(now)
-            self._pump()
+            self._relay.credit_state.handle_timer(now)
+            self._flush()
 
     # --- events ---------------------------------------------------------------
 
-    def _from_card(self, card: Card, again: bool) -> None:
-        slots, port, receive, now = self._slots, card.port, self._relay.receive_frame, time.monotonic()
+    def _from_nic(self, nic: Nic, again: bool) -> None:
+        slots, port, receive, now = self._buffers, nic.port, self._relay.receive_frame, time.monotonic()
         try:
-            count = slots.receive(card.socket.fileno())
+            count = slots.receive(nic.socket.fileno())
         except OSError:  # the card went down; the carrier watch says so as well
             self.sent["receive errors"] += 1
             count = 0
         for view, end in zip(slots.views, slots.ends(count), strict=False):
             if receive(view, end, port, now) == TO_HOST:
-                self._to_host(view[packet.HOST_AT : end])
-        self._pump()
+                self._to_host(view[packet.HOST_OFFSET : end])
+        self._flush()
 
     def _from_host(self, again: bool) -> None:
-        slots, now = self._slots, time.monotonic()
+        slots, now = self._buffers, time.monotonic()
         for index in range(BATCH):
             if not self._relay.room:
                 break
             try:
-                end = os.readv(self.devices.tun, slots.host_buffers[index]) + packet.HOST_AT
+                end = os.readv(self.devices.tun, slots.host_buffers[index]) + packet.HOST_OFFSET
             except BlockingIOError:
                 break
             except OSError:  # somebody has set the device down
                 self.sent["host errors"] += 1
                 break
             if self._relay.receive_packet(slots.views[index], end, now) == TO_HOST:
-                self._to_host(slots.views[index][packet.HOST_AT : end])
-        self._pump()
+                self._to_host(slots.views[index][packet.HOST_OFFSET : end])
+        self._flush()
 
-    def _pump(self) -> None:
+    def _flush(self) -> None:
         """Send what can leave; then ask only for what there is room for."""
         relay, now = self._relay, time.monotonic()
-        for port, data in list(self._held.items()):
-            if self._written(port, data):
-                del self._held[port]
+        for port, data in list(self._pending_frames.items()):
+            if self._try_send(port, data):
+                del self._pending_frames[port]
                 relay.blocked.discard(port)
         for port, data in relay.departures(now):
-            if not self._written(port, data):
-                self._held[port] = data
+            if not self._try_send(port, data):
+                self._pending_frames[port] = data
                 relay.blocked.add(port)
         if self.agent.outbox:
-            self._send_own()
-        self._want(self.devices.tun, select.EPOLLIN if relay.room else 0)
-        for port, descriptor in self._cards.items():
-            self._want(descriptor, select.EPOLLIN | (select.EPOLLOUT if port in self._held else 0))
+            self._send_outbox()
+        self._set_interest(self.devices.tun, select.EPOLLIN if relay.room else 0)
+        for port, descriptor in self._nics.items():
+            self._set_interest(
+                descriptor, select.EPOLLIN | (select.EPOLLOUT if port in self._pending_frames else 0)
+            )
 
-    def _written(self, port: int, data: bytes) -> bool:
+    def _try_send(self, port: int, data: bytes) -> bool:
         """Give a card a frame; False while it takes none."""
         try:
-            os.write(self._cards[port], data)
+            os.write(self._nics[port], data)
         except BlockingIOError:
             return False
         except OSError:  # the cable is out: the frame is lost with it
@@ -118,7 +122,7 @@ class BufferedStation(Station):
             self.sent["sent"] += 1
         return True
 
-    def _want(self, descriptor: int, events: int) -> None:
+    def _set_interest(self, descriptor: int, events: int) -> None:
         if self._interest.get(descriptor, select.EPOLLIN) != events:
             self._interest[descriptor] = events
-            self.watch(descriptor, events)
+            self.modify_epoll(descriptor, events)

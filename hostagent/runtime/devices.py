@@ -26,14 +26,14 @@ _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
 _ETH_P_ALL = 0x0003
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SOCKET_BUFFER = 8 << 20
-_MOST_DESCRIPTORS = 1 << 20
+_MAX_DESCRIPTORS = 1 << 20
 _IPV6 = "/proc/sys/net/ipv6/conf"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class Card:
+class Nic:
     """One interface card: its port's number, its interface's index, and its packet socket."""
 
     port: int
@@ -46,7 +46,7 @@ class Devices:
     """What an agent holds open in its namespace; nothing of it needs the namespace entered again."""
 
     tun: int
-    cards: tuple[Card, ...]
+    nics: tuple[Nic, ...]
     carriers: CarrierWatch
     #: The ports whose card had a carrier when the devices were opened; ``carriers`` tells of later.
     up: frozenset[int]
@@ -54,7 +54,7 @@ class Devices:
     netlink: Netlink | None = None
     tun_index: int = 0
 
-    def give_address(self, address: bytes) -> None:
+    def assign_address(self, address: bytes) -> None:
         """Give the TUN device, opened without one, its IPv4 address and the default route."""
         assert self.netlink is not None
         _assign(self.netlink, self.tun_index, address)
@@ -62,8 +62,8 @@ class Devices:
     def close(self) -> None:
         """Give everything back; the TUN device goes with its descriptor."""
         os.close(self.tun)
-        for card in self.cards:
-            card.socket.close()
+        for nic in self.nics:
+            nic.socket.close()
         self.carriers.close()
         if self.netlink is not None:
             self.netlink.close()
@@ -89,17 +89,18 @@ def open_devices(namespace: str, ports: Mapping[int, str], address: bytes | None
             if not found["lo"].up:
                 netlink.set_up(found["lo"].index, arp=True)
             for name in ports.values():
-                if not found[name].silent:
+                if not found[name].no_arp:
                     netlink.set_up(found[name].index, arp=False)
             tun_index, mtu = found[TUN_NAME].index, min(found[n].mtu for n in ports.values())
             _configure_tun(netlink, tun_index, address, mtu)
-        cards = tuple(
-            Card(port, found[name].index, undo.enter_context(_open_card(name))) for port, name in ports.items()
+        nics = tuple(
+            Nic(port, found[name].index, undo.enter_context(_open_packet_socket(name)))
+            for port, name in ports.items()
         )
         later = undo.enter_context(Netlink()) if address is None else None
         undo.pop_all()  # everything is open: it stays so
     up = frozenset(port for port, name in ports.items() if found[name].up)
-    return Devices(tun, cards, watch, up, later, tun_index)
+    return Devices(tun, nics, watch, up, later, tun_index)
 
 
 @contextlib.contextmanager
@@ -113,9 +114,9 @@ def inside(namespace: str) -> Iterator[None]:
         _enter(home)
 
 
-def all_but(keep: set[int]) -> list[tuple[int, int]]:
+def ranges_excluding(keep: set[int]) -> list[tuple[int, int]]:
     """What ``os.closerange`` is to be called with to close every other descriptor."""
-    edges = sorted(keep | {-1, _MOST_DESCRIPTORS})
+    edges = sorted(keep | {-1, _MAX_DESCRIPTORS})
     # os.closerange takes an empty range at 0 for everything
     return [(below + 1, above) for below, above in pairwise(edges) if above > below + 1]
 
@@ -149,22 +150,22 @@ def _assign(netlink: Netlink, index: int, address: bytes) -> None:
     netlink.add_default_route(index, address)
 
 
-def refuse_super_packets(tun: int) -> None:
+def disable_segmentation_offload(tun: int) -> None:
     """Have the host's packets come as they fit into frames, with their checksums computed."""
     fcntl.ioctl(tun, _TUNSETOFFLOAD, 0)
 
 
-def _open_card(name: str) -> socket.socket:
-    card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, 0)
-    card.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
-    card.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+def _open_packet_socket(name: str) -> socket.socket:
+    nic = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, 0)
+    nic.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
+    nic.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
     for force, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):
         try:
-            card.setsockopt(socket.SOL_SOCKET, force, _SOCKET_BUFFER)
+            nic.setsockopt(socket.SOL_SOCKET, force, _SOCKET_BUFFER)
         except PermissionError:  # not root outside: as much as net.core.*mem_max gives
-            card.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
-    card.bind((name, _ETH_P_ALL))
-    return card
+            nic.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
+    nic.bind((name, _ETH_P_ALL))
+    return nic
 
 
 def _no_ipv6() -> None:

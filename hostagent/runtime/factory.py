@@ -16,18 +16,18 @@ from addressing.scheme import Scheme, walk
 from hostagent.flowcontrol.escape import Escape
 from hostagent.flowcontrol.relay import Relay
 from hostagent.forwarding.agent import Agent, addresses_of
-from hostagent.options import AgentPlace, Options, Spread
-from hostagent.runtime.agent_io import Report, Station
-from hostagent.runtime.buffered_io import BufferedStation
-from hostagent.runtime.devices import Devices, open_devices, refuse_super_packets
-from hostagent.runtime.mmsg import Slots
+from hostagent.options import AgentPlacement, LoadBalance, Options
+from hostagent.runtime.agent_io import AgentIO, EventSink
+from hostagent.runtime.buffered_io import BufferedAgentIO
+from hostagent.runtime.devices import Devices, disable_segmentation_offload, open_devices
+from hostagent.runtime.mmsg import PacketBuffers
 from topos import registry as topologies
 from topos.graph import LinkState
 
 _KEY_SIZE = 16
 
 
-class Preparer:
+class AgentFactory:
     """Makes stations for servers of one lab."""
 
     def __init__(self, options: Options) -> None:
@@ -36,41 +36,43 @@ class Preparer:
         self._nodes = addresses_of(self._scheme)
         #: The agents' own: it authenticates what they tell each other, and is written to no channel.
         self._key = os.urandom(_KEY_SIZE)
-        self._slots = Slots()
-        _warm(self._scheme)
+        self._buffers = PacketBuffers()
+        _precompute(self._scheme)
         gc.collect()
         gc.freeze()
 
-    def station(self, place: AgentPlace, links: LinkState, spread: Spread, report: Report) -> Station:
+    def agent_io(
+        self, place: AgentPlacement, links: LinkState, load_balance: LoadBalance, report: EventSink
+    ) -> AgentIO:
         """An agent with its devices open; made before its process is forked, because a fresh
         child would first copy every page that this work touches."""
         options = self.options
-        agent = self._agent(place.node, links, spread)
-        devices = open_devices(place.netns, place.ports, None if options.unconfigured else agent.own)
+        agent = self._agent(place.node, links, load_balance)
+        devices = open_devices(place.netns, place.ports, None if options.autoconfigure else agent.own_address)
         if not options.offloads:
-            refuse_super_packets(devices.tun)
-        station = self._around(agent, devices, links, report)
+            disable_segmentation_offload(devices.tun)
+        agent_io = self._open_io(agent, devices, links, report)
         if options.link_state == "agents":
-            station.keep_link_state()
-        if options.spread == "probe":
-            station.probe()
-        return station
+            agent_io.enable_link_state()
+        if options.load_balance == "probe":
+            agent_io.enable_probing()
+        return agent_io
 
-    def _agent(self, node: int, links: LinkState, spread: Spread) -> Agent:
-        draw = random.Random(f"{self.options.seed}:{node}")
-        agent = Agent(self._scheme, node, self._nodes, draw, spread)
+    def _agent(self, node: int, links: LinkState, load_balance: LoadBalance) -> Agent:
+        rng = random.Random(f"{self.options.seed}:{node}")
+        agent = Agent(self._scheme, node, self._nodes, rng, load_balance)
         if links:
-            agent.announce(links)
+            agent.apply_link_state(links)
         return agent
 
-    def _around(self, agent: Agent, devices: Devices, links: LinkState, report: Report) -> Station:
+    def _open_io(self, agent: Agent, devices: Devices, links: LinkState, report: EventSink) -> AgentIO:
         """With buffers of its own when it is to have some, otherwise the fast path."""
         options = self.options
         if not options.buffers:
-            return Station(agent, devices, self._slots, report, self._key)
+            return AgentIO(agent, devices, self._buffers, report, self._key)
         shared = None if links else self._escape
         relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
-        return BufferedStation(relay, devices, self._slots, report, self._key)
+        return BufferedAgentIO(relay, devices, self._buffers, report, self._key)
 
     @cached_property
     def _escape(self) -> Escape:
@@ -79,7 +81,7 @@ class Preparer:
         return escape.prepare() if self.options.flow_control == "credits" else escape
 
 
-def _warm(scheme: Scheme) -> None:
+def _precompute(scheme: Scheme) -> None:
     """Have the scheme compute what it computes once, so that the agents share it."""
     servers = scheme.fabric.servers
     if servers > 1:

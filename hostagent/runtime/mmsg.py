@@ -17,16 +17,16 @@ from array import array
 import numpy as np
 
 from hostagent.forwarding.batch import Headers
-from hostagent.forwarding.packet import HOST_AT, LONGEST
+from hostagent.forwarding.packet import HOST_OFFSET, MAX_END
 
 _CACHE_LINE = 64
 
 #: Packets of a batch; where a socket's last ones were small, which keeps the memory that is touched low,
 #: as many as there are slots.
-BATCH, SLOTS, SMALL = 64, 256, 2048
+BATCH, BUFFER_COUNT, SMALL = 64, 256, 2048
 #: Bytes of a slot: a packet of 64 KB and its headers.  No multiple of a page, or the headers of all would
 #: fall into the same few lines of the processor's cache.
-SLOT_SIZE = (LONGEST // _CACHE_LINE + 1) * _CACHE_LINE
+BUFFER_SIZE = (MAX_END // _CACHE_LINE + 1) * _CACHE_LINE
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _recvmmsg = _libc.recvmmsg
@@ -61,39 +61,39 @@ class _Messages:
     """SLOTS message headers, each with one vector."""
 
     def __init__(self) -> None:
-        self.vectors = (_Vector * SLOTS)()
-        self.headers = (_Message * SLOTS)()
+        self.vectors = (_Vector * BUFFER_COUNT)()
+        self.headers = (_Message * BUFFER_COUNT)()
         for vector, header in zip(self.vectors, self.headers, strict=True):
             header.vectors = ctypes.pointer(vector)
             header.vector_count = 1
         self.at = ctypes.addressof(self.headers)
 
 
-class Slots:
+class PacketBuffers:
     """The slots of one process: memory that counts only once it is touched.
 
     One batch is in them at a time: receive, decide, send, before the next.
     """
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, SLOTS * SLOT_SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._memory = mmap.mmap(-1, BUFFER_COUNT * BUFFER_SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError):  # a kernel without huge pages
             self._memory.madvise(mmap.MADV_NOHUGEPAGE)
         whole = memoryview(self._memory)
         first = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
-        self.views = [whole[i * SLOT_SIZE : (i + 1) * SLOT_SIZE] for i in range(SLOTS)]
-        self.headers = Headers(whole, SLOTS, SLOT_SIZE)
-        self.host_buffers = [[view[HOST_AT:]] for view in self.views]
-        self.addresses = [first + i * SLOT_SIZE for i in range(SLOTS)]
-        self._incoming, self._through, self._outgoing = _Messages(), _Messages(), _Messages()
-        for messages in (self._incoming, self._through):
+        self.views = [whole[i * BUFFER_SIZE : (i + 1) * BUFFER_SIZE] for i in range(BUFFER_COUNT)]
+        self.headers = Headers(whole, BUFFER_COUNT, BUFFER_SIZE)
+        self.host_buffers = [[view[HOST_OFFSET:]] for view in self.views]
+        self.addresses = [first + i * BUFFER_SIZE for i in range(BUFFER_COUNT)]
+        self._incoming, self._forwarded, self._outgoing = _Messages(), _Messages(), _Messages()
+        for messages in (self._incoming, self._forwarded):
             for vector, address in zip(messages.vectors, self.addresses, strict=True):
-                vector.base, vector.length = address, SLOT_SIZE
+                vector.base, vector.length = address, BUFFER_SIZE
         stride, place = ctypes.sizeof(_Message) // 4, _Message.length.offset // 4
         self._ends = memoryview(self._incoming.headers).cast("B").cast("I")[place::stride]
         #: Bytes of each packet that was received last.
         self.lengths = np.asarray(self._ends)
-        self._through_lengths = np.frombuffer(memoryview(self._through.vectors), np.uint64)[1::2]
+        self._forwarded_lengths = np.frombuffer(memoryview(self._forwarded.vectors), np.uint64)[1::2]
         self._leaving = memoryview(self._outgoing.vectors).cast("B").cast("Q")
         #: Sockets of whose small packets there were more than were asked for.
         self._small: set[int] = set()
@@ -103,7 +103,7 @@ class Slots:
 
         Raises OSError (ENETDOWN after the interface has gone down).
         """
-        most = SLOTS if descriptor in self._small else BATCH
+        most = BUFFER_COUNT if descriptor in self._small else BATCH
         count: int = _recvmmsg(descriptor, self._incoming.at, most, socket.MSG_DONTWAIT, None)
         if count < 0:
             _raise_unless({errno.EAGAIN, errno.EINTR})
@@ -125,10 +125,10 @@ class Slots:
         self._leaving[: len(extents)] = array("Q", extents)
         return _send(descriptor, self._outgoing, len(extents) // 2)
 
-    def send_on(self, descriptor: int, count: int) -> int:
+    def forward(self, descriptor: int, count: int) -> int:
         """Send what :meth:`receive` put into the first ``count`` slots, otherwise as :meth:`send`."""
-        self._through_lengths[:count] = self.lengths[:count]
-        return _send(descriptor, self._through, count)
+        self._forwarded_lengths[:count] = self.lengths[:count]
+        return _send(descriptor, self._forwarded, count)
 
 
 def _send(descriptor: int, messages: _Messages, total: int) -> int:

@@ -53,7 +53,7 @@ class Interface:
         return self.up and self.state != _OPERSTATE_UP
 
     @property
-    def silent(self) -> bool:
+    def no_arp(self) -> bool:
         """It is up and asks nobody for hardware addresses."""
         return self.flags & (_IFF_UP | _IFF_NOARP) == _IFF_UP | _IFF_NOARP
 
@@ -146,7 +146,7 @@ class CarrierWatch(_Socket):
         )
         self.socket.bind((0, _GROUP_LINK))
 
-    def news(self) -> Iterator[Interface]:
+    def events(self) -> Iterator[Interface]:
         """What was heard since the last call.
 
         When the kernel had to drop news, all interfaces as they are now instead.

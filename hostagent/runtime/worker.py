@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 
 from hostagent.channel import Channel, Message
-from hostagent.runtime.agent_io import Handler, Station
+from hostagent.runtime.agent_io import AgentIO, Handler
 from topos.graph import LinkState
 
 
@@ -23,31 +23,31 @@ class Worker:
     It is made before its process is forked and enters :meth:`run` there.
     """
 
-    def __init__(self, channel: Channel, stations: Sequence[Station]) -> None:
+    def __init__(self, channel: Channel, agent_ios: Sequence[AgentIO]) -> None:
         self.channel = channel
-        self._stations = {station.agent.node: station for station in stations}
-        self._owners = {descriptor: station for station in stations for descriptor in station.descriptors()}
+        self._agent_ios = {agent_io.agent.node: agent_io for agent_io in agent_ios}
+        self._owners = {descriptor: agent_io for agent_io in agent_ios for descriptor in agent_io.descriptors()}
         self._handlers: dict[int, Handler] = {channel.socket.fileno(): self._from_parent}
-        for station in stations:
-            station.report = channel.send
-            self._handlers |= station.handlers()
-        self._timed: list[Station] = []
+        for agent_io in agent_ios:
+            agent_io.report = channel.send
+            self._handlers |= agent_io.handlers()
+        self._with_timers: list[AgentIO] = []
         self._open = True
 
     @property
     def nodes(self) -> set[int]:
         """The servers whose agents run here."""
-        return set(self._stations)
+        return set(self._agent_ios)
 
     @property
     def descriptors(self) -> set[int]:
         """All that are open for these agents."""
-        return set(self._handlers).union(*(station.descriptors() for station in self._stations.values()))
+        return set(self._handlers).union(*(agent_io.descriptors() for agent_io in self._agent_ios.values()))
 
     def close(self) -> None:
         """Give up all devices and the channel: what the parent does with its copies."""
-        for station in self._stations.values():
-            station.devices.close()
+        for agent_io in self._agent_ios.values():
+            agent_io.devices.close()
         self.channel.close()
 
     def run(self) -> None:
@@ -55,12 +55,12 @@ class Worker:
         epoll = select.epoll()
         for descriptor in self._handlers:
             epoll.register(descriptor, select.EPOLLIN)
-        for station in self._stations.values():
-            station.watch = epoll.modify
-        self._find_timed()
+        for agent_io in self._agent_ios.values():
+            agent_io.modify_epoll = epoll.modify
+        self._update_timed()
         last: set[int] = set()
         while self._open:
-            ready = [descriptor for descriptor, _ in epoll.poll(self._idle())]
+            ready = [descriptor for descriptor, _ in epoll.poll(self._poll_timeout())]
             for descriptor in ready:
                 handler = self._handlers.get(descriptor)
                 if handler is None:  # its agent has just failed
@@ -70,38 +70,38 @@ class Worker:
                 except Exception as error:
                     self._fail(self._owners.get(descriptor), error)
             last = set(ready)
-            if self._timed:
+            if self._with_timers:
                 self._tick()
 
-    def _find_timed(self) -> None:
+    def _update_timed(self) -> None:
         """Which stations have timers: most often none, and then no time is spent on them."""
-        self._timed = [station for station in self._stations.values() if station.timed]
+        self._with_timers = [agent_io for agent_io in self._agent_ios.values() if agent_io.has_timers]
 
-    def _idle(self) -> float | None:
+    def _poll_timeout(self) -> float | None:
         """How long nothing is due, in seconds; None: until something arrives."""
-        if not self._timed:
+        if not self._with_timers:
             return None
-        timers = (station.next_timer() for station in self._timed)
+        timers = (agent_io.next_timer() for agent_io in self._with_timers)
         due = min((timer for timer in timers if timer is not None), default=None)
         return None if due is None else max(0.0, due - time.monotonic())
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for station in self._timed:
-            station.tick(now)
+        for agent_io in self._with_timers:
+            agent_io.tick(now)
 
-    def _fail(self, station: Station | None, error: Exception) -> None:
+    def _fail(self, agent_io: AgentIO | None, error: Exception) -> None:
         """Report an error; a station that raised it is served no more."""
-        if station is None:
+        if agent_io is None:
             raise error
-        node = station.agent.node
-        for descriptor in station.descriptors():
+        node = agent_io.agent.node
+        for descriptor in agent_io.descriptors():
             self._handlers.pop(descriptor, None)
             self._owners.pop(descriptor, None)
-        del self._stations[node]
-        self._find_timed()
-        station.devices.close()
-        self.channel.send(failure(node, error))
+        del self._agent_ios[node]
+        self._update_timed()
+        agent_io.devices.close()
+        self.channel.send(failure_event(node, error))
 
     def _from_parent(self, again: bool) -> None:
         messages = self.channel.receive()
@@ -109,54 +109,54 @@ class Worker:
             self._open = False
             return
         for message in messages:
-            self._obey(message)
-        self._find_timed()
+            self._handle(message)
+        self._update_timed()
 
-    def _obey(self, message: Message) -> None:
-        agents = [station.agent for station in self._stations.values()]
+    def _handle(self, message: Message) -> None:
+        agents = [agent_io.agent for agent_io in self._agent_ios.values()]
         match message["op"]:
             case "links":
                 state = LinkState(frozenset(message["down"]))
-                for station in self._stations.values():
-                    station.announce(state)
+                for agent_io in self._agent_ios.values():
+                    agent_io.apply_link_state(state)
                 self._answer(message, {"event": "links-applied", "count": len(agents)})
-            case "listen":
-                for station in self._stations.values():
-                    station.listen(message["dimensions"])
-                self._answer(message, {"event": "listening", "count": len(agents)})
+            case "enable-configuration":
+                for agent_io in self._agent_ios.values():
+                    agent_io.enable_configuration(message["dimensions"])
+                self._answer(message, {"event": "enabled", "count": len(agents)})
             case "pin":
                 for agent in agents:
-                    agent.pin(tuple(way) for way in message["ways"] if way[0] == agent.node)
+                    agent.pin(tuple(way) for way in message["paths"] if way[0] == agent.node)
                 self._answer(message, {"event": "pinned", "count": len(agents)})
-            case "learn":
-                for station in self._stations.values():
-                    station.learn_label(message["root"])
-                self._answer(message, {"event": "listening", "count": len(agents)})
+            case "enable-labelling":
+                for agent_io in self._agent_ios.values():
+                    agent_io.enable_labelling(message["root"])
+                self._answer(message, {"event": "enabled", "count": len(agents)})
             case "label":
-                labelled = self._stations.get(message["node"])
+                labelled = self._agent_ios.get(message["node"])
                 if labelled is not None and labelled.labelling is not None:
-                    labelled.say(labelled.labelling.start(time.monotonic()))
+                    labelled.send_frames(labelled.labelling.start(time.monotonic()))
             case "configure":
                 self._configure(message)
-            case "spread":
+            case "load_balance":
                 for agent in agents:
-                    agent.spread = message["value"]
+                    agent.load_balance = message["value"]
             case "stats":
-                counts = {str(node): station.counts() for node, station in self._stations.items()}
+                counts = {str(node): agent_io.counts() for node, agent_io in self._agent_ios.items()}
                 self._answer(message, {"event": "stats", "agents": counts})
 
     def _configure(self, message: Message) -> None:
         """One of the agents here, or none of them, is the origin of a configuration."""
-        station = self._stations.get(message["node"])
-        if station is not None and station.configuring is not None:
+        agent_io = self._agent_ios.get(message["node"])
+        if agent_io is not None and agent_io.configuring is not None:
             sizes, now = tuple(message["sizes"]), time.monotonic()
-            station.say(station.configuring.start(sizes, message["epoch"], now))
+            agent_io.send_frames(agent_io.configuring.start(sizes, message["epoch"], now))
 
     def _answer(self, question: Message, answer: Message) -> None:
         self.channel.send({**answer, "serial": question["serial"]})
 
 
-def failure(node: int, error: BaseException) -> Message:
+def failure_event(node: int, error: BaseException) -> Message:
     """The event that tells of an agent's end."""
     text = "".join(traceback.format_exception_only(error)).strip()
     where = traceback.extract_tb(error.__traceback__)[-1:]

@@ -49,7 +49,7 @@ def examples() -> Iterator[str]:
 
 def texts(family: Family) -> Iterator[str]:
     """The schemes that fit, in all settings that are tested."""
-    for name in schemes.fitting(family):
+    for name in schemes.compatible_schemes(family):
         yield from SETTINGS.get(name, (name,))
 
 
@@ -115,7 +115,7 @@ def pieces(fabric: Fabric, down: LinkState = ALL_UP) -> dict[int, int]:
 def failures(fabric: Fabric, seed: int, share: float, splitting: bool = False) -> LinkState:
     """Random links that are down, ``share`` of all; unless ``splitting``, only as far as the
     fabric stays in as many pieces as it was."""
-    order = np.random.default_rng(seed).permutation(len(fabric.cables)).tolist()
+    order = np.random.default_rng(seed).permutation(len(fabric.link_ends)).tolist()
     chosen = order[: max(1, round(share * len(order)))]
     if splitting:
         return LinkState(frozenset(chosen))

@@ -191,7 +191,7 @@ def test_pow_gives_the_printed_probabilities() -> None:
     scheme = Pow(fabric)
     there = scheme.torus.server((3, 4))
     (header, _), *_ = scheme.headers(0, there)
-    weights = {action.port: w for action, w in scheme.choices(0, header) if isinstance(action, Forward)}
+    weights = {action.port: w for action, w in scheme.next_hops(0, header) if isinstance(action, Forward)}
     assert weights == pytest.approx({1: 1 / 12, 3: 1 / 12, 4: 1 / 12, 5: 3 / 4})
 
 
@@ -230,8 +230,8 @@ def test_cr_can_go_in_circles_and_is_helped_out_of_them() -> None:
 
 def test_rings_are_refused_where_none_is_known() -> None:
     family = built("borel:13,2,2,3").family
-    assert "cr" not in schemes.fitting(family)
-    assert "twophase" in schemes.fitting(family)
+    assert "cr" not in schemes.compatible_schemes(family)
+    assert "twophase" in schemes.compatible_schemes(family)
 
 
 # --- detours ------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def test_rings_are_refused_where_none_is_known() -> None:
 def deviations(scheme: RuleScheme, whole: RuleScheme) -> int:
     """Entries that failures add, over all nodes that hold a table."""
     fabric: Fabric = scheme.fabric
-    nodes = [node for node in range(fabric.size) if not fabric.is_plain(node)]
+    nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
     return sum(entries(scheme, node) - entries(whole, node) for node in nodes)
 
 
@@ -251,10 +251,10 @@ def test_a_failure_costs_few_entries_and_healing_takes_them_back(text: str, spec
     whole = bound(spec, text)
     assert isinstance(whole, RuleScheme)
     down = next(down for seed in itertools.count() if (down := failures(whole.fabric, seed, 1e-9)))
-    failed = whole.given(down)
+    failed = whole.with_failures(down)
     assert isinstance(failed, RuleScheme)
     assert 0 < deviations(failed, whole) < whole.fabric.servers**2 / 4
-    healed = failed.given(ALL_UP)
+    healed = failed.with_failures(ALL_UP)
     assert all(
         compile_table(healed, v) == compile_table(whole, v)
         for v in range(whole.fabric.servers, whole.fabric.size)

@@ -25,7 +25,7 @@ def test_m_ways_share_no_switch(spec: str) -> None:
         here, there = cube.address(source), cube.address(target)
         if here == there:
             continue
-        ways = list(scheme.ways(source, target))
+        ways = list(scheme.candidate_paths(source, target))
         assert len(ways) == cube.m
         inner = [{cube.address(server) for server in way} - {here, there} for way in ways]
         assert sum(map(len, inner)) == len(set().union(*inner))
@@ -47,7 +47,7 @@ def test_every_way_is_walked_to_its_end(spec: str) -> None:
             return self.point
 
     for point in (0.1, 0.5, 0.9):
-        hops = list(walk(scheme, 0, fabric.servers - 1, draw=Always(point)))  # type: ignore[arg-type]
+        hops = list(walk(scheme, 0, fabric.servers - 1, rng=Always(point)))  # type: ignore[arg-type]
         assert isinstance(hops[-1].action, Deliver)
         seen.add(tuple(hop.node for hop in hops))
     assert len(seen) == 3

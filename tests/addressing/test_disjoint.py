@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addressing.algorithms.disjoint import disjoint_paths
-from addressing.multipath.complete_graphs import NoCompleteGraph, complete, own_cables
+from addressing.multipath.complete_graphs import NoCompleteGraph, complete_graph, shareable_links
 from addressing.multipath.parallel_paths import parallel, shareable
-from dcnlab.evaluator.graph.certificate import of_complete, of_parallel
+from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel
 from tests.topos.graphs import graph
 from topos.fabric import Fabric
 from topos.families.dcube import CubeOfSwitches
@@ -64,7 +64,7 @@ def test_dcube_has_as_many_ways_as_max_flow_allows(spec: str, weak: bool) -> Non
         else:
             assert len(paths) == cube_paths(network, source, destination) >= cube.m
         assert sum(map(len, inner)) == len(set().union(*inner))
-        assert of_parallel(
+        assert check_parallel(
             network, source, destination, paths, shareable(network, source, destination, weak)
         ).holds
 
@@ -87,7 +87,7 @@ def test_elsewhere_paths_share_nothing_and_are_as_many_as_max_flow_allows(spec: 
         assert len(paths) == most
         if spec.startswith(("bcube", "dcell")):
             assert most == len(network.links_of(source))
-        assert of_parallel(network, source, destination, paths, ()).holds
+        assert check_parallel(network, source, destination, paths, ()).holds
 
 
 def test_hosts_of_a_fat_tree_share_their_switches_only() -> None:
@@ -122,7 +122,7 @@ SEARCHED = ["mdcube:3,1", "mdcube:6,2", "mdcube:6,1", "dcube:5,1,cube=twisted", 
 def test_complete_graphs_are_complete_and_edge_disjoint(spec: str) -> None:
     network = fabric(spec)
     for source in range(0, network.servers, max(1, network.servers // 12)):
-        found = complete(network, source)
+        found = complete_graph(network, source)
         assert found.method == ("construction" if spec in CONSTRUCTED else "search")
         assert found.servers[0] == source
         cube = network.family
@@ -140,7 +140,7 @@ def test_complete_graphs_are_complete_and_edge_disjoint(spec: str) -> None:
                 cables = {cable for cable in cables if not cable & set(found.servers)}
             assert not cables & seen
             seen |= cables
-        assert of_complete(network, found.servers, found.paths).holds
+        assert check_complete_graph(network, found.servers, found.paths).holds
 
 
 @pytest.mark.parametrize("spec", ["mdcube:4,1", "mdcube:6,1", "mdcube:8,1"])
@@ -150,42 +150,42 @@ def test_every_source_of_m_dcube_has_one_with_paths_of_at_most_four_switch_hops(
     assert isinstance(cube, CubeOfSwitches)
     step = cube.n * (16 if cube.m == 8 else 4 if cube.m == 6 else 1)
     for source in range(0, network.servers, step):
-        for path in complete(network, source).paths.values():
+        for path in complete_graph(network, source).paths.values():
             assert sum(not network.is_server(node) for node in path) <= 5
 
 
 def test_named_servers_are_joined_by_search_or_the_reason_is_said() -> None:
     network = fabric("bcube:4,1")
     servers = [network.index(name) for name in ("h0", "h5", "h9", "h12")]
-    found = complete(network, servers[0], servers[1:])
-    assert of_complete(network, found.servers, found.paths).holds
-    assert own_cables(network, found.servers) == {link for s in servers for link in network.links_of(s)}
+    found = complete_graph(network, servers[0], servers[1:])
+    assert check_complete_graph(network, found.servers, found.paths).holds
+    assert shareable_links(network, found.servers) == {link for s in servers for link in network.links_of(s)}
     with pytest.raises(NoCompleteGraph, match="there is no edge-disjoint complete graph among"):
-        complete(fabric("torus:8"), 0, [2, 4, 6])
+        complete_graph(fabric("torus:8"), 0, [2, 4, 6])
     with pytest.raises(NoCompleteGraph, match="name the other servers"):
-        complete(fabric("dcell:4,1"), 0)
+        complete_graph(fabric("dcell:4,1"), 0)
     with pytest.raises(NoCompleteGraph, match="twice"):
-        complete(network, 0, [1, 1])
+        complete_graph(network, 0, [1, 1])
 
 
 def test_certificates_name_what_is_wrong() -> None:
     network = fabric("bcube:4,1")
     one, other = parallel(network, 0, 5)
-    assert of_parallel(network, 0, 5, [one, one], ()).shared_nodes
-    assert of_parallel(network, 0, 5, [one, one], range(network.size)).shared_cables
-    assert not of_parallel(network, 0, 5, [one], ()).holds
-    assert of_parallel(network, 0, 5, [one, other[:-1]], ()).broken
-    found = complete(network, 0)
+    assert check_parallel(network, 0, 5, [one, one], ()).shared_nodes
+    assert check_parallel(network, 0, 5, [one, one], range(network.size)).shared_links
+    assert not check_parallel(network, 0, 5, [one], ()).holds
+    assert check_parallel(network, 0, 5, [one, other[:-1]], ()).broken
+    found = complete_graph(network, 0)
     paths = dict(found.paths)
     del paths[found.servers[0], found.servers[1]]
-    assert of_complete(network, found.servers, paths).broken == ("no path h0 to h1",)
+    assert check_complete_graph(network, found.servers, paths).broken == ("no path h0 to h1",)
     longer = {**found.paths, (0, 1): (0, network.servers, 2, network.servers, 1)}
-    assert of_complete(network, found.servers, longer).broken
+    assert check_complete_graph(network, found.servers, longer).broken
 
 
 def test_a_search_that_is_cut_short_says_so() -> None:
     with pytest.raises(NoCompleteGraph, match=r"was found among ways of at most 4 switch hops .* in 0 s"):
-        complete(fabric("mdcube:6,1"), 0, budget=0)
+        complete_graph(fabric("mdcube:6,1"), 0, budget=0)
 
 
 @pytest.mark.parametrize("spec", ["hdcube:4,1", "mdcube:4,1"])

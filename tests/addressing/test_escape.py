@@ -37,7 +37,7 @@ CASES = [
 
 def candidates(scheme: Scheme, escape: Escape, at: int, to: int) -> Iterator[tuple[int, int]]:
     """(port, next server) of everything that the scheme's rule may choose."""
-    for action, _ in scheme.choices(at, Header(scheme.label(to))):
+    for action, _ in scheme.next_hops(at, Header(scheme.label(to))):
         assert isinstance(action, Forward)
         end = escape.leg(at, action.port, scheme.label(to))
         assert end is not None
@@ -110,7 +110,7 @@ def test_nor_under_failures(spec: str, seed: int) -> None:
     """Never a cycle; and what cables between servers still join, the escape channel joins."""
     intact = bound(spec, "pow")
     links = failures(intact.fabric, seed, 0.2, splitting=True)
-    scheme = intact.given(links)
+    scheme = intact.with_failures(links)
     escape = Escape(scheme)
     assert nx.is_directed_acyclic_graph(escaping(scheme))
     joined = graph(intact.fabric, links).subgraph(range(intact.fabric.servers))
@@ -120,7 +120,7 @@ def test_nor_under_failures(spec: str, seed: int) -> None:
 
 @pytest.mark.parametrize("links", [ALL_UP, LinkState(frozenset({0, 5, 17}))])
 def test_escape_routes_are_shortest_among_all_that_never_go_up_after_down(links: LinkState) -> None:
-    scheme = bound("clot:4x4", "pow").given(links)
+    scheme = bound("clot:4x4", "pow").with_failures(links)
     escape = Escape(scheme)
     for to in range(16):
         states = nx.DiGraph()

@@ -30,7 +30,7 @@ def holds(scheme: Scheme, down: LinkState, pairs: int) -> None:
     walks = Walks.of(scheme, down, pairs)
     assert walks.undelivered() == []
     assert walks.circles() == []
-    assert scheme.turns or walks.turns() == []
+    assert scheme.hairpin or walks.hairpin() == []
     assert walks.table_errors() == []
 
 
@@ -51,24 +51,24 @@ def test_labels_are_unique_and_fit(spec: str, text: str) -> None:
 @every_pair
 def test_classes_are_well_formed(spec: str, text: str) -> None:
     scheme = bound(spec, text)
-    nodes = [node for node in range(scheme.fabric.size) if not scheme.fabric.is_plain(node)]
+    nodes = [node for node in range(scheme.fabric.size) if not scheme.fabric.is_end_host(node)]
     for node in random.Random(1).sample(nodes, min(TABLES, len(nodes))):
-        classes = list(scheme.classes(node))
-        assert len({pattern for pattern, _ in classes}) == len(classes)
-        for pattern, header in classes:
+        forwarding_classes = list(scheme.forwarding_classes(node))
+        assert len({pattern for pattern, _ in forwarding_classes}) == len(forwarding_classes)
+        for pattern, header in forwarding_classes:
             assert pattern.matches(header)
             assert header.label < 1 << scheme.label_bits
             assert header.tag < 1 << scheme.tag_bits
         for entry in compile_table(scheme, node).entries:
-            assert sum(weight for _, weight in entry.choices) == pytest.approx(1)
-            assert all(weight > 0 for _, weight in entry.choices)
+            assert sum(weight for _, weight in entry.next_hops) == pytest.approx(1)
+            assert all(weight > 0 for _, weight in entry.next_hops)
 
 
 @every_pair
 @pytest.mark.parametrize(("share", "splitting"), [(0.1, False), (0.4, True)])
 def test_known_failures_lose_nothing(spec: str, text: str, share: float, splitting: bool) -> None:
     down = failures(built(spec), 2, share, splitting)
-    holds(bound(spec, text).given(down), down, pairs=60)
+    holds(bound(spec, text).with_failures(down), down, pairs=60)
 
 
 @every_pair
@@ -77,7 +77,7 @@ def test_unknown_failures_never_circle(spec: str, text: str) -> None:
     scheme = bound(spec, text)
     walks = Walks.of(scheme, down, pairs=60)
     assert walks.circles() == []
-    assert scheme.turns or walks.turns() == []
+    assert scheme.hairpin or walks.hairpin() == []
 
 
 @every_pair
@@ -85,11 +85,11 @@ def test_threads_that_share_a_scheme_find_what_one_alone_finds(spec: str, text: 
     """The controller's and the session's threads do: what a scheme remembers must be final when it is seen."""
     fabric = built(spec)
     down = failures(fabric, 2, 0.1)
-    nodes = [node for node in range(fabric.size) if not fabric.is_plain(node)]
+    nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
     asked = random.Random(1).sample(nodes, min(2 * TABLES, len(nodes)))
 
     def tables(threads: int) -> list[Table]:
-        scheme = schemes.bind(text, fabric).given(down)
+        scheme = schemes.bind(text, fabric).with_failures(down)
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(lambda node: compile_table(scheme, node), asked))
 
@@ -108,7 +108,7 @@ def switching() -> Iterator[None]:
 @every_pair
 def test_garbage_is_answered(spec: str, text: str) -> None:
     whole, draw = bound(spec, text), random.Random(spec + text)
-    for scheme in (whole, whole.given(failures(whole.fabric, 2, 0.1))):
+    for scheme in (whole, whole.with_failures(failures(whole.fabric, 2, 0.1))):
         for _ in range(20):
             node, port = draw.randrange(scheme.fabric.size), draw.randrange(65)
             header = Header(draw.getrandbits(scheme.label_bits), draw.getrandbits(scheme.tag_bits), port)
@@ -124,4 +124,4 @@ def test_small_sizes(name: str, data: st.DataObject) -> None:
     scheme = schemes.bind(data.draw(st.sampled_from(sorted(texts(fabric.family)))), fabric)
     holds(scheme, ALL_UP, pairs=60)
     down = failures(fabric, data.draw(st.integers(0, 99)), 0.2, data.draw(st.booleans()))
-    holds(scheme.given(down), down, pairs=40)
+    holds(scheme.with_failures(down), down, pairs=40)

@@ -15,7 +15,7 @@ from addressing.hierarchy import Hierarchy
 from addressing.scheme import LabelTooWide, path
 from addressing.table import compile_table
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.routing.path_lengths import Spread, spread
+from dcnlab.evaluator.routing.path_lengths import PathLengths, path_lengths
 from tests.topos.graphs import built, graph
 from topos.fabric import Fabric
 from topos.graph import LinkState
@@ -34,7 +34,7 @@ def hierarchy(text: str, fabric: Fabric) -> Hierarchy:
     return found
 
 
-def counted(found: Spread) -> dict[tuple[int, int], float]:
+def counted(found: PathLengths) -> dict[tuple[int, int], float]:
     """The pairs by hops and distance, of which there are any."""
     return {(int(h), int(d)): float(found.joint[h, d]) for h, d in np.argwhere(found.joint)}
 
@@ -45,7 +45,7 @@ def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
     fabric, cluster = scheme.fabric, draw.randrange(len(scheme.places))
     members = [n for n, c in enumerate(scheme.clustering) if c == cluster]
     half = set(draw.sample(members, draw.randrange(1, len(members))))
-    ends = fabric.cables[:, [0, 2]].tolist()
+    ends = fabric.link_ends[:, [0, 2]].tolist()
     down = {i for i, (a, b) in enumerate(ends) if a in members and b in members and (a in half) != (b in half)}
     switch_links = [i for i, (a, b) in enumerate(ends) if min(a, b) >= fabric.servers]
     return down | set(draw.sample(switch_links, draw.randrange(len(switch_links) // 5)))
@@ -62,18 +62,18 @@ def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text:
     fabric = built(spec)
     whole = hierarchy(text, fabric)
     down = LinkState(frozenset(cut_apart(whole, draw) | cut_apart(whole, draw)))
-    scheme = hierarchy(text, fabric).given(down)
+    scheme = hierarchy(text, fabric).with_failures(down)
     assert isinstance(scheme, Hierarchy)
     pieces = list(nx.connected_components(graph(fabric, down)))
     connected = sum(size * (size - 1) for piece in pieces if (size := sum(n < fabric.servers for n in piece)))
-    generic = spread(whole, choose(fabric, "servers", 1), down, generic=True)
-    arrays = spread(whole, choose(fabric, "servers", 1), down)
+    generic = path_lengths(whole, choose(fabric, "servers", 1), down, generic=True)
+    arrays = path_lengths(whole, choose(fabric, "servers", 1), down)
     assert generic.mass == generic.connected == connected
     assert counted(generic) == counted(arrays)
-    most = max(len(list(whole.classes(node))) for node in range(fabric.servers, fabric.size))
+    most = max(len(list(whole.forwarding_classes(node))) for node in range(fabric.servers, fabric.size))
     for node in range(fabric.servers, fabric.size):
         extra = len(compile_table(scheme, node).entries) - most
-        assert extra <= scheme.budget or scheme.detoured
+        assert extra <= scheme.budget or scheme.backup_clusters
 
 
 def test_detours_cost_entries_only_where_they_lead_through() -> None:
@@ -81,17 +81,23 @@ def test_detours_cost_entries_only_where_they_lead_through() -> None:
     whole = hierarchy("hrsw:budget=0", fabric)
     lone = whole.places[5][6]
     inside = [
-        i for i in fabric.links_of(lone) if {whole.clustering[n] for n in fabric.cables[i, [0, 2]]} == {5}
+        i for i in fabric.links_of(lone) if {whole.clustering[n] for n in fabric.link_ends[i, [0, 2]]} == {5}
     ]
-    scheme = hierarchy("hrsw:budget=0", fabric).given(LinkState(frozenset(inside)))
+    scheme = hierarchy("hrsw:budget=0", fabric).with_failures(LinkState(frozenset(inside)))
     assert isinstance(scheme, Hierarchy)
-    assert scheme.broken == scheme.detoured == {5}
+    assert scheme.split_clusters == scheme.backup_clusters == {5}
     before = {n: len(compile_table(whole, n).entries) for n in range(fabric.servers, fabric.size)}
     grown = {n for n, size in before.items() if len(compile_table(scheme, n).entries) > size}
-    assert grown <= {n for ports in map(scheme.parts.detour, scheme.parts.of_cluster[5]) for n in ports}
+    assert grown <= {
+        n for ports in map(scheme.parts.backup_ports, scheme.parts.parts_of_cluster[5]) for n in ports
+    }
     assert 0 < len(grown) < 6
-    remarks = scheme.remarks()
-    assert (remarks["split_clusters"], remarks["detoured"], remarks["extra_entries_max"]) == (1, 1, 1)
+    repair_report = scheme.repair_report()
+    assert (
+        repair_report["split_clusters"],
+        repair_report["on_backup_path"],
+        repair_report["extra_entries_max"],
+    ) == (1, 1, 1)
     hosts = [int(np.flatnonzero(scheme.homes == node)[0]) for node in (lone, whole.places[5][0])]
     assert path(scheme, *hosts, scheme.known)
     assert path(scheme, *reversed(hosts), scheme.known)
@@ -108,7 +114,7 @@ def independent(scheme: Hierarchy, seed: int) -> float:
         for own, nodes in enumerate(parts.members):
             if own == to:
                 continue
-            nearer = sorted(p for p in parts.touching[own] if distance[p] == distance[own] - 1)
+            nearer = sorted(p for p in parts.part_neighbours[own] if distance[p] == distance[own] - 1)
             ways = {p: parts._exits(own, p) for p in nearer}
             for node in nodes:
                 port = ways[nearer[draw.integers(len(nearer))]][node]
@@ -125,7 +131,7 @@ def independent(scheme: Hierarchy, seed: int) -> float:
 def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: float, most: float) -> None:
     scheme = hierarchy("hrsw", built(f"smallworld:32x32,clusters={blocks}"))
     assert least < independent(scheme, 1) < most
-    found = spread(scheme, choose(scheme.fabric, "servers", 1))
+    found = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
     assert found.mass == found.pairs
 
 
@@ -165,8 +171,8 @@ def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
     whole = nx.Graph(graph(scheme.fabric))
     for cluster in range(len(scheme.places)):
         assert nx.is_connected(whole.subgraph(n for n, c in enumerate(scheme.clustering) if c == cluster))
-    found = spread(scheme, choose(scheme.fabric, "servers", 1))
-    asked = spread(scheme, choose(scheme.fabric, "servers", 1), generic=True)
+    found = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
+    asked = path_lengths(scheme, choose(scheme.fabric, "servers", 1), generic=True)
     assert found.mass == found.pairs
     assert counted(found) == counted(asked)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dcnlab.lab.kv.placement import PLACES, home, places
+from dcnlab.lab.kv.placement import MAX_REPLICAS, home, replica_servers
 from tests.topos.graphs import graph
 from topos import registry
 from topos.families.torus import Torus
@@ -37,8 +37,8 @@ def test_places_are_distinct_and_never_nearer_than_the_one_before(spec: str) -> 
     fabric = registry.fabric(spec)
     ways = graph(fabric, ALL_UP)
     for key in (b"", b"colour", bytes(range(256))):
-        found = places(fabric, key)
-        assert len(set(found)) == len(found) == min(PLACES, fabric.servers)
+        found = replica_servers(fabric, key)
+        assert len(set(found)) == len(found) == min(MAX_REPLICAS, fabric.servers)
         distance = nx.single_source_shortest_path_length(ways, found[0])
         assert found[0] == home(fabric, key)
         hops = [distance[server] for server in found]
@@ -53,7 +53,7 @@ def test_keys_spread_evenly_and_so_do_the_next_places_of_one_server() -> None:
     homes = Counter(home(fabric, key) for key in keys)
     assert stats.chisquare([homes[server] for server in range(16)]).pvalue > 1e-4
     mine = [key for key in keys if home(fabric, key) == 5]
-    seconds = Counter(places(fabric, key, 2)[1] for key in mine)
+    seconds = Counter(replica_servers(fabric, key, 2)[1] for key in mine)
     nearest = set(fabric.neighbours(5)) & set(range(fabric.servers))
     assert set(seconds) == nearest
     assert stats.chisquare(list(seconds.values())).pvalue > 1e-4

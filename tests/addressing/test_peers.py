@@ -27,7 +27,7 @@ def test_ways_go_up_then_down_and_no_channels_wait_in_a_circle(spec: str, broken
     level = nx.single_source_shortest_path_length(nx.Graph(graph(fabric, down)), top)
     waits = nx.DiGraph()
     for a, b in itertools.permutations(range(fabric.servers), 2):
-        nodes = [node for node in path(scheme, a, b, down) or () if not fabric.is_plain(node)]
+        nodes = [node for node in path(scheme, a, b, down) or () if not fabric.is_end_host(node)]
         ups = [(level[y], y) < (level[x], x) for x, y in itertools.pairwise(nodes)]
         assert ups == sorted(ups, reverse=True)
         channels = list(itertools.pairwise(nodes))
@@ -41,7 +41,7 @@ def test_valiant_draws_every_other_group_alike_and_passes_through_it() -> None:
     for a, b in [(0, 40), (3, 71), (17, 9)]:
         home = int(scheme.homes[a])
         own, there = (family.group(family.vertex(int(scheme.homes[host]))) for host in (a, b))
-        drawn = scheme.choices(home, scheme.headers(a, b)[0][0])
+        drawn = scheme.next_hops(home, scheme.headers(a, b)[0][0])
         assert Counter(action.tag for action, _ in drawn if isinstance(action, Forward)) == Counter(
             group + 1 for group in range(family.groups) if group not in (own, there)
         )
@@ -55,6 +55,6 @@ def test_valiant_leaves_out_groups_that_cannot_be_reached() -> None:
     router = family.node_of(gateway)
     cut = LinkState(frozenset({fabric.link_at(router, family.port_of(across))}))
     scheme = Valiant(fabric, known=cut)
-    drawn = scheme.choices(int(scheme.homes[0]), scheme.headers(0, 71)[0][0])
+    drawn = scheme.next_hops(int(scheme.homes[0]), scheme.headers(0, 71)[0][0])
     assert 6 not in {action.tag for action, _ in drawn if isinstance(action, Forward)}
     assert len(drawn) == family.groups - 3

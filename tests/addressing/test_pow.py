@@ -30,7 +30,7 @@ def next_hops(scheme: Pow, to: int, down: LinkState) -> nx.DiGraph:
     found = nx.DiGraph()
     header = Header(scheme.label(to))
     for at in range(scheme.fabric.size):
-        for action, weight in scheme.choices(at, header):
+        for action, weight in scheme.next_hops(at, header):
             assert weight > 0
             if isinstance(action, Forward):
                 end = scheme.fabric.peer(at, action.port)
@@ -47,7 +47,7 @@ def test_every_draw_delivers_what_is_connected(spec: str) -> None:
     a cycle, in which every server that is connected has a next hop: every walk ends there."""
     intact = scheme_of(spec)
     fabric = intact.fabric
-    links = st.sets(st.integers(0, len(fabric.cables) - 1), max_size=len(fabric.cables) // 2)
+    links = st.sets(st.integers(0, len(fabric.link_ends) - 1), max_size=len(fabric.link_ends) // 2)
     nodes = st.sets(st.integers(0, fabric.size - 1), max_size=3)
     escapes = 0
 
@@ -56,7 +56,7 @@ def test_every_draw_delivers_what_is_connected(spec: str) -> None:
     def arrives(cut: set[int], dead: set[int]) -> None:
         nonlocal escapes
         down = LinkState(frozenset(cut).union(*(fabric.links_of(node) for node in dead)))
-        scheme = intact.given(down)
+        scheme = intact.with_failures(down)
         assert isinstance(scheme, Pow)
         left = graph(fabric, down)
         for to in range(0, fabric.servers, 2):
@@ -98,5 +98,5 @@ def test_probabilities_are_those_of_eq_12(spec: str) -> None:
             nearer = {port: 1 for port, delta in nearer.items() if delta == 0}
         total = sum(delta**-2 for delta in nearer.values())
         expected = {port: delta**-2 / total for port, delta in nearer.items()}
-        ways = scheme.choices(at, Header(scheme.label(to)))
+        ways = scheme.next_hops(at, Header(scheme.label(to)))
         assert {a.port: w for a, w in ways if isinstance(a, Forward)} == pytest.approx(expected)

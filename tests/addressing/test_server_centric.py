@@ -42,7 +42,7 @@ def test_brp_has_k_plus_one_node_disjoint_paths(spec: str) -> None:
     draw = random.Random(1)
     for _ in range(60):
         source, destination = draw.sample(range(fabric.servers), 2)
-        ways = list(scheme.ways(source, destination))
+        ways = list(scheme.candidate_paths(source, destination))
         assert len(ways) == scheme.bcube.k + 1
         inner = [node for way in ways for node in way[1:-1]]
         assert len(set(inner)) == len(inner)
@@ -100,7 +100,7 @@ def test_printed_routes_of_h_dcube_correct_bits_from_the_highest_down() -> None:
     fabric = built("hdcube:4,2")
     scheme = DCube(fabric)
     for source, destination in itertools.permutations(range(fabric.servers), 2):
-        (way,) = scheme.ways(source, destination)
+        (way,) = scheme.candidate_paths(source, destination)
         crossed = [scheme.cube.address(a) ^ scheme.cube.address(b) for a, b in itertools.pairwise(way)]
         flipped = [bits for bits in crossed if bits]
         assert flipped == sorted(flipped, reverse=True)
@@ -117,7 +117,7 @@ def test_shortest_routes_have_the_fewest_server_hops(spec: str) -> None:
     joined = nx.Graph()
     for switch in range(fabric.servers, fabric.size):
         joined.add_edges_from(itertools.combinations(fabric.neighbours(switch), 2))
-    joined.add_edges_from((a, b) for a, _, b, _ in fabric.cables.tolist() if max(a, b) < fabric.servers)
+    joined.add_edges_from((a, b) for a, _, b, _ in fabric.link_ends.tolist() if max(a, b) < fabric.servers)
     for source in range(0, fabric.servers, 7):
         distance = nx.single_source_shortest_path_length(joined, source)
         for destination in range(fabric.servers):
@@ -129,7 +129,7 @@ def test_h_dcube_of_8_ports_has_the_computed_average_path() -> None:
     # Switch addresses and places are all alike in H-DCube(8, 1): one source stands for all.
     fabric = built("hdcube:8,1")
     scheme = DCubeShortest(fabric)
-    ways = [next(scheme.ways(0, destination)) for destination in range(1, fabric.servers)]
+    ways = [next(scheme.candidate_paths(0, destination)) for destination in range(1, fabric.servers)]
     assert sum(len(way) - 1 for way in ways) / len(ways) == pytest.approx(8.065, abs=5e-4)
 
 
@@ -180,7 +180,7 @@ def test_a_broken_ways_flows_go_to_the_next_and_all_others_stay() -> None:
     before = [header.tag for header, _ in scheme.headers(0, 63)]
     assert len(before) == len(set(before)) == 3
     for broken in range(3):
-        way = list(scheme.ways(0, 63))[broken]
+        way = list(scheme.candidate_paths(0, 63))[broken]
         level = next(p for p, end in fabric.ports(way[0]) if end.node in set(fabric.neighbours(way[1])))
         links = LinkState(frozenset({fabric.link_at(way[0], level)}))
         after = scheme.headers(0, 63, links)

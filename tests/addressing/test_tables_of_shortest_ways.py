@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 import networkx as nx
 import pytest
 
-from addressing.algorithms.shortest_paths import Ways
+from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.header import Forward, Header
 from addressing.scheme import path
 from addressing.schemes.ecmp import Ecmp
@@ -33,8 +33,8 @@ def test_shortest_takes_the_first_port_of_a_shortest_way(spec: str, share: float
         distance = nx.single_source_shortest_path_length(known, destination)
         for at in set(range(fabric.size)) - {destination}:
             nearer = [p for p, end in fabric.ports(at, down) if distance[end.node] == distance[at] - 1]
-            assert scheme.choices(at, Header(destination)) == ((Forward(nearer[0]), 1.0),)
-            spread = Ecmp(fabric, known=down).choices(at, Header(destination))
+            assert scheme.next_hops(at, Header(destination)) == ((Forward(nearer[0]), 1.0),)
+            spread = Ecmp(fabric, known=down).next_hops(at, Header(destination))
             assert [action for action, _ in spread] == [Forward(port) for port in nearer]
             assert {weight for _, weight in spread} == {1 / len(nearer)}
 
@@ -49,28 +49,28 @@ def test_a_neighbour_that_fails_unannounced_is_passed_by_on_another_shortest_way
     fabric = built("fattree:4")
     scheme = Shortest(fabric)
     edge, there = fabric.servers, Header(fabric.servers - 1)
-    action, _ = scheme.choices(edge, there)[0]
+    action, _ = scheme.next_hops(edge, there)[0]
     assert isinstance(action, Forward)
     down = ALL_UP.fail((fabric.link_at(edge, action.port),))
-    other, _ = scheme.choices(edge, there, down)[0]
+    other, _ = scheme.next_hops(edge, there, down)[0]
     assert isinstance(other, Forward)
     assert other != action
 
 
 def test_distances_are_found_from_either_end() -> None:
     fabric = built("dcell:3,1")
-    ways, prepared = Ways(fabric, ALL_UP), Ways(fabric, ALL_UP)
+    ways, prepared = ShortestPaths(fabric, ALL_UP), ShortestPaths(fabric, ALL_UP)
     prepared.prepare(3)
     for node in range(fabric.size):
-        assert list(ways.nearer(3, node, ALL_UP)) == list(prepared.nearer(3, node, ALL_UP))
-        assert prepared.hops(3, node) == ways.to(node)[3]
+        assert list(ways.next_hop_ports(3, node, ALL_UP)) == list(prepared.next_hop_ports(3, node, ALL_UP))
+        assert prepared.hops(3, node) == ways.distances_to(node)[3]
 
 
 @pytest.mark.parametrize("spec", ["slimfly:3,hosts=1", "bcube:3,1", "jellyfish:5,20,3"])
 def test_ksp_finds_the_k_shortest_simple_paths(spec: str) -> None:
     fabric = built(spec)
     scheme, draw = Ksp(fabric, 6), random.Random(3)
-    forwarding = nx.Graph(graph(fabric).subgraph(v for v in range(fabric.size) if not fabric.is_plain(v)))
+    forwarding = nx.Graph(graph(fabric).subgraph(v for v in range(fabric.size) if not fabric.is_end_host(v)))
     for _ in range(15):
         source, vertex = draw.sample(scheme.vertices, 2)
         paths = scheme.paths(source, vertex)
@@ -87,10 +87,10 @@ def test_ksp_uses_every_path_with_equal_weight() -> None:
     fabric = built("slimfly:3,hosts=1")
     scheme = Ksp(fabric, 4)
     edge, host = fabric.servers, 17
-    choices = scheme.choices(edge, Header(scheme.label(host), tag=12345 & 0x3F, in_port=1))
-    tags = {action.tag for action, _ in choices if isinstance(action, Forward)}
-    assert len(choices) == len(tags) == 4
-    assert {weight for _, weight in choices} == {0.25}
+    next_hops = scheme.next_hops(edge, Header(scheme.label(host), tag=12345 & 0x3F, in_port=1))
+    tags = {action.tag for action, _ in next_hops if isinstance(action, Forward)}
+    assert len(next_hops) == len(tags) == 4
+    assert {weight for _, weight in next_hops} == {0.25}
 
 
 @pytest.mark.parametrize("spec", ["smallworld:8x8", "jellyfish:7,60,4", "bcube:4,1", "random:60,3"])
@@ -103,7 +103,7 @@ def test_tz_stretch_is_at_most_three(spec: str, seed: int) -> None:
         walked = path(scheme, source, destination)
         assert walked is not None
         ends = scheme.homes[source], scheme.homes[destination]
-        between = len([pair for pair in pairwise(walked) if not any(map(fabric.is_plain, pair))])
+        between = len([pair for pair in pairwise(walked) if not any(map(fabric.is_end_host, pair))])
         assert between <= 3 * nx.shortest_path_length(known, *map(int, ends))
 
 

@@ -66,9 +66,12 @@ def test_without_the_key_nothing_can_be_forged() -> None:
 
 
 def test_a_tag_of_one_protocol_is_none_of_another() -> None:
-    body = aacm_frames.encode(FRAME)[: -authentication.LEAST]
-    assert aacm_frames.decode(authentication.seal(body, aacm_frames.ETHERTYPE, KEY), KEY) == FRAME
-    assert aacm_frames.decode(authentication.seal(body, labelling_frames.ETHERTYPE, KEY), KEY) is Rejection.KEY
+    body = aacm_frames.encode(FRAME)[: -authentication.MIN_OVERHEAD]
+    assert aacm_frames.decode(authentication.authenticate(body, aacm_frames.ETHERTYPE, KEY), KEY) == FRAME
+    assert (
+        aacm_frames.decode(authentication.authenticate(body, labelling_frames.ETHERTYPE, KEY), KEY)
+        is Rejection.KEY
+    )
     assert len({aacm_frames.ETHERTYPE, labelling_frames.ETHERTYPE, linkstate.ETHERTYPE, probing.ETHERTYPE}) == 4
 
 

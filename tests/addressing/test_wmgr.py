@@ -22,7 +22,7 @@ from addressing.scheme import path
 from addressing.schemes.wmgr import Wmgr
 from addressing.table import compile_table
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.routing.path_lengths import spread
+from dcnlab.evaluator.routing.path_lengths import path_lengths
 from tests.addressing.cases import failures, smalls
 from tests.topos.graphs import built, graph
 from topos import registry as families
@@ -116,7 +116,7 @@ def agree(scheme: Wmgr, links: LinkState) -> None:
                 assert isinstance(action, Deliver)
             else:
                 assert action == Forward(algorithm_2(ways, metric, at, to))
-            assert scheme.choices(at, header, links)[0][0] == action
+            assert scheme.next_hops(at, header, links)[0][0] == action
 
 
 @pytest.mark.parametrize(("spec", "root"), combinations())
@@ -132,7 +132,7 @@ def test_scheme_and_table_are_algorithms_1_and_2(spec: str, root: int) -> None:
 @pytest.mark.parametrize("splitting", [False, True])
 def test_they_agree_after_failures(spec: str, order: str, splitting: bool) -> None:
     down = failures(built(spec), 7, 0.3, splitting)
-    scheme = registry.bind(f"wmgr:root=centre,order={order}", built(spec)).given(down)
+    scheme = registry.bind(f"wmgr:root=centre,order={order}", built(spec)).with_failures(down)
     assert isinstance(scheme, Wmgr)
     agree(scheme, down)
 
@@ -144,14 +144,14 @@ def test_arrays_follow_the_rule(spec: str, order: str) -> None:
     scheme = registry.bind(f"wmgr:order={order}", built(spec))
     for down in (ALL_UP, failures(scheme.fabric, 3, 0.2)):
         pairs = choose(scheme.fabric, "all", 1)
-        fast, slow = spread(scheme, pairs, down), spread(scheme, pairs, down, generic=True)
+        fast, slow = path_lengths(scheme, pairs, down), path_lengths(scheme, pairs, down, generic=True)
         assert (fast.joint == slow.joint).all()
 
 
 @pytest.mark.parametrize("spec", ["bubblesort:5", "star:5", "torus:5x6", "dcell:2,2", "jellyfish:6,20,4"])
 def test_searched_is_never_worse_than_what_it_begins_with(spec: str) -> None:
     hops = {
-        order: spread(
+        order: path_lengths(
             registry.bind(f"wmgr:order={order}", built(spec)), choose(built(spec), "all", 1)
         ).path_mean
         for order in ORDERS
@@ -163,8 +163,8 @@ def test_port_order_is_perfect_on_hypercubes() -> None:
     """Scanned by ports, all pairs have stretch 1; by ShortLex they do not."""
     ported, shortlex = (registry.bind(f"wmgr:order={order}", built("hypercube:5")) for order in ORDERS[:2])
     pairs = choose(ported.fabric, "all", 1)
-    assert spread(ported, pairs).stretch_max == 1
-    assert spread(shortlex, pairs).stretch_max > 1
+    assert path_lengths(ported, pairs).stretch_max == 1
+    assert path_lengths(shortlex, pairs).stretch_max > 1
 
 
 def test_orders_do_not_change_labels() -> None:

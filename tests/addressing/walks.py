@@ -6,7 +6,7 @@ import itertools
 import random
 from dataclasses import dataclass
 
-from addressing.header import Choices, Deliver, Drop, Forward, Header
+from addressing.header import Deliver, Drop, Forward, Header, NextHops
 from addressing.scheme import Hop, Scheme, walk
 from addressing.table import compile_table
 from tests.addressing.cases import pieces
@@ -51,7 +51,7 @@ class Walks:
         """The pairs between which some walk goes round until it is given up."""
         return [(source, there) for source, there, hops in self.hops if hops[-1].action == Drop("loop")]
 
-    def turns(self) -> list[str]:
+    def hairpin(self) -> list[str]:
         """Where a packet leaves a switch by the port it came in by."""
         return [
             f"{self.scheme.fabric.name(hop.node)} {hop.header}"
@@ -67,7 +67,7 @@ class Walks:
         seen: dict[int, dict[Header, None]] = {}
         for _, _, hops in self.hops:
             for hop in hops:
-                if not self.scheme.fabric.is_plain(hop.node):
+                if not self.scheme.fabric.is_end_host(hop.node):
                     seen.setdefault(hop.node, {})[hop.header] = None
         draw = random.Random(len(seen))
         nodes = draw.sample(sorted(seen), min(TABLES, len(seen)))
@@ -77,15 +77,15 @@ class Walks:
         table = compile_table(self.scheme, node, self.scheme.known)
         errors = []
         for header in draw.sample(headers, min(HEADERS, len(headers))):
-            entry, rule = table.lookup(header), self.scheme.choices(node, header, self.scheme.known)
+            entry, rule = table.lookup(header), self.scheme.next_hops(node, header, self.scheme.known)
             if entry != rule and not (dropped(entry) and dropped(rule)):
                 errors.append(f"{self.scheme.fabric.name(node)} {header}: {entry} is not {rule}")
         return errors
 
 
-def dropped(choices: Choices) -> bool:
+def dropped(next_hops: NextHops) -> bool:
     """True for the certain loss; all reasons are alike."""
-    return isinstance(choices[0][0], Drop)
+    return isinstance(next_hops[0][0], Drop)
 
 
 def _sample(scheme: Scheme, count: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from addressing.automata.differences import Diff, automaton
 from addressing.automata.group import Word
-from addressing.automata.kernels import Backwards
+from addressing.automata.kernels import ReverseDiff
 from addressing.automata.reduction import Reducer
 from tests.automata.oracles import CASES, SMALL, group, normal_forms
 
@@ -28,16 +28,16 @@ def reducer(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = Tru
 
 
 @functools.cache
-def beside(spec: str, order: tuple[int, ...] | None = None) -> Backwards:
-    return Backwards.of_group(group(spec, order))
+def beside(spec: str, order: tuple[int, ...] | None = None) -> ReverseDiff:
+    return ReverseDiff.of_group(group(spec, order))
 
 
 @functools.cache
-def backwards(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = True) -> Backwards:
-    return Backwards.of(automaton(group(spec, order), trimmed))
+def backwards(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = True) -> ReverseDiff:
+    return ReverseDiff.of(automaton(group(spec, order), trimmed))
 
 
-def in_bulk(found: Backwards, words: list[Word], longest: int) -> list[Word]:
+def in_bulk(found: ReverseDiff, words: list[Word], longest: int) -> list[Word]:
     """The compiled reduction of words of any lengths."""
     pad = found.diff.degree
     rows = np.full((len(words), max(1, *map(len, words))), pad, dtype=np.int32)

@@ -48,7 +48,7 @@ class World:
     def receive(self, send: Send) -> None:
         before = FlowTable() if send.reset else self.tables[send.switch]
         self.tables[send.switch] = plan.apply(before, send.changes)
-        self.barriers.append(send.ticket)
+        self.barriers.append(send.barrier_id)
 
     def reply(self, number: int) -> None:
         for _ in range(min(number, len(self.barriers))):
@@ -67,9 +67,9 @@ class World:
     def check(self, down: set[int]) -> None:
         """Every connected switch holds what is predicted for this link state."""
         links = LinkState(frozenset(down))
-        scheme = self.scheme.given(links)
+        scheme = self.scheme.with_failures(links)
         for switch, table in self.tables.items():
-            assert table == plan.wanted(scheme, switch, links)
+            assert table == plan.desired_table(scheme, switch, links)
 
 
 def test_ready_once_all_switches_have_acknowledged() -> None:
@@ -120,8 +120,8 @@ def test_tables_follow_whatever_happens(scheme: str, happenings: list[tuple[str,
         elif what == "reply":
             world.reply(item)
         else:
-            world.do(core.settle(1.0))
-    world.do(core.settle(1.0))
+            world.do(core.apply_port_changes(1.0))
+    world.do(core.apply_port_changes(1.0))
     world.reply(1000)
     world.check(reported | ports)
     answered = [event["request"] for event in world.named("converged") if "request" in event]
@@ -133,7 +133,7 @@ def test_a_port_that_was_never_up_is_no_failure() -> None:
     world = World(bind("bcube:4,1", "brp"))
     world.do(world.core.connected(16))
     world.do(world.core.port(16, 1, False, 0.0))
-    world.do(world.core.settle(0.0))
+    world.do(world.core.apply_port_changes(0.0))
     assert not world.events
     world.do(world.core.port(16, 1, True, 0.0))
     world.do(world.core.port(16, 1, False, 0.5))
@@ -162,7 +162,7 @@ def test_converged_waits_for_rounds_before_it() -> None:
     world.reply(8)
     end = world.scheme.fabric.link(3).b
     world.do(world.core.port(end.node, end.number, False, 2.0))
-    world.do(world.core.settle(2.0))
+    world.do(world.core.apply_port_changes(2.0))
     world.do(world.core.links({3}, 2.0, 7))
     assert not world.named("converged")
     world.reply(1)
@@ -222,7 +222,7 @@ def test_hosts_hear_of_new_labels() -> None:
     tree_link = fabric.link_at(fabric.servers, 2)
     world.do(world.core.links({tree_link}, 1.0))
     world.reply(100)
-    after = scheme.given(LinkState(frozenset({tree_link})))
+    after = scheme.with_failures(LinkState(frozenset({tree_link})))
     moved = {t for t in range(1, 16) if address(after, t) != address(scheme, t)}
     assert moved
     told = {Ether(out.frame)[ARP].psrc: Ether(out.frame)[ARP].hwsrc for out in world.frames}

@@ -23,7 +23,7 @@ from topos import registry as topologies
 PAIRS = [
     (family.example, scheme)
     for family in topologies.known().values()
-    for scheme in schemes.fitting(topologies.parse(family.example))
+    for scheme in schemes.compatible_schemes(topologies.parse(family.example))
     if topologies.parse(family.example).counts()[1]
 ]
 
@@ -85,13 +85,13 @@ def test_weights_of_small_fractions_are_exact(parts: list[int]) -> None:
     total = sum(parts)
     assume(total <= 1 << 12)
     divisor = math.gcd(*parts)
-    assert plan.whole_weights([part / total for part in parts]) == [part // divisor for part in parts]
+    assert plan.integer_weights([part / total for part in parts]) == [part // divisor for part in parts]
 
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=2, max_size=8))
 def test_any_weights_fit_a_bucket(parts: list[float]) -> None:
     shares = [part / sum(parts) for part in parts]
-    weights = plan.whole_weights(shares)
+    weights = plan.integer_weights(shares)
     assert all(1 <= weight <= 0xFFFF for weight in weights)
     for weight, share in zip(weights, shares, strict=True):
         assert weight / sum(weights) == pytest.approx(share, abs=2e-3)
@@ -108,17 +108,17 @@ def test_prediction(topology: str, name: str) -> None:
     except LabelTooWide as error:
         pytest.skip(str(error))
     for switch in range(fabric.servers, fabric.size):
-        table = plan.wanted(scheme, switch)
+        table = plan.desired_table(scheme, switch)
         assert table.entries == len(compile_table(scheme, switch).entries)
         assert len({rule.key for rule in table.rules}) == len(table.rules)
         assert {n for rule in table.rules for n in used(rule)} == {group.id for group in table.groups}
         for rule in table.rules:
             assert 0 < rule.priority < plan.ARP_PRIORITY or rule.cookie == rules.ARP_COOKIE
-            if scheme.carrier is Field.ETH_DST and rule.cookie == rules.TABLE_COOKIE:
+            if scheme.label_field is Field.ETH_DST and rule.cookie == rules.TABLE_COOKIE:
                 for address in (0xFFFFFFFFFFFF, 0x01005E000001, 0x333300000001, mac.hardware(switch, 1)):
                     assert address & rule.match.eth_dst.mask != rule.match.eth_dst.value
         asks = [rule for rule in table.rules if rule.actions == (Output(rules.CONTROLLER),)]
-        hosts = any(fabric.is_plain(end) for end in fabric.neighbours(switch))
+        hosts = any(fabric.is_end_host(end) for end in fabric.neighbours(switch))
         assert [rule.match.text for rule in asks] == ["arp"] * hosts
 
 
@@ -126,6 +126,6 @@ def test_groups_keep_their_numbers_when_others_go() -> None:
     """Fat tree, ECMP: a failure far away leaves most groups of a switch as they are."""
     fabric = topologies.fabric("fattree:4")
     scheme = schemes.bind("ecmp", fabric)
-    before = plan.wanted(scheme, fabric.servers)
+    before = plan.desired_table(scheme, fabric.servers)
     assert len(before.groups) == len({group.buckets for group in before.groups}) == 1
-    assert plan.wanted(scheme, fabric.servers).groups == before.groups
+    assert plan.desired_table(scheme, fabric.servers).groups == before.groups

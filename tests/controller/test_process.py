@@ -32,9 +32,9 @@ def target(listener: socket.socket) -> str:
 
 def check(ovs: PrivateOvs, fabric: Fabric, name: str, down: frozenset[int] = frozenset()) -> None:
     """Every switch holds exactly what is predicted, by ovs-ofctl's account."""
-    scheme = schemes.bind(name, fabric).given(LinkState(down))
+    scheme = schemes.bind(name, fabric).with_failures(LinkState(down))
     for switch in range(fabric.servers, fabric.size):
-        predicted = plan.wanted(scheme, switch, LinkState(down))
+        predicted = plan.desired_table(scheme, switch, LinkState(down))
         assert not dump.compare(predicted, *ovs.dumps(fabric.name(switch)))
 
 
@@ -53,7 +53,7 @@ def test_installed_is_predicted_before_and_after_a_failure(
         try:
             controller.wait_ready(30)
             check(ovs, fabric, name)
-            link = len(fabric.cables) // 2
+            link = len(fabric.link_ends) // 2
             end = fabric.link(link).b
             ovs.set_port(f"{fabric.name(end.node)}-eth{end.number}", up=False)
             told = controller.wait_for(lambda event: event["event"] == "converged", 10)

@@ -74,7 +74,7 @@ def test_known_bisections_are_found_and_some_are_proven(spec: str, cut: int, bou
 def test_sixteen_servers_exactly() -> None:
     """All 12,870 halves of CLOT(4x4); a switch stands where more of its members stand."""
     network = fabric("clot:4x4")
-    ends = network.cables[:, [0, 2]]
+    ends = network.link_ends[:, [0, 2]]
     direct = ends[(ends < 16).all(axis=1)]
     members = [ends[ends[:, 1] == switch, 0] for switch in range(16, 20)]
     halves = np.zeros((12870, 16), dtype=bool)

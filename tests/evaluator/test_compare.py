@@ -29,7 +29,7 @@ from dcnlab.evaluator.compare import (
     write_parquet,
 )
 from dcnlab.evaluator.evaluate import evaluate
-from dcnlab.evaluator.reporting.plots import Chart, Series, described, save, svg
+from dcnlab.evaluator.reporting.plots import Chart, Series, alt_text, save, svg
 from dcnlab.evaluator.reporting.report import charts, comparison
 from tests.ovs import poll
 from topos.registry import SpecError
@@ -141,7 +141,7 @@ def test_every_figure_is_told_in_words_and_the_marks_in_it_are_its_own(rows: lis
     assert referred <= set(identifiers)
     assert text.count('<figure role="img" aria-label="Stretch') >= 1
     for chart in charts(rows):
-        assert html.escape(described(chart)) in text
+        assert html.escape(alt_text(chart)) in text
 
 
 def test_tables_over_sizes_are_curves_of_one_family_without_failures(rows: list[Row]) -> None:

@@ -20,7 +20,7 @@ def _doubled(value: int) -> int:
 
 
 def _say(to: Connection) -> None:
-    compiling.say(to)
+    compiling.report_compilations(to)
 
 
 def _twice(value: int) -> int:
@@ -32,7 +32,10 @@ SPAWN = multiprocessing.get_context("spawn")
 
 def test_a_worker_that_compiles_is_heard_of_until_it_is_done() -> None:
     said: list[str] = []
-    with compiling.heard(SPAWN, said.append) as to, ProcessPoolExecutor(1, SPAWN, _say, (to,)) as pool:
+    with (
+        compiling.compile_notifications(SPAWN, said.append) as to,
+        ProcessPoolExecutor(1, SPAWN, _say, (to,)) as pool,
+    ):
         assert pool.submit(_twice, 4).result() == 8
         assert pool.submit(_twice, 5).result() == 10
     assert said == ["_doubled", ""]
@@ -42,7 +45,7 @@ def test_nobody_waits_for_a_worker_that_has_died() -> None:
     said: list[str] = []
     with (
         pytest.raises(BrokenProcessPool),
-        compiling.heard(SPAWN, said.append) as to,
+        compiling.compile_notifications(SPAWN, said.append) as to,
         ProcessPoolExecutor(1, SPAWN, _say, (to,)) as pool,
     ):
         pool.submit(os._exit, 1).result()
@@ -51,7 +54,7 @@ def test_nobody_waits_for_a_worker_that_has_died() -> None:
 
 def test_of_two_that_compile_one_is_named_until_it_is_done() -> None:
     said: list[str] = []
-    with compiling.heard(SPAWN, said.append) as to:
+    with compiling.compile_notifications(SPAWN, said.append) as to:
         assert to is not None
         for message in ((1, "rows"), (2, "trace"), (1, ""), (2, "")):
             to.send(message)
@@ -59,5 +62,5 @@ def test_of_two_that_compile_one_is_named_until_it_is_done() -> None:
 
 
 def test_where_nobody_listens_there_is_no_pipe() -> None:
-    with compiling.heard(SPAWN, None) as to:
+    with compiling.compile_notifications(SPAWN, None) as to:
         assert to is None

@@ -54,16 +54,16 @@ def test_every_size_has_every_network_and_about_as_many_servers(servers: int) ->
 def test_prices_are_anybodys(tmp_path: Path) -> None:
     path = tmp_path / "p.yaml"
     path.write_text(
-        "switches: {4: {price: 1, watts: 2}}\ncards: {2: {price: 10, watts: 1}}\ncable: {price: 3, watts: 0}\n"
+        "switches: {4: {price: 1, watts: 2}}\nnics: {2: {price: 10, watts: 1}}\ncable: {price: 3, watts: 0}\n"
     )
     one = bill(design(parse("bcube:4,1")), read_prices(path))
     assert one.price == 8 * 1 + 16 * 10 + 32 * 3
     assert one.watts == 8 * 2 + 16 * 1
     # Five ports are two of the largest cards and the smallest for one more.
-    assert read_prices(path).card(5).price == 30
+    assert read_prices(path).nic(5).price == 30
     with pytest.raises(SpecError, match="no switch of 8 ports: the largest has 4"):
         bill(design(parse("bcube:8,1")), read_prices(path))
-    path.write_text("switches: {4: {price: -1, watts: 2}}\ncards: {}\n")
+    path.write_text("switches: {4: {price: -1, watts: 2}}\nnics: {}\n")
     with pytest.raises(SpecError, match=r"switches\.4\.price"):
         read_prices(path)
     path.write_text("switches: [\n")

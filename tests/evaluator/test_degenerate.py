@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from addressing.registry import fitting
+from addressing.registry import compatible_schemes
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.failures import draw
 from dcnlab.evaluator.reporting.plots import save
@@ -56,7 +56,7 @@ def joined(spec: str, failed: set[int]) -> tuple[int, int]:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_figure_exists_or_is_null(name: str, scheme: str, failures: str, tmp_path: Path) -> None:
     spec = spec_of(name, tmp_path)
-    assert scheme.partition(":")[0] in fitting(parse(spec))
+    assert scheme.partition(":")[0] in compatible_schemes(parse(spec))
     if scheme == "hier" and ("without" in name or name in ("a-node", "two-nodes-apart")):
         with pytest.raises(SpecError, match="host without a cable"):
             evaluate(spec, [scheme])

@@ -12,29 +12,29 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from dcnlab.evaluator.graph.adjacency import Adjacency, adjacency
 from dcnlab.evaluator.graph.distances import FAR, between, distances, rows, sample
+from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
 from topos.graph import LinkState
 from topos.registry import fabric
 
 
-def oracle(graph: Adjacency) -> np.ndarray:
+def oracle(graph: HopGraph) -> np.ndarray:
     matrix = csr_array((np.ones(len(graph.peer)), graph.peer, graph.start), shape=(graph.size, graph.size))
     return shortest_path(matrix, unweighted=True)
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> Adjacency:
+def graphs(draw: st.DrawFn) -> HopGraph:
     size = draw(st.integers(1, 700))
     mean_degree = draw(st.floats(0, 5))
     graph = nx.gnm_random_graph(size, int(mean_degree * size / 2), seed=draw(st.integers(0, 10**6)))
     matrix = csr_array(nx.to_scipy_sparse_array(graph, nodelist=range(size), format="csr"))
-    return Adjacency(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
+    return HopGraph(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
 
 
 @settings(max_examples=25, deadline=None)
 @given(graphs(), st.data())
-def test_rows_histogram_and_pairs_equal_scipy(graph: Adjacency, data: st.DataObject) -> None:
+def test_rows_histogram_and_pairs_equal_scipy(graph: HopGraph, data: st.DataObject) -> None:
     expected = oracle(graph)
     chosen = st.lists(st.integers(0, graph.size - 1), min_size=1, unique=True)
     sources, targets = (np.array(data.draw(chosen), dtype=np.int32) for _ in range(2))
@@ -53,7 +53,7 @@ def test_rows_histogram_and_pairs_equal_scipy(graph: Adjacency, data: st.DataObj
 
 
 def test_all_pairs_of_a_large_graph_by_histogram_and_by_rows() -> None:
-    graph = adjacency(fabric("torus:9x10x12"))
+    graph = hop_graph(fabric("torus:9x10x12"))
     whole = distances(graph)
     counted = np.bincount(rows(graph, np.arange(graph.size)).ravel())
     assert np.array_equal(whole.histogram[1:], counted[1:])
@@ -63,7 +63,7 @@ def test_all_pairs_of_a_large_graph_by_histogram_and_by_rows() -> None:
 @pytest.mark.parametrize("spec", ["bcube:3,1", "clot:4x4", "torus:3x4", "smallworld:4x4,clusters=2x2"])
 def test_server_hops_count_arrivals_at_servers(spec: str) -> None:
     network = fabric(spec)
-    down = LinkState(frozenset(range(0, len(network.cables), 5)))
+    down = LinkState(frozenset(range(0, len(network.link_ends), 5)))
     weighted = nx.DiGraph()
     weighted.add_nodes_from(range(network.size))
     for link in network.links():
@@ -72,14 +72,14 @@ def test_server_hops_count_arrivals_at_servers(spec: str) -> None:
                 weighted.add_edge(a, b, weight=int(network.is_server(b)))
     expected = dict(nx.all_pairs_dijkstra_path_length(weighted))
     servers = np.arange(network.servers, dtype=np.int32)
-    found = rows(adjacency(network, down, "servers"), servers)
+    found = rows(hop_graph(network, down, "servers"), servers)
     for a in range(network.servers):
         for b in range(network.servers):
             assert found[a, b] == expected[a].get(b, FAR)
 
 
 def test_a_sample_is_reproducible_and_its_interval_covers_the_mean() -> None:
-    graph = adjacency(fabric("smallworld:40x40,clusters=4x4"))
+    graph = hop_graph(fabric("smallworld:40x40,clusters=4x4"))
     servers = np.arange(1600, dtype=np.int32)
     exact = distances(graph, servers, servers)
     assert exact.confidence() == 0

@@ -49,14 +49,16 @@ def test_distances_and_stretch_are_those_of_the_damaged_network() -> None:
     assert report.diameter == max(lengths)
     assert report.pair_count == 19 * 18
     assert report.unreachable == 19 * 18 - len(lengths)
-    assert report.schemes[0].spread.mass == pytest.approx(len(lengths))
-    assert report.schemes[0].spread.stretch_max >= 1
+    assert report.schemes[0].path_lengths.mass == pytest.approx(len(lengths))
+    assert report.schemes[0].path_lengths.stretch_max >= 1
 
 
 def test_what_no_node_knows_of_is_lost() -> None:
     told, untold = (
-        evaluate("bcube:4,1", ["wmgr"], failures="10%", seed=2, aware=aware).schemes[0].spread.delivered
-        for aware in ("yes", "no")
+        evaluate("bcube:4,1", ["wmgr"], failures="10%", seed=2, failure_knowledge=failure_knowledge)
+        .schemes[0]
+        .path_lengths.delivered
+        for failure_knowledge in ("yes", "no")
     )
     assert told == 1.0
     assert untold < 1.0

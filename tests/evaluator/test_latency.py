@@ -14,19 +14,19 @@ from addressing.registry import bind
 from addressing.scheme import walk
 from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.routing.path_lengths import spread
-from dcnlab.evaluator.routing.sampled_paths import Walks, uniform, walks
+from dcnlab.evaluator.routing.path_lengths import path_lengths
+from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths, uniform
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
-from dcnlab.evaluator.traffic.latency import FULL, NO_WAY, Settings, queue, simulate, summarise
+from dcnlab.evaluator.traffic.latency import BUFFER_FULL, NO_ROUTE, Settings, queue, simulate, summarise
 from dcnlab.evaluator.traffic.traffic import traffic
 from topos.graph import NONE
 from topos.registry import SpecError, fabric
 
 
-def plain(packets: Arrivals, ways: Walks, settings: Settings) -> list[int]:
+def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[int]:
     """A queue per link, an event per thing that happens; at one moment links first finish sending."""
     sent, come = 0, 1
-    ended = [NO_WAY] * len(packets)
+    ended = [NO_ROUTE] * len(packets)
     queues: dict[int, deque[int]] = {}
     at = [0] * len(packets)
     events = [(int(t), come, p, NONE) for p, t in enumerate(packets.time)]
@@ -38,20 +38,20 @@ def plain(packets: Arrivals, ways: Walks, settings: Settings) -> list[int]:
             later = now + settings.propagation + settings.processing
             heapq.heappush(events, (later, come, packet, NONE))
             if queues[link]:
-                heapq.heappush(events, (now + settings.sending, sent, queues[link][0], link))
+                heapq.heappush(events, (now + settings.transmission_time, sent, queues[link][0], link))
             continue
-        route = [slot for slot in ways.slots[packet].tolist() if slot != NONE]
+        route = [slot for slot in paths.slots[packet].tolist() if slot != NONE]
         if at[packet] == len(route):
-            if ways.arrives[packet]:
+            if paths.delivered[packet]:
                 ended[packet] = now
             continue
         waiting = queues.setdefault(route[at[packet]], deque())
         if len(waiting) >= settings.buffer:
-            ended[packet] = FULL
+            ended[packet] = BUFFER_FULL
             continue
         waiting.append(packet)
         if len(waiting) == 1:
-            heapq.heappush(events, (now + settings.sending, sent, packet, route[at[packet]]))
+            heapq.heappush(events, (now + settings.transmission_time, sent, packet, route[at[packet]]))
         at[packet] += 1
     return ended
 
@@ -66,15 +66,15 @@ def test_every_packet_fares_as_in_a_plain_simulation(spec: str, name: str, load:
     settings = Settings(buffer=4, until=2_000_000)
     failed = failures.draw(network, failing, 1)
     made = arrivals(
-        traffic(network, "all-to-all", 1), settings.sending / load, settings.until, settings.source, 5
+        traffic(network, "all-to-all", 1), settings.transmission_time / load, settings.until, settings.source, 5
     )
     # Round times, so that much happens at the same moment.
     made = replace(made, time=made.time // 3000 * 3000)
-    ways = walks(bind(name, network), made.source, made.destination, 5, 128, failed.links)
-    found = queue(made, ways, len(network.slots.peer), settings)
-    assert found.tolist() == plain(made, ways, settings)
+    paths = sample_paths(bind(name, network), made.source, made.destination, 5, 128, failed.links)
+    found = queue(made, paths, len(network.adjacency.peer), settings)
+    assert found.tolist() == plain(made, paths, settings)
     assert (found >= 0).any()
-    assert load < 1 or (found == FULL).any()
+    assert load < 1 or (found == BUFFER_FULL).any()
 
 
 def md1(load: float) -> float:
@@ -96,7 +96,7 @@ def test_one_link_with_poisson_arrivals_is_m_d_1(load: float) -> None:
 def test_without_load_a_packet_takes_what_its_links_take() -> None:
     scheme = bind("pow", fabric("clot:4x4"))
     found = simulate(scheme, 0.002, settings=Settings(until=1_000_000_000))
-    hops = spread(scheme, choose(scheme.fabric, "servers", 1)).path_mean
+    hops = path_lengths(scheme, choose(scheme.fabric, "servers", 1)).path_mean
     assert found.mean == pytest.approx(27 * hops, rel=0.03)
     assert found.loss == 0
     assert (np.round(found.times % 27, 6) % 27 == 0).mean() > 0.95
@@ -106,11 +106,11 @@ def test_a_full_buffer_keeps_ten_packets_and_loses_the_others() -> None:
     settings = Settings(warmup=0)
     once = Arrivals(*(np.full(25, v, dtype=d) for v, d in ((7, np.int64), (0, np.int32), (1, np.int32))))
     scheme = bind("dor", fabric("torus:2"))
-    ways = walks(scheme, once.source, once.destination, 1, 128)
-    ended = queue(once, ways, len(scheme.fabric.slots.peer), settings)
-    assert ended.tolist() == [7 + 12_000 * (i + 1) + 15_000 for i in range(10)] + [FULL] * 15
+    paths = sample_paths(scheme, once.source, once.destination, 1, 128)
+    ended = queue(once, paths, len(scheme.fabric.adjacency.peer), settings)
+    assert ended.tolist() == [7 + 12_000 * (i + 1) + 15_000 for i in range(10)] + [BUFFER_FULL] * 15
     found = summarise(1.0, once, ended, 1, settings)
-    assert (found.full, found.no_way, found.loss) == (15, 0, 0.6)
+    assert (found.full, found.no_route, found.loss) == (15, 0, 0.6)
     assert found.percentile(100) == 135.0
 
 
@@ -127,7 +127,7 @@ def test_throughput_is_what_is_offered_until_links_are_full() -> None:
 def test_a_way_beyond_the_time_to_live_is_cut() -> None:
     scheme = bind("dor", fabric("torus:12"))
     found = simulate(scheme, 0.1, settings=Settings(ttl=3, until=60_000_000))
-    assert found.no_way > 0
+    assert found.no_route > 0
     assert found.full == 0
     assert found.loss == pytest.approx(5 / 11, abs=0.05)
 
@@ -146,15 +146,15 @@ def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) 
     network = fabric(spec)
     scheme, failed = bind(name, network), failures.draw(network, failing, 2)
     source, to = np.full(3000, 1, dtype=np.int32), np.full(3000, network.servers - 2, dtype=np.int32)
-    drawn = walks(scheme, source, to, 4, 128, failed.links)
-    asked = walks(scheme, source, to, 4, 128, failed.links, generic=True)
+    drawn = sample_paths(scheme, source, to, 4, 128, failed.links)
+    asked = sample_paths(scheme, source, to, 4, 128, failed.links, generic=True)
     assert drawn.slots.tolist() == asked.slots.tolist()
-    assert drawn.arrives.tolist() == asked.arrives.tolist()
-    told = scheme.given(failed.links)
+    assert drawn.delivered.tolist() == asked.delivered.tolist()
+    told = scheme.with_failures(failed.links)
     first = Counter(drawn.slots[:, 0].tolist())
     start = next(hop for hop in walk(told, 1, network.servers - 2, failed.links))
     weights = {
-        int(network.slots.start[1]) + action.port - 1: weight
+        int(network.adjacency.start[1]) + action.port - 1: weight
         for action, weight in told.act(1, start.header, failed.links)
         if isinstance(action, Forward)
     }
@@ -164,7 +164,7 @@ def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) 
     lengths = {sum(isinstance(h.action, Forward) for h in walk(told, 1, network.servers - 2, failed.links))}
     assert lengths <= set((drawn.slots != NONE).sum(axis=1).tolist())
     last = next(reversed(list(walk(told, 1, network.servers - 2, failed.links))))
-    assert isinstance(last.action, Deliver) == bool(drawn.arrives[0])
+    assert isinstance(last.action, Deliver) == bool(drawn.delivered[0])
 
 
 def test_draws_are_even_and_independent_of_order() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from addressing.registry import bind
 from dcnlab.evaluator.graph import failures
-from dcnlab.evaluator.graph.betweenness import split_loads
+from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
-from dcnlab.evaluator.routing.path_lengths import spread
+from dcnlab.evaluator.routing.path_lengths import path_lengths
 from dcnlab.evaluator.traffic.flows import flows
-from dcnlab.evaluator.traffic.loads import carried, link_loads
+from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from dcnlab.evaluator.traffic.traffic import traffic
 from tests.topos.graphs import graph
 from topos.fabric import Fabric
@@ -44,12 +44,12 @@ def test_loads_are_the_sums_over_all_flows(spec: str, name: str, failing: str) -
     failed = failures.draw(network, failing, 1)
     everybody = choose(network, "servers", 1, failed.nodes)
     expected = flows(scheme, traffic(network, "all-to-all", 1, failed.nodes), failed.links).loads(
-        len(network.slots.peer)
+        len(network.adjacency.peer)
     )
     for generic in (False, True):
-        found = carried(scheme, everybody, failed.links, generic=generic)
+        found = carried_load(scheme, everybody, failed.links, generic=generic)
         assert found.loads == pytest.approx(expected)
-        routed = spread(scheme, everybody, failed.links)
+        routed = path_lengths(scheme, everybody, failed.links)
         assert found.delivered == pytest.approx(routed.mass)
         assert found.path_mean == pytest.approx(routed.path_mean)
     assert link_loads(scheme, everybody, failed.links) == pytest.approx(expected)
@@ -65,9 +65,11 @@ def test_one_search_per_destination_sums_what_the_rule_does(spec: str, failing: 
     network = fabric(spec)
     scheme, failed = bind("ecmp", network), failures.draw(network, failing, 2)
     pairs = choose(network, which, 1, failed.nodes)
-    for aware in ("yes", "no"):
-        fast = link_loads(scheme, pairs, failed.links, aware=aware)
-        assert fast == pytest.approx(link_loads(scheme, pairs, failed.links, aware=aware, generic=True))
+    for failure_knowledge in ("yes", "no"):
+        fast = link_loads(scheme, pairs, failed.links, failure_knowledge=failure_knowledge)
+        assert fast == pytest.approx(
+            link_loads(scheme, pairs, failed.links, failure_knowledge=failure_knowledge, generic=True)
+        )
 
 
 @pytest.mark.parametrize("spec", ["hdcube:3,1", "fattree:4", "dcell:3,1"])
@@ -76,17 +78,17 @@ def test_loads_over_paths_equal_the_betweenness_of_networkx(spec: str) -> None:
     failed = failures.draw(network, "links=10%", 2)
     directed = nx.Graph(graph(network, failed.links)).to_directed()
     expected = nx.edge_betweenness_centrality(directed, normalized=False)
-    loads = split_loads(network, choose(network, "all", 1), failed.links, evenly="paths")
-    owner = np.repeat(np.arange(network.size), np.diff(network.slots.start))
+    loads = shortest_path_loads(network, choose(network, "all", 1), failed.links, split_by="paths")
+    owner = np.repeat(np.arange(network.size), np.diff(network.adjacency.start))
     for slot in np.flatnonzero(loads):
-        assert loads[slot] == pytest.approx(expected.pop((int(owner[slot]), int(network.slots.peer[slot]))))
+        assert loads[slot] == pytest.approx(expected.pop((int(owner[slot]), int(network.adjacency.peer[slot]))))
     assert not any(expected.values())
 
 
 @pytest.mark.parametrize("spec", ["torus:4x5", "bcube:3,1", "smallworld:4x4,clusters=2x2"])
 def test_splitting_over_paths_counts_every_shortest_path_alike(spec: str) -> None:
     network = fabric(spec)
-    loads = split_loads(network, choose(network, "servers", 1), evenly="paths")
+    loads = shortest_path_loads(network, choose(network, "servers", 1), split_by="paths")
     whole = nx.Graph(graph(network))
     expected: Counter[tuple[int, int]] = Counter()
     for pair in itertools.permutations(range(network.servers), 2):
@@ -96,18 +98,18 @@ def test_splitting_over_paths_counts_every_shortest_path_alike(spec: str) -> Non
                 expected[hop] += 1 / len(routes)
     for link in network.links():
         for near, far in ((link.a, link.b), (link.b, link.a)):
-            slot = int(network.slots.start[near.node]) + near.number - 1
+            slot = int(network.adjacency.start[near.node]) + near.number - 1
             assert loads[slot] == pytest.approx(expected[near.node, far.node])
 
 
 def test_splitting_by_server_hops_prefers_fewest_servers() -> None:
     network = fabric("clot:4x4")
-    loads = split_loads(network, choose(network, "servers", 1), hops="servers")
-    arrivals = loads[network.slots.peer < network.servers].sum()
+    loads = shortest_path_loads(network, choose(network, "servers", 1), hops="servers")
+    arrivals = loads[network.adjacency.peer < network.servers].sum()
     direct = np.array(list(dict(nx.all_pairs_shortest_path_length(_one_hop(network))).values()))
     assert arrivals == pytest.approx(sum(sum(row.values()) for row in direct))
     with pytest.raises(ValueError, match="switches to switches"):
-        split_loads(fabric("fattree:4"), choose(fabric("fattree:4"), "servers", 1), hops="servers")
+        shortest_path_loads(fabric("fattree:4"), choose(fabric("fattree:4"), "servers", 1), hops="servers")
 
 
 def _one_hop(network: Fabric) -> nx.Graph:

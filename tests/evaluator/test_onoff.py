@@ -7,7 +7,7 @@ import pytest
 
 from addressing.registry import bind
 from dcnlab.evaluator.traffic.flows import flows
-from dcnlab.evaluator.traffic.onoff import Phases, active, parse, play
+from dcnlab.evaluator.traffic.onoff import Phases, active, on_off_rates, parse
 from dcnlab.evaluator.traffic.throughput import max_min
 from dcnlab.evaluator.traffic.traffic import traffic
 from topos.registry import SpecError, fabric
@@ -34,9 +34,9 @@ def test_every_instant_is_max_min_fair_among_the_flows_that_are_on() -> None:
     network = fabric("bcube:4,1")
     some = flows(bind("ecmp", network), traffic(network, "permutation"))
     phases = Phases(on=1, off=1, length=10, samples=20)
-    played = play(network, some, phases, seed=2)
+    played = on_off_rates(network, some, phases, seed=2)
     on = active(phases, len(some), np.random.default_rng([2, 4]))
-    capacities = np.ones(len(network.slots.peer))
+    capacities = np.ones(len(network.adjacency.peer))
     total = np.zeros(len(some))
     for i, mask in enumerate(on):
         slots, shares = some.slots, some.shares

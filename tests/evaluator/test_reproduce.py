@@ -90,6 +90,6 @@ def test_shortest_paths_are_counted_beyond_what_machine_words_hold(gaps: tuple[i
 
 def test_shortest_paths_half_way_round_are_those_of_a_search() -> None:
     torus = fabric("torus:4x6")
-    whole = nx.Graph(torus.cables[:, [0, 2]].tolist())
+    whole = nx.Graph(torus.link_ends[:, [0, 2]].tolist())
     for end in range(1, torus.size):
         assert shortest_paths(torus, 0, end) == len(list(nx.all_shortest_paths(whole, 0, end)))

@@ -80,8 +80,8 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_one_experiment_renews_its_own_rows_and_what_is_gone_falls_out() -> None:
     old = {"one": ROWS[:1], "gone": ROWS}
-    assert list(record.renewed(old, {"zero": ROWS}, ["zero", "one", "two"])) == ["zero", "one"]
-    assert record.renewed(old, {"one": ROWS}, ["one"]) == {"one": ROWS}
+    assert list(record.merged(old, {"zero": ROWS}, ["zero", "one", "two"])) == ["zero", "one"]
+    assert record.merged(old, {"one": ROWS}, ["one"]) == {"one": ROWS}
 
 
 def test_the_list_shows_every_claim_and_what_was_not_recorded(

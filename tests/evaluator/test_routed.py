@@ -12,13 +12,18 @@ import numpy as np
 import pytest
 
 from addressing.header import Deliver, Forward
-from addressing.registry import bind, fitting
+from addressing.registry import bind, compatible_schemes
 from addressing.scheme import Scheme, walk
 from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.markov import explore
-from dcnlab.evaluator.routing.path_lengths import Aware, Spread, informed, spread
-from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, ways_of
+from dcnlab.evaluator.routing.path_lengths import (
+    FailureKnowledge,
+    PathLengths,
+    path_lengths,
+    with_failure_knowledge,
+)
+from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
 from topos.fabric import Fabric
 from topos.graph import ALL_UP
 from topos.registry import fabric, known
@@ -30,19 +35,19 @@ def vectorised() -> list[tuple[str, str]]:
     return [
         (network.spec, name)
         for network in networks
-        for name in fitting(network.family)
-        if any(form(bind(name, network), ALL_UP) for form in (rule_of, ways_of, shares_of))
+        for name in compatible_schemes(network.family)
+        if any(form(bind(name, network), ALL_UP) for form in (rule_of, source_routes_of, shares_of))
     ]
 
 
-def same(a: Spread, b: Spread) -> bool:
+def same(a: PathLengths, b: PathLengths) -> bool:
     shape = np.maximum(a.joint.shape, b.joint.shape)
     padded = [np.pad(s.joint, [(0, w - h) for w, h in zip(shape, s.joint.shape, strict=True)]) for s in (a, b)]
     return np.allclose(*padded) and (a.pairs, a.connected) == (b.pairs, b.connected)
 
 
 #: What fails, what is known of it, and whether servers are counted instead of links.
-ASKED: dict[str, tuple[tuple[Aware, ...], bool]] = {
+ASKED: dict[str, tuple[tuple[FailureKnowledge, ...], bool]] = {
     "": (("yes",), True),
     "links=8%": (("yes", "local", "no"), False),
     "nodes=8%": (("local",), True),
@@ -57,12 +62,14 @@ def test_array_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
     failed = failures.draw(network, failing, seed=3)
     pairs = choose(network, "servers", 1, failed.nodes)
     modes, servers = ASKED[failing]
-    for aware in modes:
-        asked = spread(scheme, pairs, failed.links, aware=aware, generic=True)
-        assert same(spread(scheme, pairs, failed.links, aware=aware), asked), aware
+    for failure_knowledge in modes:
+        asked = path_lengths(scheme, pairs, failed.links, failure_knowledge=failure_knowledge, generic=True)
+        assert same(path_lengths(scheme, pairs, failed.links, failure_knowledge=failure_knowledge), asked), (
+            failure_knowledge
+        )
     if servers:
-        counted = spread(scheme, pairs, failed.links, hops="servers")
-        assert same(counted, spread(scheme, pairs, failed.links, hops="servers", generic=True))
+        counted = path_lengths(scheme, pairs, failed.links, hops="servers")
+        assert same(counted, path_lengths(scheme, pairs, failed.links, hops="servers", generic=True))
 
 
 @pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=4", "ficonn:4,2", "hcn:2,4", "hcn:4,2,parts=3"])
@@ -71,14 +78,16 @@ def test_cells_within_cells_are_left_as_the_rule_says(spec: str, failing: str) -
     network = fabric(spec)
     scheme, failed = bind("dfr", network), failures.draw(network, failing, seed=1)
     pairs = choose(network, "servers", 1, failed.nodes)
-    assert rule_of(scheme.given(failed.links), failed.links) is not None
-    assert same(spread(scheme, pairs, failed.links), spread(scheme, pairs, failed.links, generic=True))
+    assert rule_of(scheme.with_failures(failed.links), failed.links) is not None
+    assert same(
+        path_lengths(scheme, pairs, failed.links), path_lengths(scheme, pairs, failed.links, generic=True)
+    )
 
 
 def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, int]]:
     """By hops and distance over what is up, exactly: what of every pair's unit arrives when all nodes split
     evenly over the next hops of the intact graph, and what goes out of a link that is down is lost."""
-    cables = [(int(a), int(b)) for a, b in network.cables[:, [0, 2]]]
+    cables = [(int(a), int(b)) for a, b in network.link_ends[:, [0, 2]]]
     intact, left = nx.Graph(cables), nx.Graph(c for i, c in enumerate(cables) if i not in down)
     left.add_nodes_from(intact)
     found: Counter[tuple[int, int]] = Counter()
@@ -108,7 +117,9 @@ def test_multipath_is_what_fractions_give(spec: str, failing: str, threads: int)
     before = numba.get_num_threads()
     numba.set_num_threads(min(threads, before))
     try:
-        found = spread(bind("ecmp", network), choose(network, "servers", 1), failed.links, aware="no")
+        found = path_lengths(
+            bind("ecmp", network), choose(network, "servers", 1), failed.links, failure_knowledge="no"
+        )
     finally:
         numba.set_num_threads(before)
     by_hand = spread_by_hand(network, failed.links.down)
@@ -127,7 +138,7 @@ def walked(scheme: Scheme, source: int, to: int, seed: int) -> int | None:
 def test_expectations_equal_many_seeded_walks(spec: str, name: str) -> None:
     network = fabric(spec)
     failed = failures.draw(network, "links=6%", seed=5)
-    scheme, seen = informed(bind(name, network), failed.links, "yes")
+    scheme, seen = with_failure_knowledge(bind(name, network), failed.links, "yes")
     cost = np.ones(network.size, dtype=np.int32)
     for source, to in ((0, network.servers - 1), (5, 16), (7, 21)):
         outcome = explore(scheme, to, [source], cost, failed.links, seen).outcome(source)
@@ -142,12 +153,12 @@ def test_expectations_equal_many_seeded_walks(spec: str, name: str) -> None:
 def test_sampled_and_single_source_pairs_are_parts_of_the_whole(spec: str, name: str) -> None:
     network = fabric(spec)
     scheme = bind(name, network)
-    whole = spread(scheme, choose(network, "servers", 1))
-    single = [spread(scheme, choose(network, f"from:h{s}", 1)) for s in range(network.servers)]
+    whole = path_lengths(scheme, choose(network, "servers", 1))
+    single = [path_lengths(scheme, choose(network, f"from:h{s}", 1)) for s in range(network.servers)]
     joined = single[0]
     for part in single[1:]:
         joined = joined.plus(part)
     assert same(joined, whole)
-    some = spread(scheme, choose(network, "sample:40", 2))
+    some = path_lengths(scheme, choose(network, "sample:40", 2))
     assert some.pairs == 40
-    assert same(some, spread(scheme, choose(network, "sample:40", 2), generic=True))
+    assert same(some, path_lengths(scheme, choose(network, "sample:40", 2), generic=True))

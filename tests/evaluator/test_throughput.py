@@ -70,7 +70,7 @@ def test_every_flow_has_a_full_link_where_its_rate_is_the_largest(spec: str, nam
     network = fabric(spec)
     some = flows(bind(name, network), traffic(network, pattern, seed=3))
     result = throughput(network, some, capacity=2.0)
-    use = matrix(some, len(network.slots.peer))
+    use = matrix(some, len(network.adjacency.peer))
     load = use @ result.rates
     assert (load <= 2.0 + 1e-9).all()
     largest = np.where(use > 0, result.rates, 0).max(axis=1)
@@ -88,13 +88,13 @@ def test_flows_follow_the_walks_of_the_rule_under_failures(spec: str, name: str)
     failed = failures.draw(network, "links=15%", 2)
     some = flows(scheme, traffic(network, "all-to-all"), failed.links)
     asked = flows(scheme, traffic(network, "all-to-all"), failed.links, generic=True)
-    told = scheme.given(failed.links)
+    told = scheme.with_failures(failed.links)
     for i in range(0, len(some), 7):
         route = path(told, int(some.sources[i]), int(some.destinations[i]), failed.links)
         mine = some.slots[some.start[i] : some.start[i + 1]]
-        assert network.slots.peer[mine].tolist() == list(route[1:] if route else ())
+        assert network.adjacency.peer[mine].tolist() == list(route[1:] if route else ())
         assert sorted(mine) == sorted(asked.slots[asked.start[i] : asked.start[i + 1]])
-    lost = flows(scheme, traffic(network, "all-to-all"), failed.links, aware="no")
+    lost = flows(scheme, traffic(network, "all-to-all"), failed.links, failure_knowledge="no")
     assert 0 < lost.delivered.sum() < len(lost)
     rates = throughput(network, lost).rates
     assert ((rates > 0) == lost.delivered).all()
@@ -104,7 +104,7 @@ def test_all_to_all_on_a_ring_by_hand() -> None:
     network = fabric("torus:5")
     some = flows(bind("dor", network), traffic(network, "all-to-all"))
     # Each direction of each link carries the 1-hop flow and two of the 2-hop flows.
-    assert set(some.loads(len(network.slots.peer)).tolist()) == {3.0}
+    assert set(some.loads(len(network.adjacency.peer)).tolist()) == {3.0}
     assert bottleneck(network, some) == pytest.approx(20 / 3)
     assert throughput(network, some).fairness == pytest.approx(1)
 

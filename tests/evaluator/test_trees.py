@@ -7,23 +7,23 @@ from itertools import pairwise
 
 import pytest
 
-from addressing.multipath.complete_graphs import complete
+from addressing.multipath.complete_graphs import complete_graph
 from dcnlab.evaluator.reproduce.registry import run
-from dcnlab.evaluator.traffic.trees import along, pipelined, rates, replicated
+from dcnlab.evaluator.traffic.trees import pipelined, rates, replicated, tree_flows
 from topos.registry import fabric
 
 
 def test_a_tree_crosses_a_link_as_often_as_its_paths_do() -> None:
     network = fabric("bcube:3,1")
-    graph = complete(network, 0)
+    graph = complete_graph(network, 0)
     trees = [[path, path[::-1]] for path in graph.paths.values()] + [[graph.path(0, 1), graph.path(0, 1)]]
-    found = along(network, trees)
+    found = tree_flows(network, trees)
     for i, paths in enumerate(trees):
         wanted = Counter(step for path in paths for step in pairwise(path))
         mine = range(found.start[i], found.start[i + 1])
-        owner = [int((network.slots.start <= found.slots[j]).sum()) - 1 for j in mine]
+        owner = [int((network.adjacency.start <= found.slots[j]).sum()) - 1 for j in mine]
         crossed = {
-            (a, int(network.slots.peer[found.slots[j]])): found.shares[j]
+            (a, int(network.adjacency.peer[found.slots[j]])): found.shares[j]
             for a, j in zip(owner, mine, strict=True)
         }
         assert crossed == wanted
@@ -33,7 +33,7 @@ def test_a_tree_crosses_a_link_as_often_as_its_paths_do() -> None:
 @pytest.mark.parametrize("k", [1, 2])
 def test_bcube_replicates_as_fast_as_it_has_ports(k: int) -> None:
     network = fabric(f"bcube:3,{k}")
-    graph = complete(network, 5)
+    graph = complete_graph(network, 5)
     assert replicated(network, graph) == pytest.approx(k + 1)
     assert pipelined(network, graph) == pytest.approx(1)
 
@@ -42,7 +42,7 @@ def test_bcube_replicates_as_fast_as_it_has_ports(k: int) -> None:
 def test_two_ports_bound_what_dcube_replicates(spec: str) -> None:
     """A member passes its part on to m - 1 others through one port to its switch: m / (m - 1) in all."""
     network = fabric(spec)
-    assert replicated(network, complete(network, 9)) == pytest.approx(4 / 3)
+    assert replicated(network, complete_graph(network, 9)) == pytest.approx(4 / 3)
 
 
 def test_the_comparison_agrees_with_what_was_computed_before() -> None:

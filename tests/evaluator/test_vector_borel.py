@@ -8,7 +8,7 @@ import pytest
 from addressing.registry import bind
 from addressing.scheme import Scheme, path
 from dcnlab.evaluator.graph.next_hops import LOST, hops_along
-from dcnlab.evaluator.routing.vectorized import ways_of
+from dcnlab.evaluator.routing.vectorized import source_routes_of
 from topos.graph import ALL_UP, NONE
 from topos.registry import fabric
 
@@ -17,9 +17,9 @@ SCHEMES = ("twophase", *(f"{name}:d={d}" for name in ("cr", "cr-bfs") for d in (
 
 def traced(scheme: Scheme, source: int) -> list[tuple[int, ...]]:
     """The nodes from ``source`` to every node, by the scheme's array form."""
-    ways, slots, size = ways_of(scheme, ALL_UP), scheme.fabric.slots, scheme.fabric.size
-    assert ways is not None
-    found = ways(np.full(size, source, dtype=np.int32), np.arange(size, dtype=np.int32))
+    source_routes, slots, size = source_routes_of(scheme, ALL_UP), scheme.fabric.adjacency, scheme.fabric.size
+    assert source_routes is not None
+    found = source_routes(np.full(size, source, dtype=np.int32), np.arange(size, dtype=np.int32))
     usable, cost = np.ones(len(slots.peer), dtype=np.bool_), np.ones(size, dtype=np.int32)
     assert LOST not in hops_along(found, slots.peer, usable, cost)
     return [(source, *slots.peer[row[row != NONE]].tolist()) for row in found]
@@ -38,4 +38,4 @@ def test_routes_are_those_of_the_rule(spec: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_hosts_on_vertices_are_left_to_the_rule(name: str) -> None:
-    assert ways_of(bind(name, fabric("borel:7,2,1,2,hosts=1")), ALL_UP) is None
+    assert source_routes_of(bind(name, fabric("borel:7,2,1,2,hosts=1")), ALL_UP) is None

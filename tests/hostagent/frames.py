@@ -13,8 +13,8 @@ from addressing.fields.ipv4 import text
 from addressing.scheme import Scheme
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent, addresses_of
-from hostagent.options import Spread
-from hostagent.runtime.mmsg import SLOT_SIZE
+from hostagent.options import LoadBalance
+from hostagent.runtime.mmsg import BUFFER_SIZE
 from topos import registry as topologies
 
 NO_OFFLOAD = bytes(packet.VNET_SIZE)
@@ -25,9 +25,11 @@ def scheme(topology: str, name: str) -> Scheme:
     return schemes.bind(name, topologies.fabric(topology))
 
 
-def agent(bound: Scheme, node: int, spread: Spread = "flow", draw: random.Random | None = None) -> Agent:
+def agent(
+    bound: Scheme, node: int, load_balance: LoadBalance = "flow", draw: random.Random | None = None
+) -> Agent:
     """The agent of one server."""
-    return Agent(bound, node, addresses_of(bound), draw or random.Random(1), spread)
+    return Agent(bound, node, addresses_of(bound), draw or random.Random(1), load_balance)
 
 
 def udp(bound: Scheme, source: int, destination: int, *, ttl: int = 64, port: int = 5000) -> bytes:
@@ -42,7 +44,7 @@ def _udp(source: str, destination: str, ttl: int, port: int) -> bytes:
 
 def from_host(data: bytes, offload: bytes = NO_OFFLOAD) -> tuple[memoryview, int]:
     """A slot with a packet as read from the TUN device, and its end."""
-    return _slot(bytes(packet.HOST_AT) + offload + data)
+    return _slot(bytes(packet.HOST_OFFSET) + offload + data)
 
 
 def from_card(frame: bytes, offload: bytes = NO_OFFLOAD) -> tuple[memoryview, int]:
@@ -70,6 +72,6 @@ def with_fresh_checksums(data: bytes) -> bytes:
 
 
 def _slot(data: bytes) -> tuple[memoryview, int]:
-    slot = memoryview(bytearray(SLOT_SIZE))
+    slot = memoryview(bytearray(BUFFER_SIZE))
     slot[: len(data)] = data
     return slot, len(data)

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from addressing import registry as schemes
 from addressing.fields.ipv4 import text
-from hostagent.client import AgentPlace, AgentPool
-from hostagent.options import Mode, Options, Spread
+from hostagent.client import AgentPlacement, AgentPool
+from hostagent.options import LoadBalance, Mode, Options
 from hostagent.runtime.devices import inside
 from topos import registry as topologies
 from topos.fabric import Fabric
@@ -44,10 +44,10 @@ class World:
         """The name of a server's namespace."""
         return f"{self.name}-{node}"
 
-    def place(self, node: int) -> AgentPlace:
+    def place(self, node: int) -> AgentPlacement:
         """Where a server's agent works."""
         ports = {port: f"h{node}-eth{port}" for port, _ in self.fabric.ports(node)}
-        return AgentPlace(node, f"/run/netns/{self.netns(node)}", ports)
+        return AgentPlacement(node, f"/run/netns/{self.netns(node)}", ports)
 
     def run(self, node: int, *words: str, timeout: float = 60) -> str:
         """A command in a server's namespace."""
@@ -68,7 +68,7 @@ class World:
 
 @contextlib.contextmanager
 def world(
-    topology: str, scheme: str, *, mode: Mode = "host", spread: Spread = "flow", start: bool = True
+    topology: str, scheme: str, *, mode: Mode = "host", load_balance: LoadBalance = "flow", start: bool = True
 ) -> Iterator[World]:
     """Namespaces, cables and (unless ``start`` is false) ready agents."""
     fabric = topologies.fabric(topology)
@@ -76,7 +76,7 @@ def world(
     bound = schemes.bind(scheme, fabric)
     addresses = [text(bound.ipv4(node)) for node in range(fabric.servers)]
     with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(AgentPool(Options(topology, scheme, mode=mode, spread=spread)))
+        pool = stack.enter_context(AgentPool(Options(topology, scheme, mode=mode, load_balance=load_balance)))
         made = World(fabric, addresses, f"dcnt{os.getpid()}x{next(_numbers)}", pool)
         for node in range(fabric.servers):
             stack.callback(run, "ip", "netns", "del", made.netns(node))

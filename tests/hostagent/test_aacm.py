@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from addressing.fields import ipv4
 from hostagent.protocols.aacm import frames
 from hostagent.protocols.aacm.frames import Flag
-from hostagent.protocols.aacm.simulation import Noise, Simulation, hardware
+from hostagent.protocols.aacm.simulation import AacmSimulation, Noise, hardware
 from hostagent.protocols.aacm.swap_trials import swaps
 from topos import registry
 from topos.families.torus import Torus
@@ -29,18 +29,18 @@ def torus(sizes: str) -> Torus:
     return family
 
 
-def right(simulation: Simulation) -> bool:
+def right(simulation: AacmSimulation) -> bool:
     """Every server that runs has its own coordinates."""
-    return all(s.address == simulation.torus.coordinates(node) for node, s in simulation.stations.items())
+    return all(s.address == simulation.torus.coordinates(node) for node, s in simulation.machines.items())
 
 
-def none_wrong(simulation: Simulation) -> bool:
+def none_wrong(simulation: AacmSimulation) -> bool:
     return all(
-        s.address in (None, simulation.torus.coordinates(node)) for node, s in simulation.stations.items()
+        s.address in (None, simulation.torus.coordinates(node)) for node, s in simulation.machines.items()
     )
 
 
-def findings(simulation: Simulation) -> list[str]:
+def findings(simulation: AacmSimulation) -> list[str]:
     outcome = simulation.configure()
     assert outcome is not None
     assert not outcome.success
@@ -49,20 +49,20 @@ def findings(simulation: Simulation) -> list[str]:
 
 @pytest.mark.parametrize("sizes", TORI)
 def test_one_config_and_one_ack_per_cable(sizes: str) -> None:
-    simulation = Simulation(torus(sizes), key=KEY)
+    simulation = AacmSimulation(torus(sizes), key=KEY)
     outcome = simulation.configure()
     assert outcome is not None
     assert outcome.success
     assert right(simulation)
     counts = simulation.counts()
-    cables = len(simulation.torus.cables())
+    cables = len(simulation.torus.link_ends())
     assert counts["sent config"] == counts["sent config ack"] == cables
     assert counts["sent success"] == counts["sent success ack"]
     assert counts.keys() == {"sent config", "sent config ack", "sent success", "sent success ack"}
 
 
 def test_the_last_server_is_configured_after_the_sum_of_all_maximal_coordinates() -> None:
-    simulation = Simulation(torus("4x5x3"))
+    simulation = AacmSimulation(torus("4x5x3"))
     simulation.configure()
     last, place = simulation.taken[-1]
     assert last == 4 * 5 * 3 - 1
@@ -71,7 +71,7 @@ def test_the_last_server_is_configured_after_the_sum_of_all_maximal_coordinates(
 
 
 def test_4096_servers_with_noise() -> None:
-    simulation = Simulation(torus("16x16x16"), noise=Noise(0.02, 0.02, 30e-6), key=KEY)
+    simulation = AacmSimulation(torus("16x16x16"), noise=Noise(0.02, 0.02, 30e-6), key=KEY)
     outcome = simulation.configure()
     assert outcome is not None
     assert outcome.success
@@ -89,7 +89,7 @@ def test_4096_servers_with_noise() -> None:
 def test_lost_duplicated_and_reordered_frames(
     sizes: str, seed: int, loss: float, duplicate: float, jitter: float
 ) -> None:
-    simulation = Simulation(torus(sizes), seed=seed, noise=Noise(loss, duplicate, jitter), key=KEY)
+    simulation = AacmSimulation(torus(sizes), seed=seed, noise=Noise(loss, duplicate, jitter), key=KEY)
     for _ in range(2):  # the second configuration has the other Alt bit
         outcome = simulation.configure()
         assert none_wrong(simulation)
@@ -99,9 +99,9 @@ def test_lost_duplicated_and_reordered_frames(
 
 
 def test_addresses_stay_while_the_next_configuration_is_under_way() -> None:
-    simulation = Simulation(torus("4x4"))
+    simulation = AacmSimulation(torus("4x4"))
     simulation.configure()
-    simulation.leave(5)
+    simulation.stop_node(5)
     assert findings(simulation) == ["(1,1) is silent on all its cables"]
     assert right(simulation)  # those that the second did not reach keep what they had
 
@@ -121,25 +121,25 @@ def test_swaps_on_3x3x3_are_found_and_named() -> None:
 
 
 def test_dead_servers_dead_cables_and_swaps_at_once() -> None:
-    simulation = Simulation(torus("4x4x4"), key=KEY)
+    simulation = AacmSimulation(torus("4x4x4"), key=KEY)
     simulation.cut(Port(5, 1))
-    simulation.leave(20)
+    simulation.stop_node(20)
     simulation.swap(Port(7, 1), Port(40, 3))
     assert findings(simulation) == [
         "the cable from (0,1,1) port 1 to (1,1,1) port 2 is silent",
-        "(0,1,3) port 1 is cabled to (2,3,0) port 4, not (1,1,3) port 2",
+        "(0,1,3) port 1 is connected to (2,3,0) port 4, not (1,1,3) port 2",
         "(1,1,0) is silent on all its cables",
-        "(1,1,3) port 2 is cabled to (2,2,0) port 3, not (0,1,3) port 1",
-        "(2,2,0) port 3 is cabled to (1,1,3) port 2, not (2,3,0) port 4",
-        "(2,3,0) port 4 is cabled to (0,1,3) port 1, not (2,2,0) port 3",
+        "(1,1,3) port 2 is connected to (2,2,0) port 3, not (0,1,3) port 1",
+        "(2,2,0) port 3 is connected to (1,1,3) port 2, not (2,3,0) port 4",
+        "(2,3,0) port 4 is connected to (0,1,3) port 1, not (2,2,0) port 3",
     ]
     assert none_wrong(simulation)
 
 
 def test_waiting_in_vain_is_told_apart_from_causes() -> None:
     """(1,1) is dead: both servers that should configure it name it, all that wait only wait."""
-    simulation = Simulation(torus("4x4"))
-    simulation.leave(5)
+    simulation = AacmSimulation(torus("4x4"))
+    simulation.stop_node(5)
     outcome = simulation.configure()
     assert outcome is not None
     assert {cause.address for cause in outcome.causes} == {(0, 1), (1, 0)}
@@ -149,7 +149,7 @@ def test_waiting_in_vain_is_told_apart_from_causes() -> None:
 
 
 def test_what_is_found_wrong_is_mended_and_configured_anew() -> None:
-    simulation = Simulation(torus("3x4"), key=KEY)
+    simulation = AacmSimulation(torus("3x4"), key=KEY)
     simulation.swap(Port(3, 1), Port(7, 3))
     assert len(findings(simulation)) == 4
     simulation.swap(Port(3, 1), Port(7, 3))
@@ -168,7 +168,7 @@ def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configu
     """Whoever holds a cable but not the key can replay what it saw, at any port, whole or in part."""
     rng = random.Random(seed)
     recorded: list[bytes] = []
-    simulation = Simulation(torus("3x4"), key=KEY)
+    simulation = AacmSimulation(torus("3x4"), key=KEY)
     simulation.tap = lambda end, data: recorded.append(data)
     for _ in range(configurations):
         simulation.configure()
@@ -180,7 +180,7 @@ def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configu
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         if rng.random() < 0.3:
             del data[rng.randrange(len(data)) :]
-        simulation.inject(rng.choice(sorted(simulation.wires)), bytes(data))
+        simulation.inject(rng.choice(sorted(simulation.peers)), bytes(data))
         assert right(simulation)
     assert any(name.startswith("rejected") for name in simulation.counts())
     outcome = simulation.configure()
@@ -189,15 +189,15 @@ def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configu
 
 
 def test_without_a_key_one_forged_cable_cannot_move_a_server_that_has_two() -> None:
-    simulation = Simulation(torus("4x4"))
+    simulation = AacmSimulation(torus("4x4"))
     simulation.configure()
     forged = frames.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (3, 2), (4, 4))
     simulation.inject(Port(5, 2), frames.encode(forged))
-    assert simulation.stations[5].address == (1, 1)
+    assert simulation.machines[5].address == (1, 1)
 
 
 def test_radices_that_give_addresses_no_host_can_use_are_refused() -> None:
-    simulation = Simulation(torus("29x2"))
+    simulation = AacmSimulation(torus("29x2"))
     with pytest.raises(ipv4.AddressError, match="29x2"):
         simulation.configure()
 
@@ -223,18 +223,18 @@ class History(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.simulation = Simulation(torus("3x4"), noise=Noise(0.05, 0.1, 3e-5), key=KEY)
-        self.proper = dict(self.simulation.wires)
+        self.simulation = AacmSimulation(torus("3x4"), noise=Noise(0.05, 0.1, 3e-5), key=KEY)
+        self.proper = dict(self.simulation.peers)
         self.ends = sorted(self.proper)
 
     @rule(node=st.integers(1, 11))
-    def leave(self, node: int) -> None:
-        self.simulation.leave(node)
+    def stop_node(self, node: int) -> None:
+        self.simulation.stop_node(node)
 
     @rule(node=st.integers(1, 11))
-    def join(self, node: int) -> None:
-        self.simulation.leave(node)
-        self.simulation.join(node)
+    def restart_node(self, node: int) -> None:
+        self.simulation.stop_node(node)
+        self.simulation.restart_node(node)
 
     @rule(number=st.integers(0, 47))
     def cut(self, number: int) -> None:
@@ -243,22 +243,22 @@ class History(RuleBasedStateMachine):
     @rule(a=st.integers(0, 47), b=st.integers(0, 47))
     def swap(self, a: int, b: int) -> None:
         near, far = self.ends[a], self.ends[b]
-        if near != far and {near, far} <= self.simulation.wires.keys():
+        if near != far and {near, far} <= self.simulation.peers.keys():
             self.simulation.swap(near, far)
 
     @rule()
     def mend_all(self) -> None:
-        self.simulation.wires = dict(self.proper)
+        self.simulation.peers = dict(self.proper)
         for node in range(12):
-            if node not in self.simulation.stations:
-                self.simulation.join(node)
+            if node not in self.simulation.machines:
+                self.simulation.restart_node(node)
 
     @rule()
     def configure(self) -> None:
         simulation = self.simulation
         outcome = simulation.configure()
         assert outcome is not None
-        sound = simulation.wires == self.proper and len(simulation.stations) == 12
+        sound = simulation.peers == self.proper and len(simulation.machines) == 12
         assert outcome.success == sound
         assert bool(outcome.findings) == (not sound)
         if sound:
@@ -266,7 +266,7 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def hardware_addresses_differ(self) -> None:
-        assert len({hardware(node) for node in self.simulation.stations}) == len(self.simulation.stations)
+        assert len({hardware(node) for node in self.simulation.machines}) == len(self.simulation.machines)
 
 
 History.TestCase.settings = settings(max_examples=40, stateful_step_count=12)

@@ -69,7 +69,7 @@ def altered(data: bytes, at: int, value: int) -> bytes:
 def test_a_burst_is_relayed_as_frame_by_frame(case: str, data: st.DataObject) -> None:
     """Or left alone; some frames are unusual, cut short or damaged."""
     good = st.sampled_from(arriving(case))
-    headers_end = packet.SHORTEST + 8
+    headers_end = packet.MIN_END + 8
     strange = st.one_of(
         st.builds(altered, good, st.integers(0, headers_end - 1), st.integers(0, 255)),
         st.builds(lambda whole, end: whole[:end], good, st.integers(0, headers_end)),
@@ -111,35 +111,35 @@ def test_usual_frames_are_relayed_together(case: str) -> None:
         data
         for data in arriving(case)
         if alone.receive_frame(memoryview(bytearray(data)), len(data), PORT, now=0.0) > 0
-        and (plan := alone.plan(memoryview(bytearray(data)), len(data), PORT)) is not None
-        and plan.sole is not None
+        and (decision := alone.decision(memoryview(bytearray(data)), len(data), PORT)) is not None
+        and decision.only is not None
     ]
     assert len(onward) > 1
     assert holds(case, onward * 3)
-    to = int.from_bytes(onward[0][packet.IP_AT + 16 : packet.IP_AT + 20], "big")
+    to = int.from_bytes(onward[0][packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20], "big")
     (destination,) = (n for n in range(bound.fabric.servers) if bound.ipv4(n) == to)
     flow = [
-        onward[0][: packet.IP_AT] + udp(bound, SOURCE, destination, ttl=ttl, port=5000 + ttl)
+        onward[0][: packet.IP_OFFSET] + udp(bound, SOURCE, destination, ttl=ttl, port=5000 + ttl)
         for ttl in range(2, 256)
     ]
     assert holds(case, flow)
-    assert bound.carrier is (Field.IPV4_DST if case == "address" else Field.ETH_DST)
+    assert bound.label_field is (Field.IPV4_DST if case == "address" else Field.ETH_DST)
 
 
 def test_every_checksum_is_updated_as_the_rule_says() -> None:
     """All 65,536 of them, those that cannot be included: nothing is verified on the way."""
     whole = arriving("label")[0]
-    at = packet.TTL_AT + 2
+    at = packet.TTL_OFFSET + 2
     frames = [
-        whole[:at] + value.to_bytes(2, "big") + whole[at + 2 : packet.SHORTEST] for value in range(1 << 16)
+        whole[:at] + value.to_bytes(2, "big") + whole[at + 2 : packet.MIN_END] for value in range(1 << 16)
     ]
-    size = packet.SHORTEST
+    size = packet.MIN_END
     memory = memoryview(bytearray(b"".join(frames)))
     ours = relay("label")
     lengths = np.full(len(frames), size, np.uint32)
     assert ours.receive_burst(Headers(memory, len(frames), size), lengths, PORT)
     for value in range(1 << 16):
-        assert int.from_bytes(memory[value * size + at :][:2], "big") == packet.decremented(value)
+        assert int.from_bytes(memory[value * size + at :][:2], "big") == packet.ttl_decremented_checksum(value)
 
 
 def test_nothing_is_relayed_by_plans_that_have_been_forgotten() -> None:

@@ -17,8 +17,8 @@ from addressing.header import Field, Forward, Header
 from addressing.scheme import Scheme, walk
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
-from hostagent.forwarding.decisions import CONSUMED, MEMORY, TO_HOST
-from hostagent.forwarding.framing import NOBODY
+from hostagent.forwarding.decisions import CACHE_SIZE, CONSUMED, TO_HOST
+from hostagent.forwarding.framing import UNASSIGNED_MAC
 from tests.hostagent.frames import agent, frame, from_card, from_host, parsed, scheme, udp, with_fresh_checksums
 from topos.graph import ALL_UP, LinkState
 
@@ -37,12 +37,12 @@ CASES = [
 def through_switch(bound: Scheme, node: int, port: int, slot: memoryview, links: LinkState) -> int:
     """A switch's part in the test: read the header off the frame, return the port it leaves by."""
     address = int.from_bytes(slot[10:16], "big")
-    if bound.carrier is Field.IPV4_DST:
+    if bound.label_field is Field.IPV4_DST:
         label = int.from_bytes(slot[40:44], "big")
     else:
         label = mac.decode(address, bound.label_bits)
     tag = mac.decode(int.from_bytes(slot[16:22], "big"), bound.tag_bits) if bound.tag_bits else 0
-    ((action, _),) = bound.choices(node, Header(label, tag, port), links)
+    ((action, _),) = bound.next_hops(node, Header(label, tag, port), links)
     assert isinstance(action, Forward)
     return action.port
 
@@ -63,21 +63,21 @@ def carry(
             out = agents[at].receive_frame(slot, end, peer.number, now=0.0)
         else:
             out = through_switch(bound, at, peer.number, slot, links)
-    return visited, bytes(slot[packet.IP_AT : end]) if out == TO_HOST else b""
+    return visited, bytes(slot[packet.IP_OFFSET : end]) if out == TO_HOST else b""
 
 
 @pytest.mark.parametrize(("topology", "name"), CASES)
 @pytest.mark.parametrize("failures", [0, 3])
 def test_packets_follow_the_walk_between_all_pairs(topology: str, name: str, failures: int) -> None:
     intact = scheme(topology, name)
-    total = len(intact.fabric.cables)
+    total = len(intact.fabric.link_ends)
     links = LinkState(frozenset(random.Random(5).sample(range(total), failures)))
-    bound = intact.given(links) if links else intact
+    bound = intact.with_failures(links) if links else intact
     ours, theirs = random.Random(7), random.Random(7)
     agents = [agent(intact, node, "packet", ours) for node in range(bound.fabric.servers)]
     if links:
         for relay in agents:
-            relay.announce(links)
+            relay.apply_link_state(links)
     for source, destination in itertools.permutations(range(bound.fabric.servers), 2):
         expected = list(walk(bound, source, destination, links, theirs))
         data = udp(bound, source, destination)
@@ -108,10 +108,10 @@ def test_a_relay_answers_an_expired_ttl_in_its_own_name() -> None:
     assert relay.receive_frame(slot, end, port, now=0.0) == CONSUMED
     ((out, answer),) = relay.outbox
     assert out == port
-    shown = parsed(answer[packet.IP_AT :])
+    shown = parsed(answer[packet.IP_OFFSET :])
     assert (shown.src, shown.dst) == (f"10.0.0.{relay.node + 1}", "10.0.0.1")
     assert (shown[ICMP].type, shown[ICMP].code) == packet.TIME_EXCEEDED
-    assert answer[packet.IP_AT :] == with_fresh_checksums(answer[packet.IP_AT :])
+    assert answer[packet.IP_OFFSET :] == with_fresh_checksums(answer[packet.IP_OFFSET :])
     assert mac.decode(int.from_bytes(answer[10:16], "big"), bound.label_bits) == bound.label(0)
     assert relay.counts()["dropped: TTL expired"] == 1
 
@@ -154,7 +154,7 @@ def test_a_lost_carrier_counts_at_once_and_only_until_it_is_back() -> None:
     assert first.carrier(lost, False)
     assert not first.carrier(lost, False)
     assert leaves() == before - {lost}
-    first.announce(ALL_UP)
+    first.apply_link_state(ALL_UP)
     assert leaves() == before - {lost}
     assert first.carrier(lost, True)
     assert leaves() == before
@@ -165,10 +165,10 @@ def test_announced_links_change_labels_and_routes() -> None:
     first = agent(bound, 0)
     slot, end = from_host(udp(bound, 0, 3))
     port = first.receive_packet(slot, end, now=0.0)
-    first.announce(LinkState(frozenset({bound.fabric.link_at(0, port)})))
+    first.apply_link_state(LinkState(frozenset({bound.fabric.link_at(0, port)})))
     slot, end = from_host(udp(bound, 0, 3))
     assert first.receive_packet(slot, end, now=0.0) not in (port, CONSUMED)
-    first.announce(ALL_UP)
+    first.apply_link_state(ALL_UP)
     slot, end = from_host(udp(bound, 0, 3))
     assert first.receive_packet(slot, end, now=0.0) == port
 
@@ -178,7 +178,7 @@ def test_packets_are_spread_by_weight_and_flows_stay_together() -> None:
     target = 8 * 3 + 4
     weights = {
         action.port: weight
-        for action, weight in bound.choices(0, Header(bound.label(target)))
+        for action, weight in bound.next_hops(0, Header(bound.label(target)))
         if isinstance(action, Forward)
     }
     by_packet, by_flow = agent(bound, 0, "packet"), agent(bound, 0, "flow")
@@ -198,7 +198,7 @@ def test_address_carriers_write_a_destination_that_is_nobodys() -> None:
     bound = scheme("clot:4x4", "pow")
     slot, end = from_host(udp(bound, 0, 1))
     port = agent(bound, 0).receive_packet(slot, end, now=0.0)
-    assert slot[10:16] == NOBODY
+    assert slot[10:16] == UNASSIGNED_MAC
     assert slot[16:22] == mac.hardware(0, port).to_bytes(6, "big")
 
 
@@ -206,10 +206,10 @@ def test_memory_is_bounded() -> None:
     bound = scheme("torus:2x2", "wmgr")
     relay = agent(bound, 0)
     data = udp(bound, 3, 1)
-    for number in range(2 * MEMORY + 5):
+    for number in range(2 * CACHE_SIZE + 5):
         slot, end = from_card(frame(b"\x02" + number.to_bytes(5, "big") + bytes(6), data))
         relay.receive_frame(slot, end, 1, now=0.0)
-    assert all(len(plans) <= MEMORY for plans in relay._frames)
+    assert all(len(plans) <= CACHE_SIZE for plans in relay._frame_decisions)
 
 
 def test_control_frames_go_to_their_protocol() -> None:
@@ -280,7 +280,7 @@ def test_further_addresses_take_a_way_each_in_both_directions() -> None:
 
     def first_hop(source: int, target: int, numbers: tuple[int, int]) -> int:
         addresses = [
-            ipv4.alias(node, number) if number else ipv4.numbered(node)
+            ipv4.alias(node, number) if number else ipv4.host_address(node)
             for node, number in zip((source, target), numbers, strict=True)
         ]
         plain = udp(bound, source, target)
@@ -298,9 +298,9 @@ def test_further_addresses_take_a_way_each_in_both_directions() -> None:
 
 def test_further_addresses_are_found_again() -> None:
     for node in (0, 7, 2**21 - 2):
-        assert ipv4.without_alias(ipv4.numbered(node)) == (ipv4.numbered(node), 0)
+        assert ipv4.without_alias(ipv4.host_address(node)) == (ipv4.host_address(node), 0)
         for number in range(1, 8):
-            assert ipv4.without_alias(ipv4.alias(node, number)) == (ipv4.numbered(node), number)
+            assert ipv4.without_alias(ipv4.alias(node, number)) == (ipv4.host_address(node), number)
     for node, number in ((0, 0), (0, 8), (2**21 - 1, 1)):
         with pytest.raises(ipv4.AddressError):
             ipv4.alias(node, number)

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
-from hostagent.flowcontrol.credit import CONTROL, Entry, Grant, Inlet, Mark, control_entries, control_frame
+from hostagent.flowcontrol.credit import (
+    CONTROL,
+    CreditTag,
+    Entry,
+    ReceiveBuffer,
+    SendWindow,
+    control_entries,
+    control_frame,
+)
 from hostagent.flowcontrol.credit_state import window
 from hostagent.flowcontrol.relay import FlowControlError, Relay, check
 from hostagent.forwarding import packet
@@ -23,20 +31,20 @@ from topos import registry as topologies
 def test_marks_survive_the_wire_and_are_no_group_addresses(
     channel: int, number: int, server: int, port: int
 ) -> None:
-    data = Mark(channel, number, server).encode(port)
-    assert Mark.decode(data) == (channel, number, server)
+    data = CreditTag(channel, number, server).encode(port)
+    assert CreditTag.decode(data) == (channel, number, server)
     assert not data[0] & 1
     assert data[5] == port
 
 
 @given(st.lists(st.builds(Entry, st.booleans(), st.integers(0, 1), st.integers(0, 255)), max_size=4))
 def test_control_frames_are_ipv4_that_others_read_as_well(entries: list[Entry]) -> None:
-    mark = Mark(CONTROL, 0, 3).encode(2)
+    mark = CreditTag(CONTROL, 0, 3).encode(2)
     frame = control_frame(b"\x02" + bytes(5), mark, b"\x0a\0\0\1", b"\x0a\0\0\2", entries)
     shown = Ether(frame[packet.VNET_SIZE :])
     assert (shown[IP].src, shown[IP].dst, shown[IP].proto) == ("10.0.0.1", "10.0.0.2", 253)
-    assert shown[IP].len == len(frame) - packet.IP_AT
-    assert packet.checksum(frame[packet.IP_AT : packet.SHORTEST]) == 0
+    assert shown[IP].len == len(frame) - packet.IP_OFFSET
+    assert packet.checksum(frame[packet.IP_OFFSET : packet.MIN_END]) == 0
     assert list(control_entries(memoryview(frame + bytes(30)), len(frame) + 30)) == entries
 
 
@@ -50,69 +58,69 @@ def test_both_ends_agree_whatever_the_order_of_events(
 ) -> None:
     """Frames may overtake each other and returns be lost: never more outstanding than the buffer
     holds, and when all is told, all credits are back."""
-    grant, inlet = Grant(limit), Inlet[int](limit)
+    send_window, buffer = SendWindow(limit), ReceiveBuffer[int](limit)
     flying: list[int] = []
     for event in events:
-        if event == "send" and grant.room:
-            flying.append(grant.take(0.0))
+        if event == "send" and send_window.room:
+            flying.append(send_window.take(0.0))
         elif event == "arrive" and flying:
-            assert inlet.accept(flying.pop(draw.randrange(min(3, len(flying)))))
-            inlet.put(0)
-        elif event == "free" and inlet.queue:
-            inlet.queue.popleft()
-            inlet.free()
+            assert buffer.accept(flying.pop(draw.randrange(min(3, len(flying)))))
+            buffer.put(0)
+        elif event == "free" and buffer.queue:
+            buffer.queue.popleft()
+            buffer.free()
         elif event == "tell" and draw.random() < 0.5:
-            assert grant.hear(inlet.freed, 0.0)
-        assert len(flying) + len(inlet.queue) <= grant.outstanding <= limit
+            assert send_window.handle_credits(buffer.freed, 0.0)
+        assert len(flying) + len(buffer.queue) <= send_window.outstanding <= limit
     while flying:
-        assert inlet.accept(flying.pop())
-        inlet.free()
-    for _ in range(len(inlet.queue)):
-        inlet.free()
-    assert grant.hear(inlet.freed, 0.0)
-    assert grant.outstanding == 0
+        assert buffer.accept(flying.pop())
+        buffer.free()
+    for _ in range(len(buffer.queue)):
+        buffer.free()
+    assert send_window.handle_credits(buffer.freed, 0.0)
+    assert send_window.outstanding == 0
 
 
 def test_frames_lost_on_a_cable_are_given_back_after_two_questions() -> None:
-    grant, inlet = Grant(4), Inlet[int](4)
-    numbers = [grant.take(0.0) for _ in range(4)]
-    assert not grant.room
-    assert inlet.accept(numbers[2])
-    inlet.free()
-    inlet.question(grant.sent)
-    assert inlet.lost == 0
-    inlet.question(grant.sent)
-    assert inlet.lost == 3
-    assert grant.hear(inlet.freed, 0.0)
-    assert grant.outstanding == 0
-    assert not inlet.accept(numbers[1])
-    assert inlet.accept(grant.take(0.0))
+    send_window, buffer = SendWindow(4), ReceiveBuffer[int](4)
+    numbers = [send_window.take(0.0) for _ in range(4)]
+    assert not send_window.room
+    assert buffer.accept(numbers[2])
+    buffer.free()
+    buffer.query(send_window.sent)
+    assert buffer.lost == 0
+    buffer.query(send_window.sent)
+    assert buffer.lost == 3
+    assert send_window.handle_credits(buffer.freed, 0.0)
+    assert send_window.outstanding == 0
+    assert not buffer.accept(numbers[1])
+    assert buffer.accept(send_window.take(0.0))
 
 
 def test_a_lost_frame_among_many_is_given_back_while_others_flow() -> None:
-    grant, inlet = Grant(4), Inlet[int](4)
+    send_window, buffer = SendWindow(4), ReceiveBuffer[int](4)
     for number in range(300):
-        assert grant.room
-        taken = grant.take(0.0)
+        assert send_window.room
+        taken = send_window.take(0.0)
         if number != 100:
-            assert inlet.accept(taken)
-            inlet.free()
-            assert grant.hear(inlet.freed, 0.0)
-    assert inlet.lost == 1
-    assert grant.outstanding == 0
+            assert buffer.accept(taken)
+            buffer.free()
+            assert send_window.handle_credits(buffer.freed, 0.0)
+    assert buffer.lost == 1
+    assert send_window.outstanding == 0
 
 
 def test_what_cannot_be_is_refused() -> None:
-    grant, inlet = Grant(4), Inlet[int](4)
-    number = grant.take(0.0)
-    assert not grant.hear(2, 0.0)
-    assert grant.outstanding == 1
-    assert inlet.accept(number)
-    assert not inlet.accept(number)
-    assert not inlet.accept(200)
-    inlet.question(200)
-    inlet.question(200)
-    assert inlet.lost == 0
+    send_window, buffer = SendWindow(4), ReceiveBuffer[int](4)
+    number = send_window.take(0.0)
+    assert not send_window.handle_credits(2, 0.0)
+    assert send_window.outstanding == 1
+    assert buffer.accept(number)
+    assert not buffer.accept(number)
+    assert not buffer.accept(200)
+    buffer.query(200)
+    buffer.query(200)
+    assert buffer.lost == 0
 
 
 def test_behind_a_switch_the_buffer_is_shared() -> None:
@@ -167,7 +175,7 @@ def test_whatever_arrives_is_counted_and_never_raised(credits: bool) -> None:
         assert relay.receive_frame(slot, end, port, now=0.0) <= 0
         for _ in relay.departures(0.0):
             pass
-        assert all(0 <= left <= 10 for left in relay.ledger.outstanding().values())
+        assert all(0 <= left <= 10 for left in relay.credit_state.outstanding().values())
 
     arrive()
 

@@ -12,10 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from addressing import registry
 from addressing.schemes.wmgr import Wmgr
-from hostagent.protocols.authentication import Rejection, seal
-from hostagent.protocols.labelling.frames import ETHERTYPE, NO_ROOT, Frame, Label, Tale, decode, encode
+from hostagent.protocols.authentication import Rejection, authenticate
+from hostagent.protocols.labelling.frames import ETHERTYPE, NO_ROOT, Advertisement, Frame, Label, decode, encode
 from hostagent.protocols.labelling.labeller import Labeller, Timing
-from hostagent.protocols.labelling.network import LabelNetwork
+from hostagent.protocols.labelling.network import LabellingNetwork
 from hostagent.virtual import Noise
 from tests.addressing.cases import failures, pieces
 from tests.topos.graphs import built, graph
@@ -25,13 +25,13 @@ from topos.graph import LinkState
 KEY = b"key of the tests"
 
 
-def scheme_of(network: LabelNetwork) -> Wmgr:
-    scheme = registry.bind(f"wmgr:root={network.root}", network.fabric).given(network.links)
+def scheme_of(network: LabellingNetwork) -> Wmgr:
+    scheme = registry.bind(f"wmgr:root={network.root}", network.fabric).with_failures(network.links)
     assert isinstance(scheme, Wmgr)
     return scheme
 
 
-def undelivered(network: LabelNetwork) -> list[tuple[int, int]]:
+def undelivered(network: LabellingNetwork) -> list[tuple[int, int]]:
     piece = pieces(network.fabric, network.links)
     nodes = range(0, network.fabric.size, max(1, network.fabric.size // 20))
     pairs = [(a, b) for a, b in itertools.product(nodes, nodes) if piece[a] == piece[b]]
@@ -43,7 +43,7 @@ def undelivered(network: LabelNetwork) -> list[tuple[int, int]]:
 def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) -> None:
     """On every family; with links down that split it, and healed again."""
     fabric = built(families.known()[name].example)
-    network = LabelNetwork(fabric, min(root, fabric.size - 1), key=KEY)
+    network = LabellingNetwork(fabric, min(root, fabric.size - 1), key=KEY)
     first = network.start()
     assert first.changed == fabric.size
     assert network.differing(scheme_of(network).embedding) == []
@@ -59,11 +59,11 @@ def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) 
 def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
     """The farthest node has its label after the trail has come down, its parent has heard of it, and
     labels have come down: one and a half round trips more than the depth at most."""
-    network = LabelNetwork(built("bcube:4,1"))
+    network = LabellingNetwork(built("bcube:4,1"))
     outcome = network.start()
     depth = max(map(len, scheme_of(network).embedding.words))
     assert outcome.seconds <= (2 * depth + 3) * 15e-6
-    assert outcome.frames["sent tale"] >= 2 * len(network.fabric.cables)
+    assert outcome.frames["sent advertisement"] >= 2 * len(network.fabric.link_ends)
     assert outcome.frames["sent again"] == 0
 
 
@@ -71,7 +71,7 @@ def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
 def test_lost_doubled_and_late_frames(spec: str) -> None:
     for seed in range(5):
         noise = Noise(loss=0.2, duplicate=0.2, jitter=50e-6)
-        network = LabelNetwork(built(spec), seed=seed, noise=noise, key=KEY, timing=Timing(5e-4, 60, 0.2))
+        network = LabellingNetwork(built(spec), seed=seed, noise=noise, key=KEY, timing=Timing(5e-4, 60, 0.2))
         network.start()
         assert network.differing(scheme_of(network).embedding) == []
         network.change([2, 7], up=False)
@@ -82,7 +82,7 @@ def test_lost_doubled_and_late_frames(spec: str) -> None:
 @pytest.mark.parametrize("speaks_later", [False, True])
 def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
     """A carrier, but nobody there: given up after some attempts; taken in again when it speaks."""
-    network = LabelNetwork(built("bcube:3,1"))
+    network = LabellingNetwork(built("bcube:3,1"))
     link = network.fabric.link(4)
     network.cut(link.a)
     network.start()
@@ -90,14 +90,14 @@ def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
     assert network.differing(scheme_of(network).embedding) == []
     assert undelivered(network) == []
     if speaks_later:
-        network.plug(link.a, link.b)
-        network.stations[link.a.node].start(network.now)
-        network.settle(link.a.node)
+        network.connect(link.a, link.b)
+        network.machines[link.a.node].start(network.now)
+        network.flush(link.a.node)
         while network.busy:
             network.step()
         # Whoever gave the port up says nothing there, until the other end does.
-        network.stations[link.b.node].carrier(link.b.number, True, network.now)
-        network.settle(link.b.node)
+        network.machines[link.b.node].carrier(link.b.number, True, network.now)
+        network.flush(link.b.node)
         while network.busy:
             network.step()
         network.links = LinkState()
@@ -105,11 +105,11 @@ def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
 
 
 def test_a_dead_root_is_replaced_by_the_least_number() -> None:
-    network = LabelNetwork(built("torus:4x4"), root=6)
+    network = LabellingNetwork(built("torus:4x4"), root=6)
     network.start()
     network.change(network.fabric.links_of(6), up=False)
-    assert network.stations[0].label == Label()
-    assert {station.root for node, station in network.stations.items() if node != 6} == {1}
+    assert network.machines[0].label == Label()
+    assert {machine.root for node, machine in network.machines.items() if node != 6} == {1}
     assert network.differing(scheme_of(network).embedding) == []
 
 
@@ -118,9 +118,9 @@ class History(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        timing = Timing(interval=5e-4, attempts=60, patience=0.2)
+        timing = Timing(interval=5e-4, attempts=60, timeout=0.2)
         noise = Noise(0.1, 0.1, 30e-6)
-        self.network = LabelNetwork(built("bcube:2,2"), noise=noise, key=KEY, timing=timing)
+        self.network = LabellingNetwork(built("bcube:2,2"), noise=noise, key=KEY, timing=timing)
         self.network.start()
 
     @rule(number=st.integers(0, 23))
@@ -149,19 +149,24 @@ words = st.lists(st.integers(0, 0xFFFF), max_size=6).map(tuple)
 
 
 @st.composite
-def tales(draw: st.DrawFn) -> Tale:
-    trail, parent = draw(words), draw(st.booleans())
+def tales(draw: st.DrawFn) -> Advertisement:
+    path_vector, parent = draw(words), draw(st.booleans())
     root = draw(st.integers(0, NO_ROOT - 1))
     if draw(st.booleans()):
-        return Tale(root, trail, parent)
+        return Advertisement(root, path_vector, parent)
     length = draw(st.integers(0, 60))
-    label = Label(tuple(range(len(trail))), draw(st.integers(0, (1 << length) - 1)), length)
+    label = Label(tuple(range(len(path_vector))), draw(st.integers(0, (1 << length) - 1)), length)
     width = draw(st.integers(0, 16))
-    return Tale(root, trail, parent, label, draw(st.integers(0, (1 << width) - 1)), width)
+    return Advertisement(root, path_vector, parent, label, draw(st.integers(0, (1 << width) - 1)), width)
 
 
-@given(st.builds(Frame, st.integers(1, 255), st.integers(0, 2**32 - 1), *[st.integers(0, 0xFFFF)] * 2,
-                 st.one_of(st.none(), st.just(Tale()), tales())), st.sampled_from([None, KEY]))  # fmt: skip
+CONTENTS = st.one_of(st.none(), st.just(Advertisement()), tales())
+FRAMES = st.builds(
+    Frame, st.integers(1, 255), st.integers(0, 2**32 - 1), *[st.integers(0, 0xFFFF)] * 2, CONTENTS
+)
+
+
+@given(FRAMES, st.sampled_from([None, KEY]))
 def test_frames_survive_the_wire(frame: Frame, key: bytes | None) -> None:
     data = encode(frame, key)
     assert decode(data + bytes(40), key) == frame
@@ -172,7 +177,7 @@ def test_frames_survive_the_wire(frame: Frame, key: bytes | None) -> None:
 @given(st.binary(max_size=90), st.booleans())
 def test_any_bytes_are_a_frame_or_rejected(body: bytes, sealed: bool) -> None:
     """Those that carry a right checksum reach the checks behind it; nothing is believed without the key."""
-    data = seal(body, ETHERTYPE) if sealed else body
+    data = authenticate(body, ETHERTYPE) if sealed else body
     found = decode(data)
     assert isinstance(found, Rejection) or decode(encode(found)) == found
     labeller = Labeller(1, [1, 2], KEY)
@@ -184,10 +189,10 @@ def test_any_bytes_are_a_frame_or_rejected(body: bytes, sealed: bool) -> None:
 @given(st.integers(0, 200), st.integers(1, 255))
 def test_a_forged_frame_changes_nothing(place: int, change: int) -> None:
     """One byte of a good frame changed, or the wrong key: it is counted and dropped."""
-    good = encode(Frame(1, 7, 1, 0, Tale(0, (), False, Label())), KEY)
+    good = encode(Frame(1, 7, 1, 0, Advertisement(0, (), False, Label())), KEY)
     forged = bytearray(good)
     forged[place % len(good)] ^= change
-    for data in (bytes(forged), encode(Frame(1, 7, 1, 0, Tale(0)), b"other")):
+    for data in (bytes(forged), encode(Frame(1, 7, 1, 0, Advertisement(0)), b"other")):
         labeller = Labeller(3, [1], KEY)
         labeller.receive_frame(data, 1, 0.0)
         assert labeller.epoch == 0
@@ -196,8 +201,8 @@ def test_a_forged_frame_changes_nothing(place: int, change: int) -> None:
 
 def test_the_trees_are_breadth_first() -> None:
     """Depths by networkx: no label is longer than the distance from the root."""
-    network = LabelNetwork(built("jellyfish:4,8,3"), root=2)
+    network = LabellingNetwork(built("jellyfish:4,8,3"), root=2)
     network.start()
     distance = nx.single_source_shortest_path_length(graph(network.fabric), 2)
-    depths = {node: len(station.label.word) for node, station in network.stations.items() if station.label}
+    depths = {node: len(machine.label.word) for node, machine in network.machines.items() if machine.label}
     assert depths == distance

@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 
 from addressing.fields import mac
 from hostagent.forwarding.agent import Agent
-from hostagent.protocols.adapters import Neighbours
+from hostagent.protocols.adapters import LinkStateAdapter
 from hostagent.protocols.authentication import Rejection
-from hostagent.protocols.linkstate import ACKNOWLEDGES, STATES, TRIES, LinkStates, Message, Statement, decode
+from hostagent.protocols.linkstate import (
+    ACKNOWLEDGE,
+    ADVERTISE,
+    MAX_ATTEMPTS,
+    LinkStateAdvertisement,
+    LinkStateFlooding,
+    Message,
+    decode,
+)
 from tests.hostagent.frames import agent, scheme
 from topos.fabric import Fabric
 from topos.graph import LinkState
@@ -22,9 +30,9 @@ KEY = bytes(range(16))
 numbers = st.integers(0, 2**32 - 1)
 messages = st.builds(
     Message,
-    st.sampled_from([STATES, ACKNOWLEDGES]),
+    st.sampled_from([ADVERTISE, ACKNOWLEDGE]),
     numbers,
-    st.builds(Statement, numbers, numbers, st.frozensets(st.integers(0, 2**16 - 1))),
+    st.builds(LinkStateAdvertisement, numbers, numbers, st.frozensets(st.integers(0, 2**16 - 1))),
 )
 
 
@@ -43,16 +51,16 @@ def test_no_damaged_message_is_believed(junk: bytes, message: Message, at: int, 
     assert decode(message.encode()[:-1]) is Rejection.LENGTH
 
 
-def neighbour(key: bytes | None = KEY) -> LinkStates:
+def neighbour(key: bytes | None = KEY) -> LinkStateFlooding:
     """Server 0 of bcube:3,1 with all its neighbours."""
-    return LinkStates(scheme("bcube:3,1", "brp").fabric, 0, (1, 2, 3, 6), lambda a, b: True, key)
+    return LinkStateFlooding(scheme("bcube:3,1", "brp").fabric, 0, (1, 2, 3, 6), lambda a, b: True, key)
 
 
 lies = st.builds(
     Message,
-    st.sampled_from([STATES, ACKNOWLEDGES]),
+    st.sampled_from([ADVERTISE, ACKNOWLEDGE]),
     st.sampled_from([1, 2, 3, 6]),
-    st.builds(Statement, st.integers(1, 8), st.integers(1, 9), st.frozensets(st.integers(1, 2))),
+    st.builds(LinkStateAdvertisement, st.integers(1, 8), st.integers(1, 9), st.frozensets(st.integers(1, 2))),
 )
 
 
@@ -87,29 +95,29 @@ def test_old_words_told_again_change_nothing(said: list[Message], data: st.DataO
 @pytest.mark.parametrize(
     ("sender", "said"),
     [
-        (1, Statement(0, 9, frozenset({1}))),
-        (1, Statement(9, 1, frozenset())),
-        (1, Statement(1, 1, frozenset({3}))),
-        (8, Statement(8, 1, frozenset({1}))),
+        (1, LinkStateAdvertisement(0, 9, frozenset({1}))),
+        (1, LinkStateAdvertisement(9, 1, frozenset())),
+        (1, LinkStateAdvertisement(1, 1, frozenset({3}))),
+        (8, LinkStateAdvertisement(8, 1, frozenset({1}))),
     ],
     ids=["of myself", "no such server", "no such port", "no neighbour"],
 )
-def test_lies_that_can_be_seen_are_malformed(sender: int, said: Statement) -> None:
+def test_lies_that_can_be_seen_are_malformed(sender: int, said: LinkStateAdvertisement) -> None:
     states = neighbour()
-    assert not states.receive(Message(STATES, sender, said).encode(KEY), 0.0)
+    assert not states.receive(Message(ADVERTISE, sender, said).encode(KEY), 0.0)
     assert states.counts == {"rejected: illegal content": 1}
     assert not states.down()
     assert not states.frames_to_send()
 
 
 def test_a_neighbour_that_never_answers_is_given_up() -> None:
-    states = LinkStates(scheme("bcube:3,1", "brp").fabric, 0, (1, 2), lambda a, b: True)
+    states = LinkStateFlooding(scheme("bcube:3,1", "brp").fabric, 0, (1, 2), lambda a, b: True)
     states.carrier(1, False, 0.0)
     sent = 0
     while (due := states.next_timer()) is not None:
         states.handle_timer(due)
         sent += len(states.frames_to_send())
-    assert sent == 2 * TRIES
+    assert sent == 2 * MAX_ATTEMPTS
     assert states.counts["given up"] == 2
 
 
@@ -120,7 +128,7 @@ class Flood:
         self.bound = scheme(topology, name)
         self.fabric: Fabric = self.bound.fabric
         self.agents: list[Agent] = [agent(self.bound, node) for node in range(self.fabric.servers)]
-        self.sides = [Neighbours(one, key) for one in self.agents]
+        self.sides = [LinkStateAdapter(one, key) for one in self.agents]
         self.down: set[int] = set()
         self.loss, self.draw = loss, random.Random(3)
 
@@ -171,7 +179,7 @@ class Flood:
 @pytest.mark.parametrize("loss", [0.0, 0.3])
 def test_everybody_learns_of_every_cut_and_of_its_end(topology: str, name: str, loss: float) -> None:
     net = Flood(topology, name, loss)
-    cuts = set(random.Random(7).sample(range(len(net.fabric.cables)), 3))
+    cuts = set(random.Random(7).sample(range(len(net.fabric.link_ends)), 3))
     net.change(cuts, up=False)
     assert all(net.known(node) == cuts for node in range(net.fabric.servers))
     net.change(cuts, up=True)

@@ -29,7 +29,7 @@ def test_decremented_checksum_is_the_recomputed_one(ttl: int, ident: int, source
     def header(value: int) -> IP:
         return IP(bytes(IP(ttl=value, id=ident, src=text(source), dst=text(target))))
 
-    assert packet.decremented(header(ttl).chksum) == header(ttl - 1).chksum
+    assert packet.ttl_decremented_checksum(header(ttl).chksum) == header(ttl - 1).chksum
 
 
 @given(st.binary(max_size=1400), st.integers(1, 255), st.sampled_from([6, 17, 47]))
@@ -78,19 +78,19 @@ def test_offload_headers_shift_by_the_ethernet_header_and_back(
 ) -> None:
     at_host = struct.pack("=BBHHHH", flags, kind, start + 20, size, start, 16)
     slot, _ = from_host(bytes(40), at_host)
-    packet.to_card(slot)
+    packet.to_nic(slot)
     card = struct.unpack("=BBHHHH", slot[: packet.VNET_SIZE])
     assert card[4] == (start + 14 if flags & 1 else start)
     assert card[2] == (start + 34 if kind else start + 20)
     assert (card[0], card[1], card[3], card[5]) == (flags, kind, size, 16)
     back, _ = from_card(bytes(54), bytes(slot[: packet.VNET_SIZE]))
     packet.to_host(back)
-    assert back[packet.HOST_AT : packet.IP_AT] == at_host
+    assert back[packet.HOST_OFFSET : packet.IP_OFFSET] == at_host
 
 
 def point(data: bytes, salt: int = 0) -> float:
     slot, end = from_host(data)
-    return packet.flow_point(slot, end, salt)
+    return packet.flow_hash(slot, end, salt)
 
 
 def flow(**fields: int) -> bytes:

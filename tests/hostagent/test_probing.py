@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from addressing.scheme import path
 from addressing.source import SourceRouted
 from hostagent.protocols.authentication import Rejection
-from hostagent.protocols.probing import ARRIVED, PATIENCE, PERIOD, PROBE, Probe, Prober, decode
+from hostagent.protocols.probing import ARRIVED, PROBE, PROBE_INTERVAL, PROBE_TIMEOUT, Probe, Prober, decode
 from tests.hostagent.frames import agent, from_host, scheme, udp
 from topos.graph import ALL_UP, LinkState
 
@@ -63,9 +63,9 @@ def test_forged_probes_and_answers_are_counted_and_that_is_all(
 def test_an_answer_sent_again_clears_no_suspicion() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
     net.recorded = []
-    net.settle(0, 8, seconds=3 * PERIOD)
+    net.settle(0, 8, seconds=3 * PROBE_INTERVAL)
     assert len(net.recorded) > 10
-    way = next(iter(net.bound.ways(0, 8)))
+    way = next(iter(net.bound.candidate_paths(0, 8)))
     net.down = set(net.fabric.links_of(way[1]))
     old, net.recorded = net.recorded, None
     net.settle(0, 8)
@@ -93,7 +93,7 @@ class Net:
         self.recorded: list[bytes] | None = None
 
     def settle(
-        self, source: int, target: int, links: LinkState = ALL_UP, seconds: float = 4 * PATIENCE
+        self, source: int, target: int, links: LinkState = ALL_UP, seconds: float = 4 * PROBE_TIMEOUT
     ) -> None:
         """Let one server probe its ways to another for some time."""
         prober, end = self.probers[source], self.now + seconds
@@ -102,7 +102,7 @@ class Net:
         while self.now < end:
             due = prober.next_timer()
             if due is not None and due <= self.now:
-                prober.round(frozenset({target}), links, self.now)
+                prober.probe_round(frozenset({target}), links, self.now)
             for node, one in enumerate(self.probers):
                 for to, data in one.frames_to_send():
                     if self.joined(node, to):
@@ -132,8 +132,10 @@ def test_whoever_is_connected_is_reached_though_only_probes_tell_of_dead_servers
     draw = random.Random(seed)
     dead = draw.sample([v for v in range(1, net.fabric.servers) if v != target], 2)
     net.down = {link for server in dead for link in net.fabric.links_of(server)}
-    assert path(net.bound.given(LinkState(frozenset(net.down))), 0, target) is not None, "take another seed"
-    net.settle(0, target, seconds=12 * PATIENCE)
+    assert path(net.bound.with_failures(LinkState(frozenset(net.down))), 0, target) is not None, (
+        "take another seed"
+    )
+    net.settle(0, target, seconds=12 * PROBE_TIMEOUT)
     ((header, _), *_) = net.bound.headers(0, target, net.probers[0].suspected)
     taken = [way for way in net.probers[0].round_trips if net.bound.tag_of(way) == header.tag]
     assert taken
@@ -142,7 +144,7 @@ def test_whoever_is_connected_is_reached_though_only_probes_tell_of_dead_servers
 
 def test_suspicions_name_the_link_beyond_the_last_that_answered() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
-    way = next(iter(net.bound.ways(0, 8)))
+    way = next(iter(net.bound.candidate_paths(0, 8)))
     net.down = set(net.fabric.links_of(way[1]))
     net.settle(0, 8)
     switch = next(s for s in net.fabric.neighbours(0) if s in set(net.fabric.neighbours(way[1])))
@@ -154,13 +156,13 @@ def test_a_server_that_is_gone_altogether_keeps_nobody_from_trying_again() -> No
     net.down = set(net.fabric.links_of(3))
     net.settle(0, 3)
     net.down.clear()
-    net.settle(0, 3, seconds=PATIENCE + 3 * PERIOD)
+    net.settle(0, 3, seconds=PROBE_TIMEOUT + 3 * PROBE_INTERVAL)
     assert any(way[-1] == 3 for way in net.probers[0].round_trips)
 
 
 def test_new_flows_take_the_quickest_way_and_old_ones_stay() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
-    first, second = net.bound.ways(0, 8)
+    first, second = net.bound.candidate_paths(0, 8)
     one = agent(net.bound, 0, "probe")
 
     def leaves(port: int) -> int:
@@ -169,22 +171,24 @@ def test_new_flows_take_the_quickest_way_and_old_ones_stay() -> None:
 
     def follow(trips: dict[tuple[int, ...], float]) -> None:
         tags = {(8, net.bound.tag_of(way)): trip for way, trip in trips.items()}
-        one.follow_probes(ALL_UP, {(to, tag): trip for (to, tag), trip in tags.items() if tag is not None})
+        one.apply_probe_results(
+            ALL_UP, {(to, tag): trip for (to, tag), trip in tags.items() if tag is not None}
+        )
 
     follow({first: 0.001, second: 0.002})
     old = leaves(1)
     follow({first: 0.003, second: 0.002})
     new = leaves(2)
-    assert one.asked == {8}
+    assert one.probe_destinations == {8}
     assert old != new
     assert [leaves(1), leaves(2)] == [old, new]
-    one.follow_probes(LinkState(frozenset({net.fabric.link_at(0, old)})), {})
+    one.apply_probe_results(LinkState(frozenset({net.fabric.link_at(0, old)})), {})
     assert leaves(1) == new  # its way is suspected
 
 
 def test_round_trips_tell_of_queues() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
-    first, second = net.bound.ways(0, 8)
+    first, second = net.bound.candidate_paths(0, 8)
     net.slow[first[0], first[1]] = 0.01
     net.settle(0, 8)
     assert net.probers[0].round_trips[first] > 2 * net.probers[0].round_trips[second]

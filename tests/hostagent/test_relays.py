@@ -19,7 +19,7 @@ import pytest
 
 from hostagent.client import AgentError, AgentPool
 from hostagent.options import Mode, Options
-from hostagent.runtime.mmsg import BATCH, SLOTS
+from hostagent.runtime.mmsg import BATCH, BUFFER_COUNT
 from tests.hostagent.namespaces import World, world
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
@@ -108,7 +108,7 @@ def test_ping_traceroute_and_a_large_file(chain: World) -> None:
 
 def test_a_burst_arrives_whole_and_in_order(edges: Path) -> None:
     """More small packets than a batch holds wait at the relay, and ahead of some a super-packet."""
-    count = 3 * SLOTS
+    count = 3 * BUFFER_COUNT
     with world(f"file:{edges}", "wmgr") as lab:
         sender, receiver = lab.connect(0, 2)
         relay = psutil.Process(lab.pool.process.pid).children()[1]
@@ -199,7 +199,7 @@ def captured(lab: World, action: Callable[[], None]) -> str:
 
 
 def test_coordinate_addresses_in_the_lowest_block() -> None:
-    with world("torus:2x2", "pow", spread="packet") as lab:
+    with world("torus:2x2", "pow", load_balance="packet") as lab:
         assert lab.addresses[0] == "0.0.0.34"
         for a, b in itertools.permutations(range(4), 2):
             assert " 0% packet loss" in ping(lab, a, b)

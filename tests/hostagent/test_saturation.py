@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addressing import registry as schemes
-from hostagent.flowcontrol.relay import Relay, Way
-from hostagent.flowcontrol.simulation import Saturation
+from hostagent.flowcontrol.relay import Relay, VirtualChannelHop
+from hostagent.flowcontrol.simulation import SaturationSimulation
 from hostagent.virtual import Noise
 from tests.addressing.cases import bound, failures
 from tests.hostagent.frames import scheme
@@ -26,20 +26,20 @@ FABRICS = [
 ]
 
 
-def checked(network: Saturation) -> None:
+def checked(network: SaturationSimulation) -> None:
     """Run to the end; at every step no buffer holds more than it has room for, and at each receiver
     what has arrived is in its buffer or freed."""
     relays = {node: host.relay for node, host in network.hosts.items()}
     while network.busy:
         network.step()
         for relay in relays.values():
-            for queue in relay.ledger.queues.values():
-                inlet = queue.inlet
-                assert len(inlet.queue) <= inlet.limit <= network.buffers
-                arrived = inlet.arrived + len(inlet.ahead)
-                assert (arrived - inlet.freed) % 256 == len(inlet.queue)
+            for queue in relay.credit_state.queues.values():
+                buffer = queue.buffer
+                assert len(buffer.queue) <= buffer.limit <= network.buffers
+                arrived = buffer.arrived + len(buffer.out_of_order)
+                assert (arrived - buffer.freed) % 256 == len(buffer.queue)
     for relay in relays.values():
-        assert not any(relay.ledger.outstanding().values()), "a credit is missing"
+        assert not any(relay.credit_state.outstanding().values()), "a credit is missing"
     assert all(switch.fullest <= 2 * network.buffers for switch in network.switches)
 
 
@@ -53,8 +53,8 @@ def test_any_traffic_arrives_whole_and_only_once(spec: str, name: str) -> None:
         st.lists(pair, min_size=1, max_size=40), st.integers(1, 12), st.integers(3, 10), st.integers(0, 99),
         st.sampled_from(["packet", "flow"]),
     )  # fmt: skip
-    def arrives(pairs: list[tuple[int, int]], frames: int, buffers: int, seed: int, spread: str) -> None:
-        network = Saturation(bound(spec, name), buffers, spread=spread, seed=seed)
+    def arrives(pairs: list[tuple[int, int]], frames: int, buffers: int, seed: int, load_balance: str) -> None:
+        network = SaturationSimulation(bound(spec, name), buffers, load_balance=load_balance, seed=seed)
         network.send(pairs, frames)
         checked(network)
         assert network.received == sum(network.sent.values())
@@ -69,13 +69,13 @@ def test_any_traffic_arrives_whole_and_only_once(spec: str, name: str) -> None:
 def test_lost_frames_and_lost_credits_are_made_good(spec: str) -> None:
     """Cables lose one frame in fifty, those about credits too: what is lost on cables is missing,
     and nothing else; every credit comes back."""
-    network = Saturation(bound(spec, "pow"), 4, noise=Noise(loss=0.02), seed=3)
+    network = SaturationSimulation(bound(spec, "pow"), 4, noise=Noise(loss=0.02), seed=3)
     network.send(itertools.permutations(range(network.scheme.fabric.servers), 2), 4)
     assert network.run()
     counts = network.counts()
     assert counts["lost on cables"] == sum(network.sent.values()) - network.received > 0
     assert counts["dropped: no buffer"] == 0
-    assert not any(any(host.relay.ledger.outstanding().values()) for host in network.hosts.values())
+    assert not any(any(host.relay.credit_state.outstanding().values()) for host in network.hosts.values())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_lost_frames_and_lost_credits_are_made_good(spec: str) -> None:
 def test_nothing_is_lost_between_what_failures_leave_connected(spec: str, seed: int) -> None:
     intact = bound(spec, "pow")
     links = failures(intact.fabric, seed, 0.25)
-    network = Saturation(intact, 5, links=links, seed=seed)
+    network = SaturationSimulation(intact, 5, links=links, seed=seed)
     network.send(itertools.permutations(range(intact.fabric.servers), 2), 2)
     assert network.run()
     assert network.received == sum(network.sent.values())
@@ -100,7 +100,7 @@ def test_the_same_load_without_credits_is_dropped(pattern: str) -> None:
     )
     lost: Counter[bool] = Counter()
     for credits in (True, False):
-        network = Saturation(bound("torus:3x4", "pow"), 4, credits, seed=1)
+        network = SaturationSimulation(bound("torus:3x4", "pow"), 4, credits, seed=1)
         network.send(pairs, 60 if pattern == "incast" else 20)
         assert network.run()
         lost[credits] = sum(network.sent.values()) - network.received
@@ -115,16 +115,16 @@ def test_without_the_escape_channel_a_ring_locks_up(monkeypatch: pytest.MonkeyPa
     pairs = [(at, (at + 2) % 5) for at in range(5)]
 
     def moves() -> bool:
-        network = Saturation(ring, 2)
+        network = SaturationSimulation(ring, 2)
         network.send(pairs, 40)
         return network.run() and network.received == 200
 
     assert moves()
 
-    def no_way_out(self: Relay, *_: object) -> Way | None:
+    def no_way_out(self: Relay, *_: object) -> VirtualChannelHop | None:
         return None
 
-    monkeypatch.setattr(Relay, "_way_out", no_way_out)
+    monkeypatch.setattr(Relay, "_escape_hop", no_way_out)
     assert not moves()
 
 
@@ -133,7 +133,7 @@ def test_saturated_fabrics_do_not_lock_up(spec: str, frames: int) -> None:
     """Every buffer is wanted by somebody: everybody sends to everybody in one order."""
     bound_scheme = schemes.bind("pow", topologies.fabric(spec))
     servers = range(bound_scheme.fabric.servers)
-    network = Saturation(bound_scheme, 7 if spec == "clot:4x4x4" else 3)
+    network = SaturationSimulation(bound_scheme, 7 if spec == "clot:4x4x4" else 3)
     network.send([(a, b) for b in servers[:10] for a in servers if a != b], frames)
     assert network.run()
     assert network.received == sum(network.sent.values())
@@ -144,7 +144,7 @@ def test_unloaded_relays_choose_by_the_weights_of_eq_12() -> None:
     """One packet at a time: displacement (3, 4) on 8 x 8 gives 1/12 three times and 3/4 to the switch."""
     pow_ = bound("clot:8x8", "pow")
     source, target = pow_.torus.server((0, 0)), pow_.torus.server((3, 4))
-    network = Saturation(pow_, 10, seed=5)
+    network = SaturationSimulation(pow_, 10, seed=5)
     leaves: Counter[int] = Counter()
     network.tap = lambda end, data: leaves.update([end.number] * (end.node == source and len(data) > 80))
     for _ in range(400):

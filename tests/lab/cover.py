@@ -44,12 +44,16 @@ def instances() -> list[str]:
 
 def texts(family: Family) -> list[str]:
     """The schemes that fit, in their usual setting and in those that the tests of pairs use."""
-    return [text for name in schemes.fitting(family) for text in dict.fromkeys((name, *SETTINGS.get(name, ())))]
+    return [
+        text
+        for name in schemes.compatible_schemes(family)
+        for text in dict.fromkeys((name, *SETTINGS.get(name, ())))
+    ]
 
 
 def product() -> list[Pair]:
     """Every instance with every scheme that fits, in its usual setting."""
-    return [(spec, name) for spec in instances() for name in schemes.fitting(registry.parse(spec))]
+    return [(spec, name) for spec in instances() for name in schemes.compatible_schemes(registry.parse(spec))]
 
 
 def candidates() -> list[Pair]:
@@ -60,7 +64,7 @@ def candidates() -> list[Pair]:
 def kind(spec: str) -> str:
     """Who forwards, and over what: servers without switches, servers and switches, switches alone."""
     fabric = built(spec)
-    if fabric.is_plain(0):
+    if fabric.is_end_host(0):
         return "plain hosts"
     return "relays and switches" if fabric.switches else "relays"
 

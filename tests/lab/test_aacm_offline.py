@@ -11,7 +11,7 @@ from tests.lab.test_command_line import dcnlab
 
 def test_a_torus_configures_itself() -> None:
     found = json.loads(dcnlab("aacm", "torus:5x3x4", "--json").stdout)
-    assert (found["servers"], found["cables"], found["success"]) == (60, 180, True)
+    assert (found["servers"], found["links"], found["success"]) == (60, 180, True)
     assert found["frames"]["sent config"] == found["frames"]["sent config ack"] == 180
     assert found["ms"] == pytest.approx((4 + 2 + 3 + 3) * 0.015)  # there, and back around the wrap-arounds
 
@@ -26,7 +26,7 @@ def test_lost_frames_are_sent_again() -> None:
 def test_swapped_cables_are_named() -> None:
     done = dcnlab("aacm", "clot:4x4", "--miswire", "h3:2,h7:1", "--json")
     assert done.returncode == 1
-    assert [line.split(" is cabled")[0] for line in json.loads(done.stdout)["findings"]] == [
+    assert [line.split(" is connected")[0] for line in json.loads(done.stdout)["findings"]] == [
         "(0,3) port 2",
         "(1,3) port 1",
         "(2,3) port 2",

@@ -46,14 +46,14 @@ def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        probe = lab.ask("probe_start", a="h0", b="h15")["probe"]
+        stream = lab.ask("stream_start", a="h0", b="h15")["stream"]
         for relay, switch in (("h12", "s3"), ("h3", "s7")):  # far from the source, on either way
             cut = lab.fail(relay, switch)
-            assert cut["noticed_ms"] < 500
+            assert cut["detection_ms"] < 500
             poll(lambda: lab.ask("ping", pairs=[["h0", "h15"]])["received"] == 1, 10)
-            lab.heal(relay, switch)
+            lab.restore(relay, switch)
             poll(lambda: not known_down(lab, "h0"), 10)  # with both ways down there would be none
-        stream = lab.ask("probe_stop", probe=probe)
+        stream = lab.ask("stream_stop", stream=stream)
         tcp.join()
         said, _ = ping.communicate(timeout=60)
         carriage = [b - a for a, b in zip(before, carried(lab), strict=True)]

@@ -34,8 +34,10 @@ def namespaces() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("turn", range(8))  # it goes wrong while the namespaces of the turn before vanish
 def test_all_cables_carry_once_they_are_waited_for(namespaces: tuple[str, str], turn: int) -> None:
     a, b = namespaces
-    netns.connect(
-        netns.Cable(f"a{i}", a, mac.text(mac.hardware(1, i)), f"b{i}", b, mac.text(mac.hardware(2, i)), False)
+    netns.create_veth_pairs(
+        netns.VethPair(
+            f"a{i}", a, mac.text(mac.hardware(1, i)), f"b{i}", b, mac.text(mac.hardware(2, i)), False
+        )
         for i in range(MANY)
     )
     netns.await_running((name, f"{end}{i}") for name, end in ((a, "a"), (b, "b")) for i in range(MANY))
@@ -48,7 +50,7 @@ def test_all_cables_carry_once_they_are_waited_for(namespaces: tuple[str, str], 
 
 def test_an_end_without_a_cable_is_not_waited_for(namespaces: tuple[str, str]) -> None:
     a, b = namespaces
-    netns.connect([netns.Cable("a", a, "02:00:00:00:00:01", "b", b, "02:00:00:00:00:02", False)])
+    netns.create_veth_pairs([netns.VethPair("a", a, "02:00:00:00:00:01", "b", b, "02:00:00:00:00:02", False)])
     netns.set_up_in(b, "b", False)
     netns.await_running([(a, "a"), (b, "b")])
     shown = subprocess.run(["ip", "-json", "-n", a, "link", "show", "a"], capture_output=True, check=True)

@@ -59,11 +59,11 @@ def test_what_runs_covers_what_there_is() -> None:
         fabric = registry.fabric(spec)
         schemes.bind(text, fabric)
         ran[text].add(fabric.family.name)
-        ran[text.partition(":")[0]].add((fabric.is_plain(0), fabric.switches > 0))
+        ran[text.partition(":")[0]].add((fabric.is_end_host(0), fabric.switches > 0))
     for name, scheme in schemes.known().items():
         fits = [registry.fabric(spec) for spec in cover.instances()]
-        fits = [fabric for fabric in fits if scheme.misfit(fabric.family) is None]
-        assert {(fabric.is_plain(0), fabric.switches > 0) for fabric in fits} <= ran[name]
+        fits = [fabric for fabric in fits if scheme.incompatibility(fabric.family) is None]
+        assert {(fabric.is_end_host(0), fabric.switches > 0) for fabric in fits} <= ran[name]
         families = {fabric.family.name for fabric in fits}
         for text in (name, *SETTINGS.get(name, ())):
             assert len(ran[text] & families) >= min(2, len(families)), text

@@ -75,5 +75,5 @@ def test_doctor_says_so(closed: str, open_path: Path) -> None:
     done = dcnlab(closed, open_path, "doctor", "--json")
     assert done.returncode == 1
     found = {finding["what"]: finding for finding in json.loads(done.stdout)}
-    assert found["namespaces"]["state"] == "lack"
+    assert found["namespaces"]["state"] == "missing"
     assert found["namespaces"]["means"].endswith("sysctl -w user.max_user_namespaces=10000")

@@ -26,7 +26,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 )
 def test_every_server_finds_its_address(topology: str, cables: int, agents: str) -> None:
     """One Config and one ACK over each torus cable, the right address on every TUN device."""
-    with Lab(topology, "pow", unconfigured=True, agents=agents) as lab:
+    with Lab(topology, "pow", autoconfigure=True, agents=agents) as lab:
         assert lab.aacm["frames"]["config"] == lab.aacm["frames"]["config ack"] == cables
         assert lab.aacm["ms"] > 0
         for node in [node for node in lab.nodes() if node["kind"] == "server"][::5]:
@@ -36,7 +36,7 @@ def test_every_server_finds_its_address(topology: str, cables: int, agents: str)
 
 
 def test_up_says_how_long_it_took_and_how_many_frames() -> None:
-    done = dcnlab("up", "clot:4x4", "--scheme", "pow", "--unconfigured", "--test", "pingpairs", "--json")
+    done = dcnlab("up", "clot:4x4", "--scheme", "pow", "--autoconfigure", "--test", "pingpairs", "--json")
     assert done.returncode == 0, done.stderr
     aacm = json.loads(done.stdout)["aacm"]
     assert (aacm["frames"]["config"], aacm["frames"]["config ack"]) == (32, 32)
@@ -44,39 +44,39 @@ def test_up_says_how_long_it_took_and_how_many_frames() -> None:
 
 def test_configured_anew_while_traffic_flows() -> None:
     """The second configuration (the other Alt bit) loses no packet; the third finds a cut cable."""
-    with Lab("clot:4x4", "pow", unconfigured=True) as lab:
-        probe = lab.ask("probe_start", a="h0", b="h15")["probe"]
+    with Lab("clot:4x4", "pow", autoconfigure=True) as lab:
+        stream = lab.ask("stream_start", a="h0", b="h15")["stream"]
         again = lab.ask("reconfigure")
-        seen = lab.ask("probe_stop", probe=probe)
+        seen = lab.ask("stream_stop", stream=stream)
         assert (again["frames"]["config"], again["frames"]["config ack"]) == (32, 32)
         assert seen["sent"] > 0
         assert seen["lost"] == 0
         lab.fail("h5", "h9")
         with pytest.raises(LabError, match=r"h5 \(1,1\) port 1 to h9 \(2,1\) port 2 is silent"):
             lab.ask("reconfigure")
-        lab.heal("h5", "h9")
+        lab.restore("h5", "h9")
         assert lab.ask("reconfigure")["frames"]["config"] == 32
 
 
 def test_swapped_cables_are_named() -> None:
-    words = ("--scheme", "pow", "--unconfigured", "--miswire", "h3:2,h7:1", "--test", "pingpairs")
+    words = ("--scheme", "pow", "--autoconfigure", "--miswire", "h3:2,h7:1", "--test", "pingpairs")
     done = dcnlab("up", "clot:4x4", *words)
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.strip().splitlines()
-    assert "h3 (0,3) port 2 is cabled to h11 (2,3) port 2, not h15 (3,3) port 1" in line
-    assert "h7 (1,3) port 1 is cabled to h15 (3,3) port 1, not h11 (2,3) port 2" in line
-    assert line.count(" is cabled to ") == 4
+    assert "h3 (0,3) port 2 is connected to h11 (2,3) port 2, not h15 (3,3) port 1" in line
+    assert "h7 (1,3) port 1 is connected to h15 (3,3) port 1, not h11 (2,3) port 2" in line
+    assert line.count(" is connected to ") == 4
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("clot:4x4", "--scheme", "pow", "--miswire", "h3:2,h7:1"), "needs --unconfigured"),
-        (("bcube:4,1", "--scheme", "brp", "--unconfigured"), "configure themselves"),
-        (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3:2"), "two different ports"),
-        (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3:5,h7:1"), "no torus cable"),
-        (("clot:4x4", "--scheme", "pow", "--unconfigured", "--miswire", "h3,h7:1"), "as in h3:2"),
+        (("clot:4x4", "--scheme", "pow", "--miswire", "h3:2,h7:1"), "needs --autoconfigure"),
+        (("bcube:4,1", "--scheme", "brp", "--autoconfigure"), "configure themselves"),
+        (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3:2"), "two different ports"),
+        (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3:5,h7:1"), "no torus cable"),
+        (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3,h7:1"), "as in h3:2"),
     ],
 )
 def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab import client, rpc, runtime
-from dcnlab.lab.client import glance
+from dcnlab.lab.client import try_info
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.rpc import Connection
-from dcnlab.lab.running.link_state import Health
+from dcnlab.lab.running.link_state import LinkStateTracker
 from hostagent.client import AgentPool
 from hostagent.options import Options
 from topos import registry
@@ -87,7 +87,7 @@ def test_a_lab_that_ends_while_it_is_asked_is_told_in_one_line(sockets: Path, li
         )
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.splitlines() == ["dcnlab: the lab ended before it answered"]
-        assert glance(sockets / "gone.sock") == {}
+        assert try_info(sockets / "gone.sock") == {}
 
 
 def test_requests_may_be_longer_than_a_socket_holds(sockets: Path) -> None:
@@ -117,19 +117,19 @@ def test_a_lab_that_is_being_launched_keeps_nobody_waiting(
     """It listens from the beginning, and answers when it is ready; ever so many may wait for that."""
     path = sockets / "slow.sock"
     with listen(path, backlog=0):
-        assert [runtime.taken(path) for _ in range(3)] == [True] * 3
+        assert [runtime.in_use(path) for _ in range(3)] == [True] * 3
         assert [found.alive for found in runtime.labs()] == [True]
-        monkeypatch.setattr(client, "_GLANCE", 0.1)
-        assert glance(path) == {}
+        monkeypatch.setattr(client, "_INFO_TIMEOUT", 0.1)
+        assert try_info(path) == {}
         assert path.exists()
 
 
 def test_only_sockets_that_nobody_listens_at_are_removed(sockets: Path) -> None:
     path = sockets / "stale.sock"
-    assert not runtime.taken(path)
+    assert not runtime.in_use(path)
     listen(path).close()
     assert path.exists()
-    assert not runtime.taken(path)
+    assert not runtime.in_use(path)
     assert not path.exists()
 
 
@@ -137,19 +137,19 @@ def test_who_waits_for_a_round_that_fails_is_told_why_and_the_next_is_tried() ->
     fabric = registry.fabric("bcube:2,1")
     trouble = ["the controller has ended"]
 
-    def spread(_: LinkState) -> None:
+    def distribute(_: LinkState) -> None:
         if trouble:
             raise RuntimeError(trouble.pop())
 
-    health = Health(fabric, spread)
-    health.start()
+    link_state = LinkStateTracker(fabric, distribute)
+    link_state.start()
     first, second = Port(0, 1), Port(1, 1)
-    health.report(first, False)
+    link_state.report(first, False)
     with pytest.raises(LabError, match="the controller has ended"):
-        health.wait_for(frozenset([fabric.link_at(0, 1)]), up=False)
-    health.report(second, False)
-    health.wait_for(frozenset([fabric.link_at(1, 1)]), up=False)
-    health.stop()
+        link_state.wait_for(frozenset([fabric.link_at(0, 1)]), up=False)
+    link_state.report(second, False)
+    link_state.wait_for(frozenset([fabric.link_at(1, 1)]), up=False)
+    link_state.stop()
 
 
 def test_orders_of_several_threads_arrive_whole() -> None:

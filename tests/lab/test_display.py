@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab.session.display import hindrance
+from dcnlab.lab.session.display import display_error
 from tests.ovs import poll
 
 
@@ -28,7 +28,7 @@ from tests.ovs import poll
     ],
 )
 def test_what_hinders_a_window_is_named(program: str, display: str, says: str) -> None:
-    assert says in hindrance(program, display)
+    assert says in display_error(program, display)
 
 
 def test_a_display_that_listens_hinders_nothing() -> None:
@@ -38,7 +38,7 @@ def test_a_display_that_listens_hinders_nothing() -> None:
         except OSError:
             continue
         with listener:
-            assert hindrance("sh", f"127.0.0.1:{number}.0") == ""
+            assert display_error("sh", f"127.0.0.1:{number}.0") == ""
             return
     pytest.fail("no port is free")
 

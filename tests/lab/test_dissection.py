@@ -20,7 +20,7 @@ from dcnlab.lab.autoconfig import dissector
 from dcnlab.lab.autoconfig.scapy_layers import AACM, AACMReport
 from hostagent.protocols.aacm import frames as aacm_frames
 from hostagent.protocols.aacm.frames import Flag, Frame, Report
-from hostagent.protocols.aacm.simulation import Noise, Simulation
+from hostagent.protocols.aacm.simulation import AacmSimulation, Noise
 from tests.capabilities import lacking
 from topos import registry
 from topos.families.torus import Torus
@@ -33,12 +33,12 @@ def recorded(key: bytes | None) -> list[bytes]:
     """Frames of every kind: two cables are swapped, one server is dead, some frames get lost."""
     torus = registry.parse("torus:3x4")
     assert isinstance(torus, Torus)
-    simulation = Simulation(torus, noise=Noise(loss=0.1), key=key)
+    simulation = AacmSimulation(torus, noise=Noise(loss=0.1), key=key)
     frames: list[bytes] = []
     simulation.tap = lambda end, data: frames.append(data)
     simulation.configure()
     simulation.swap(Port(3, 1), Port(7, 3))
-    simulation.leave(6)
+    simulation.stop_node(6)
     simulation.configure()
     return frames
 

@@ -15,7 +15,7 @@ from topos import registry
 from topos.graph import ALL_UP
 
 SPECS = ["bcube:3,1", "clot:4x4", "smallworld:4x4,clusters=2x2", "fattree:4", "dcell:3,1"]
-PAIRS = [(spec, scheme) for spec in SPECS for scheme in schemes.fitting(registry.parse(spec))]
+PAIRS = [(spec, scheme) for spec in SPECS for scheme in schemes.compatible_schemes(registry.parse(spec))]
 
 
 @pytest.mark.parametrize(("spec", "scheme"), PAIRS, ids=[f"{t} {s}" for t, s in PAIRS])
@@ -24,7 +24,7 @@ def test_each_entry_is_one_of_the_nodes_table(spec: str, scheme: str) -> None:
     bound = schemes.bind(scheme, fabric)
     source, destination = 0, fabric.servers - 1
     for links in (ALL_UP, ALL_UP.fail(fabric.links_of(source)[:1] if fabric.relaying else ())):
-        given = bound.given(links)
+        given = bound.with_failures(links)
         found = steps(given, source, destination, links)
         assert found[-1].delivered
         assert [step.node for step in found] == [

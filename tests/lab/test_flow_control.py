@@ -69,7 +69,7 @@ def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
 @pytest.mark.lab
 def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
     """Everybody to everybody; then TCP, whose super-packets are cut before they ask for credits."""
-    with Lab("clot:4x4", "pow", flow_control="credits", rate="2Mbit", spread="packet") as lab:
+    with Lab("clot:4x4", "pow", flow_control="credits", rate="2Mbit", load_balance="packet") as lab:
         found = lab.ask("overload", pattern="all-to-all", frames=8)
         assert found["sent"] == found["received"] == 16 * 15 * 8
         assert found["duplicated"] == 0
@@ -78,11 +78,11 @@ def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("spread", ["packet", "flow"])
-def test_next_hops_are_taken_as_eq_12_says(spread: str) -> None:
+@pytest.mark.parametrize("load_balance", ["packet", "flow"])
+def test_next_hops_are_taken_as_eq_12_says(load_balance: str) -> None:
     """Through all relays of the way, by draws that begin with a fixed seed; flows by their hash."""
-    with Lab("clot:8x4", "pow", spread=spread) as lab:
-        found = lab.ask("frequencies", a="(0,0)", b="(3,2)", packets=1500)
+    with Lab("clot:8x4", "pow", load_balance=load_balance) as lab:
+        found = lab.ask("next_hops", a="(0,0)", b="(3,2)", packets=1500)
     first = {share["towards"]: share for share in found["shares"] if share["server"] == "h0"}
     assert "s0" in first
     assert sum(share["packets"] for share in first.values()) == 1500
@@ -97,7 +97,7 @@ def test_what_failures_leave_connected_is_delivered(flow_control: str) -> None:
     fabric = registry.fabric("clot:4x4")
     draw = random.Random(4)
     names = [fabric.name(node) for node in draw.sample(range(fabric.size), 3)]
-    cables = [fabric.link(number) for number in draw.sample(range(len(fabric.cables)), 8)]
+    cables = [fabric.link(number) for number in draw.sample(range(len(fabric.link_ends)), 8)]
     down = {number for name in names for number in fabric.links_of(fabric.index(name))}
     with Lab("clot:4x4", "pow", flow_control=flow_control) as lab:
         for name in names:

@@ -9,8 +9,8 @@ import pytest
 from dcnlab.lab.client import Lab
 from hostagent.forwarding import packet
 from hostagent.protocols import linkstate, probing
-from hostagent.protocols.adapters import Neighbour, around
-from hostagent.protocols.linkstate import ACKNOWLEDGES, STATES, Message, Statement
+from hostagent.protocols.adapters import Neighbour, one_hop_neighbours
+from hostagent.protocols.linkstate import ACKNOWLEDGE, ADVERTISE, LinkStateAdvertisement, Message
 from hostagent.protocols.probing import ARRIVED, PROBE, Probe
 from tests.hostagent.frames import agent, scheme
 from tests.ovs import poll
@@ -29,17 +29,19 @@ for frame in sys.argv[2:]:
 
 def frame(towards: Neighbour, ethertype: int, payload: bytes) -> str:
     """What a neighbour's agent would send."""
-    return (packet.ETHERNET.pack(towards.exit.addresses, ethertype) + payload).hex()
+    return (packet.ETHERNET.pack(towards.next_hop.addresses, ethertype) + payload).hex()
 
 
 def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
-    towards = around(agent(scheme(TOPOLOGY, SCHEME), 1))[0]
-    said = Statement(3, 99, frozenset({1, 2}))
-    lies = [Message(kind, 1, said).encode(key) for kind in (STATES, ACKNOWLEDGES) for key in (None, b"guessed")]
+    towards = one_hop_neighbours(agent(scheme(TOPOLOGY, SCHEME), 1))[0]
+    said = LinkStateAdvertisement(3, 99, frozenset({1, 2}))
+    lies = [
+        Message(kind, 1, said).encode(key) for kind in (ADVERTISE, ACKNOWLEDGE) for key in (None, b"guessed")
+    ]
     answers = [Probe(kind, 1, (3, 1, 0), 2, 2).encode(b"guessed") for kind in (PROBE, ARRIVED)]
     frames = [frame(towards, linkstate.ETHERTYPE, lie) for lie in lies]
     frames += [frame(towards, probing.ETHERTYPE, answer) for answer in answers]
-    with Lab(TOPOLOGY, SCHEME, link_state="agents", spread="probe") as lab:
+    with Lab(TOPOLOGY, SCHEME, link_state="agents", load_balance="probe") as lab:
 
         def count(what: str) -> int:
             return int(lab.ask("stats")["h0"].get(what, 0))

@@ -20,7 +20,7 @@ from dcnlab.cli.examples import EXAMPLES
 from dcnlab.lab.errors import UsageError
 from topos import registry as topologies
 
-app._gather()
+app._import_commands()
 COMMANDS: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.kv.placement import places
+from dcnlab.lab.kv.placement import replica_servers
 from topos import registry
 
 pytestmark = pytest.mark.lab
@@ -24,7 +24,7 @@ def kv(lab: Lab, *words: str, data: bytes = b"") -> subprocess.CompletedProcess[
 @pytest.mark.parametrize(("topology", "scheme"), [("clot:4x4", "pow"), ("bcube:3,1", "brp")])
 def test_values_outlive_their_home(topology: str, scheme: str) -> None:
     fabric = registry.fabric(topology)
-    order = [fabric.name(server) for server in places(fabric, b"colour")]
+    order = [fabric.name(server) for server in replica_servers(fabric, b"colour")]
     elsewhere = [name for name in map(fabric.name, range(fabric.servers)) if name not in order[:2]]
     with Lab(topology, scheme) as lab:
         value = os.urandom(3_000_000)
@@ -43,9 +43,9 @@ def test_values_outlive_their_home(topology: str, scheme: str) -> None:
         lab.fail(stranger)
         with pytest.raises(LabError, match="none of the key's places answers"):
             lab.get("colour", stranger)
-        lab.heal(stranger)
+        lab.restore(stranger)
 
-        lab.heal(order[0])
+        lab.restore(order[0])
         assert lab.get("colour", order[0]) == b""  # the newest copy wins, wherever it is
         assert lab.keys() == [{"key": "colour", "bytes": 0, "servers": sorted(order[1:3], key=fabric.index)}]
         assert lab.delete("colour") == order

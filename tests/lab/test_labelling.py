@@ -37,8 +37,8 @@ def test_offline_labels_survive_cuts() -> None:
         (("label", "bcube:3,1", "--cut", "h0-s3"), "link:h0-s1 or node:s3"),
         (("label", "bcube:3,1", "--cut", "link:h0-h1"), "no link between"),
         (("label", "bcube:3,1", "--root", "h99"), "no node 'h99'"),
-        (("up", "bcube:3,1", "--scheme", "wmgr", "--unconfigured"), "has switches"),
-        (("up", "torus:4x4", "--scheme", "wmgr", "--unconfigured", "--miswire", "h3:2,h7:1"), "needs AACM"),
+        (("up", "bcube:3,1", "--scheme", "wmgr", "--autoconfigure"), "has switches"),
+        (("up", "torus:4x4", "--scheme", "wmgr", "--autoconfigure", "--miswire", "h3:2,h7:1"), "needs AACM"),
     ],
 )
 def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:
@@ -51,7 +51,7 @@ def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:
 @pytest.mark.lab
 def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) -> None:
     """On a torus: the labels are the scheme's, on what is up; everything that is connected is delivered."""
-    with Lab("torus:3x4", "wmgr:root=h5", unconfigured=True) as lab:
+    with Lab("torus:3x4", "wmgr:root=h5", autoconfigure=True) as lab:
         assert lab.aacm["protocol"] == "labelling"
         assert lab.pingall()["lost"] == []
         lab.fail("h0", "h1")
@@ -62,8 +62,8 @@ def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) 
         (rootless,) = lab.ask("label")["rounds"]
         assert rootless["equal"]
         assert (rootless["pairs"], rootless["lost"]) == (11 * 10, 0)
-        assert rootless["frames"]["sent tale"] > cut["frames"]["sent tale"]
-        lab.heal("h5")
+        assert rootless["frames"]["sent advertisement"] > cut["frames"]["sent advertisement"]
+        lab.restore("h5")
         assert lab.ask("reconfigure")["protocol"] == "labelling"
         assert lab.pingall()["lost"] == []
         shown = dcnlab("label", lab.config.name)
@@ -74,6 +74,6 @@ def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) 
 @pytest.mark.lab
 @pytest.mark.parametrize("agents", ["host", "workers"])
 def test_a_cayley_graph_labels_itself(agents: str) -> None:
-    with Lab("star:4", "wmgr:root=centre,order=searched", unconfigured=True, agents=agents) as lab:
-        assert lab.aacm["frames"]["sent tale"] >= 2 * 36
+    with Lab("star:4", "wmgr:root=centre,order=searched", autoconfigure=True, agents=agents) as lab:
+        assert lab.aacm["frames"]["sent advertisement"] >= 2 * 36
         assert lab.pingall(pairs="pairs")["lost"] == []

@@ -88,7 +88,7 @@ def test_a_link_is_cut_and_healed(lab: Lab, client: TestClient) -> None:
         assert client.get("state").json()["down"] == [link]
         assert "s4" not in [step["node"] for step in client.get("explain/h0/h15").json()][:2]
     finally:
-        assert client.post(f"heal/{link}").status_code == 200
+        assert client.post(f"restore/{link}").status_code == 200
     assert client.get("state").json()["down"] == []
 
 
@@ -230,4 +230,4 @@ def test_no_way_is_exit_code_1(lab: Lab) -> None:
         assert done.returncode == 1
         assert done.stderr.startswith("dcnlab: not delivered")
     finally:
-        lab.heal("h15")
+        lab.restore("h15")

@@ -32,7 +32,7 @@ def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
         poll(lambda: any("and 61 more: its process ended with -9" in line for line in lab.info()["ended"]), 10)
         poll(lambda: not any(map(psutil.Process.is_running, orphans)), 10)
         assert len(lab.ask("stats")) == MANY // 2 - 1
-        assert lab.heal("h6", "h14")["converged_ms"] is not None
+        assert lab.restore("h6", "h14")["converged_ms"] is not None
 
         others = first.children()
         found.parent.kill()

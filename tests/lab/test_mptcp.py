@@ -26,7 +26,7 @@ def test_one_connection_fills_both_ways() -> None:
         except UsageError as error:
             lacking(str(error))
         used = [after - b for b, after in zip(before, carried(lab), strict=True)]
-        assert found["ways"] == found["mptcp"]["subflows"] == 2
+        assert found["paths"] == found["mptcp"]["subflows"] == 2
         assert found["tcp"]["mbps"] < 20.5
         assert found["ratio"] > 1.3
         assert used[lab_link(lab, "h0", "s0")] > 1_000_000

@@ -18,7 +18,7 @@ from topos import registry
 def test_who_asks_for_more_ways_than_there_are_is_told(
     topology: str, scheme: str, wanted: int, fewer: bool
 ) -> None:
-    said = config.fewer_ways(topology, config.multipath(scheme, wanted), wanted)
+    said = config.fewer_paths_note(topology, config.multipath(scheme, wanted), wanted)
     assert said.startswith(f"flows are spread over 2, not {wanted} ways") if fewer else not said
 
 
@@ -39,7 +39,7 @@ def test_parallel_flows_take_disjoint_ways(topology: str, scheme: str, a: str, b
         lab.iperf(a, b, seconds=2, parallel=8)
         after = carried(lab)
     used = 0
-    for way in bound.ways(fabric.index(a), fabric.index(b)):
+    for way in bound.candidate_paths(fabric.index(a), fabric.index(b)):
         links = [joining(fabric, x, y) for x, y in itertools.pairwise(way)]
         used += all(min(after[n] - before[n] for n in link) > 1_000_000 for link in links)
     assert used >= 2

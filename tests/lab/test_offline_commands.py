@@ -30,7 +30,7 @@ def test_paths_are_certified() -> None:
 
 
 def test_a_complete_graph_has_a_path_for_every_two() -> None:
-    found = dcnlab("complete", "hdcube:4,1", "h0")
+    found = dcnlab("complete-graph", "hdcube:4,1", "h0")
     assert (len(found["servers"]), len(found["paths"])) == (5, 10)
     assert found["method"] == "construction"
     assert found["certified"]
@@ -66,7 +66,7 @@ def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
     [
         (("paths", "bcube:4,1", "h0", "s1"), "s1 is a switch", UsageError),
         (("paths", "bcube:4,1", "h0", "h1", "--weak"), "weak parallel paths are DCube's", UsageError),
-        (("complete", "dcell:4,1", "h0"), "name the other servers", LabError),
+        (("complete-graph", "dcell:4,1", "h0"), "name the other servers", LabError),
         (
             ("throughput", "bcube:4,1", "--scheme", "brp", "--traffic", "all"),
             "unknown traffic 'all'",

@@ -30,7 +30,7 @@ def cut(lab: Lab, fabric: Fabric, seed: int) -> set[int]:
     """Kill two servers and cut three links at random; the links that are down."""
     draw = random.Random(seed)
     servers = draw.sample(range(fabric.servers), 2)
-    links = draw.sample(range(len(fabric.cables)), 3)
+    links = draw.sample(range(len(fabric.link_ends)), 3)
     for server in servers:
         lab.fail(fabric.name(server))
     for link in map(fabric.link, links):
@@ -49,19 +49,19 @@ def answered(lab: Lab, pairs: list[list[str]], rounds: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("topology", "scheme", "spread"),
+    ("topology", "scheme", "load_balance"),
     [("bcube:4,1", "brp:multipath=yes,paths=2", "probe"), ("dcell:4,1", "dfr", "flow")],
     ids=["BCube by path probing", "DCell by local link state and reroute"],
 )
-def test_every_pair_that_is_connected_answers(topology: str, scheme: str, spread: str) -> None:
+def test_every_pair_that_is_connected_answers(topology: str, scheme: str, load_balance: str) -> None:
     fabric = registry.fabric(topology)
-    with Lab(topology, scheme, link_state="agents", spread=spread) as lab:
+    with Lab(topology, scheme, link_state="agents", load_balance=load_balance) as lab:
         down = cut(lab, fabric, seed=0)
         pairs = connected(fabric, down)
         assert len(pairs) > fabric.servers * (fabric.servers - 1) / 2
         assert answered(lab, pairs, rounds=5) == []
         for link in map(fabric.link, sorted(down)):
-            lab.heal(fabric.name(link.a.node), fabric.name(link.b.node))
+            lab.restore(fabric.name(link.a.node), fabric.name(link.b.node))
         everybody = connected(fabric, set())
         assert len(everybody) == fabric.servers * (fabric.servers - 1)
         assert answered(lab, everybody, rounds=5) == []

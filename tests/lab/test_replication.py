@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addressing.multipath.complete_graphs import complete
+from addressing.multipath.complete_graphs import complete_graph
 from dcnlab.lab.client import Lab
 from dcnlab.lab.replication import plan
 from topos import registry
@@ -42,7 +42,7 @@ def test_every_replica_gets_every_byte_once(r: int, size: int, cut: Cut) -> None
 @pytest.mark.parametrize(("spec", "r"), [("bcube:2,2", 3), ("bcube:4,1", 2), ("bcube:4,2", 3)])
 def test_on_a_complete_graph_no_link_carries_more_than_its_share(spec: str, r: int) -> None:
     fabric = registry.fabric(spec)
-    graph = complete(fabric, 0)
+    graph = complete_graph(fabric, 0)
     source, *replicas = graph.servers
     assert len(replicas) == r
     paths = {(a, b): graph.path(a, b) for a in graph.servers for b in graph.servers if a != b}
@@ -62,7 +62,7 @@ def test_three_replicas_come_faster_along_the_complete_graph() -> None:
         assert chain["verified"]
         assert set(graph["sha256"]) == {"h0", "h1", "h2", "h4"}
         assert graph["sha256"] != chain["sha256"]  # new random data each time
-        assert graph["routes"].startswith("edge-disjoint")
+        assert graph["method"].startswith("edge-disjoint")
         assert found["ratio"] > 1.5
         assert lab.pingall()["lost"] == []  # nothing stays pinned
 

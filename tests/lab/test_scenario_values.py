@@ -17,7 +17,7 @@ from dcnlab.lab.scenario.expect import OPERATORS, Expectation, read_expectation
 from dcnlab.lab.scenario.model import Event, Scenario, Stream
 from dcnlab.lab.scenario.reading import read
 from dcnlab.lab.scenario.timeline import Step, timeline
-from dcnlab.lab.scenario.values import Cut, Pair, read_cut, read_duration, read_pair
+from dcnlab.lab.scenario.values import FailureTarget, Pair, read_duration, read_pair, read_target
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 BASE = """topology: bcube:2,1
@@ -47,8 +47,8 @@ def test_a_duration_is_never_negative_and_nothing_else_is_raised(value: object) 
 
 def test_pairs_and_cuts() -> None:
     assert read_pair("h0 -> (1,2)") == Pair("h0", "(1,2)")
-    assert read_cut("link h0  s3") == Cut("link", ("h0", "s3"))
-    assert read_cut("node s3") == Cut("node", ("s3",))
+    assert read_target("link h0  s3") == FailureTarget("link", ("h0", "s3"))
+    assert read_target("node s3") == FailureTarget("node", ("s3",))
 
 
 @pytest.mark.parametrize("text", ["h0", "h0 ->", "h0 -> h1 -> h2", 3, None, ["h0", "h1"]])
@@ -60,7 +60,7 @@ def test_what_is_no_pair(text: object) -> None:
 @pytest.mark.parametrize("text", ["link h0", "node h0 h1", "cable h0 h1", "", 7])
 def test_what_is_no_cut(text: object) -> None:
     with pytest.raises(ValueError, match="link A B"):
-        read_cut(text)
+        read_target(text)
 
 
 # --- expectations -------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_what_is_no_expectation(text: str) -> None:
 
 times = st.integers(0, 5).map(lambda n: n / 2)
 streams = st.builds(
-    lambda at, last: Stream.model_validate({"probe": "h0 -> h1", "at": f"{at}s", "for": f"{last}s"}),
+    lambda at, last: Stream.model_validate({"stream": "h0 -> h1", "at": f"{at}s", "for": f"{last}s"}),
     times,
     times,
 )
@@ -138,7 +138,7 @@ def test_a_timeline_is_in_order_and_complete(traffic: list[Stream], events: list
     )
     assert [m.step for m in moments].count(Step.EVENT) == len(events)
     for stream in traffic:
-        steps = [m.step for m in moments if m.act is stream]
+        steps = [m.step for m in moments if m.action is stream]
         assert steps == [Step.BEGIN, Step.END]
     for a, b in itertools.pairwise(moments):
         if a.at == b.at:
@@ -163,7 +163,7 @@ def refusal(tmp_path: Path, text: str) -> str:
 def test_every_example_reads(path: Path) -> None:
     found = read(path)
     assert found.title
-    assert check.LAB not in {act.label for act in (*found.traffic, *found.events)}
+    assert check.LAB not in {action.label for action in (*found.traffic, *found.events)}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_every_example_reads(path: Path) -> None:
         ("bcube", "bcub", ":1: topology: unknown topology 'bcub': did you mean bcube"),
         ("brp", "pow", ":2: scheme: pow does not fit bcube:2,1"),
         ("scheme: brp\n", "", ":1: scheme is missing"),
-        ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys probe, iperf, ping, path"),
+        ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys stream, iperf, ping, path"),
         ("ping: all", "ping: h0 -> s0", ":4: traffic[0].ping: s0 is a switch"),
         ("ping: all", "ping: h0 -> h9", ":4: traffic[0].ping: no node 'h9'"),
         ("ping: all", "ping: h0 -> h0", ":4: traffic[0].ping: needs two different servers"),
@@ -187,7 +187,7 @@ def test_every_example_reads(path: Path) -> None:
         ("ping.lost", "pin.lost", ":6: expect[0]: no result is named pin: did you mean ping?"),
         ("ping.lost == 0", "exit()", ":6: expect[0]: must be written as"),
         ("expect:\n", "events:\n  - at: 1s\n    fail: link h0 h1\nexpect:\n", ":7: events[0].fail: there is"),
-        ("expect:\n", "events:\n  - at: 1s\nexpect:\n", ":6: events[0]: needs either fail or heal"),
+        ("expect:\n", "events:\n  - at: 1s\nexpect:\n", ":6: events[0]: needs either fail or restore"),
         ("expect:\n", "events:\n  - fail: node h0\nexpect:\n", ":6: events[0]: at is missing"),
         ("expect:\n", "options:\n  dealy: 1ms\nexpect:\n", ":6: options.dealy: unknown key: did you mean"),
         ("expect:\n", "options:\n  delay: fast\nexpect:\n", ":5: options: delay must be written as in 1ms"),

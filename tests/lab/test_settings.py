@@ -1,4 +1,4 @@
-"""What `doctor --probe` finds best is kept and used; whatever else is in the file is not an error."""
+"""What `doctor --calibrate` finds best is kept and used; whatever else is in the file is not an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_nonsense_is_passed_over(text: str) -> None:
 
 @pytest.mark.lab
 def test_tcp_gets_through_with_and_without_offloads() -> None:
-    trials = calibration.probe(lambda stage: None)
+    trials = calibration.calibrate(lambda stage: None)
     assert {trial.settings.offloads for trial in trials} == {True, False}
     assert all(trial.mbps > 10 for trial in trials), trials
     assert not os.path.exists(settings.path())

@@ -63,7 +63,7 @@ def test_a_cluster_that_falls_apart_is_mended_by_few_messages(lab: Lab) -> None:
     assert lab.pingall(pairs=[[other, host] for other in others], version=6)["lost"] == []
     assert all(lab.tables(f"s{switch}")["equal"] for switch in range(0, 64, 5))
     for end in near:
-        healed = lab.heal(network.name(lone), network.name(end))
+        healed = lab.restore(network.name(lone), network.name(end))
     assert healed["repair"]["split_clusters"] == 0
     assert len(lab.tables(network.name(lone))["installed"]) == 2 * 19 + 2
 

@@ -24,19 +24,19 @@ def test_packets_lost_in_a_row_as_one_would_count_them(came: str) -> None:
 @pytest.mark.lab
 def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
     with Lab("bcube:2,1", "brp") as lab:
-        probe = lab.ask("probe_start", a="h0", b="h3")["probe"]
+        stream = lab.ask("stream_start", a="h0", b="h3")["stream"]
         agents = processes.agents(lab).agents
         for agent in agents:
             agent.suspend()
         time.sleep(STILL)  # how long they stand still is what is measured
         for agent in agents:
             agent.resume()
-        late = lab.ask("probe_stop", probe=probe)
+        late = lab.ask("stream_stop", stream=stream)
         assert late["lost"] == late["outage_ms"] == 0
         assert late["longest_gap_ms"] >= 0.9 * STILL * 1000 > late["median_gap_ms"]
 
-        probe = lab.ask("probe_start", a="h0", b="h3")["probe"]
+        stream = lab.ask("stream_start", a="h0", b="h3")["stream"]
         lab.ask("fail", kind="node", names=["h3"])
         time.sleep(STILL)
-        cut = lab.ask("probe_stop", probe=probe)
+        cut = lab.ask("stream_stop", stream=stream)
         assert 0.5 * STILL * 1000 < cut["outage_ms"] <= cut["lost"]  # a packet each ms

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.measurement.counters import parse
-from dcnlab.lab.view.app import HEADERS, application, drawn, new_token
+from dcnlab.lab.view.app import HEADERS, application, fabric_json, new_token
 from dcnlab.lab.view.layout import draw
 from topos import registry
 
@@ -90,7 +90,7 @@ def test_levels_stand_above_each_other(spec: str, levels: list[int]) -> None:
     fabric = registry.fabric(spec)
     height = -draw(fabric).points[:, 1]
     assert np.unique(height, return_counts=True)[1].tolist() == levels
-    assert (height[fabric.cables[:, 0]] < height[fabric.cables[:, 2]]).all()
+    assert (height[fabric.link_ends[:, 0]] < height[fabric.link_ends[:, 2]]).all()
 
 
 def test_a_cube_looks_like_one() -> None:
@@ -146,7 +146,7 @@ def test_no_link_hides_behind_a_node(spec: str) -> None:
 
 def test_the_drawing_names_what_is_drawn() -> None:
     fabric = registry.fabric("bcube:4,1")
-    found = drawn(fabric)
+    found = fabric_json(fabric)
     assert [node["name"] for node in found["nodes"]] == [node.name for node in fabric.nodes()]
     assert [(link["a"], link["b"]) for link in found["links"]] == [(x.a.node, x.b.node) for x in fabric.links()]
 

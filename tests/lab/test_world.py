@@ -129,7 +129,7 @@ def test_a_detached_lab_outlives_its_command_and_ends_on_request() -> None:
 def test_the_prompt_takes_mininets_verbs_and_ours() -> None:
     script = "\n".join(
         ["nodes", "net", "dump", "pingall", "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0",
-         "link h0 s0 down", "h0 ping -c1 -W2 h1", "link h0 s0 up", "fail link h1 s0", "heal link h1 s0",
+         "link h0 s0 down", "h0 ping -c1 -W2 h1", "link h0 s0 up", "fail link h1 s0", "restore link h1 s0",
          "fail link h0 h9", "stats h0", "exit"]
     )  # fmt: skip
     done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=60, check=False)
@@ -194,16 +194,16 @@ def test_a_launch_that_is_interrupted_leaves_nothing() -> None:
 def test_requests_at_the_same_time_do_not_disturb_each_other() -> None:
     with Lab("bcube:2,1", scheme="brp") as lab, ThreadPoolExecutor(8) as pool:
         for _ in range(4):  # whichever is last, each has been waited for
-            asked = [pool.submit(work, "h0", "s0") for work in (lab.fail, lab.heal)]
+            asked = [pool.submit(work, "h0", "s0") for work in (lab.fail, lab.restore)]
             for one in asked:
                 found = one.result()
-                assert found["noticed_ms"] is None or found["noticed_ms"] <= found["converged_ms"]
-        lab.heal("h0", "s0")
-        begun = [pool.submit(lab.ask, "probe_start", a="h0", b="h3", interval=0.01) for _ in range(8)]
-        numbers = [one.result()["probe"] for one in begun]
+                assert found["detection_ms"] is None or found["detection_ms"] <= found["converged_ms"]
+        lab.restore("h0", "s0")
+        begun = [pool.submit(lab.ask, "stream_start", a="h0", b="h3", interval=0.01) for _ in range(8)]
+        numbers = [one.result()["stream"] for one in begun]
         assert len(set(numbers)) == len(numbers)
         for number in numbers:
-            assert lab.ask("probe_stop", probe=number)["received"] >= 10
-        with pytest.raises(UsageError, match="no probe number"):
-            lab.ask("probe_stop", probe=numbers[0])
+            assert lab.ask("stream_stop", stream=number)["received"] >= 10
+        with pytest.raises(UsageError, match="no stream number"):
+            lab.ask("stream_stop", stream=numbers[0])
         lab.stop()  # and ending a lab that has ended, as the block does now, is no error

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.cli import show
-from dcnlab.cli.app import app, main
+from dcnlab.cli.app import _name, app, main
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     monkeypatch.chdir(tmp_path)
 
     def said(line: str) -> Said:
-        show.Printed.json = False
+        show.StdoutState.json = False
         monkeypatch.setattr("sys.argv", ["dcnlab", *shlex.split(line)])
         with pytest.raises(SystemExit) as end:
             main()
@@ -52,14 +52,14 @@ WRONG = {
     "up bcube:1000000000000,1": "more than can be numbered",
     "up bcube:4,1 --scheme ''": "unknown scheme ''",
     "up bcube:4,1 --scheme brp:zz=1": "no parameter 'zz'",
-    "up bcube:4,1 --scheme brp --spread probe": "no parallel ways to probe",
+    "up bcube:4,1 --scheme brp --load-balance probe": "no parallel ways to probe",
     "up bcube:4,1 --scheme brp --multipath 0": "--multipath",
     "up bcube:4,1 --scheme brp --buffers 4": "say --rate",
     "up bcube:4,1 --scheme brp --rate 0Mbit": "a rate of 0",
     "up bcube:4,1 --scheme brp --rate fast": "as in 100Mbit",
     "up bcube:4,1 --scheme brp -d --test pingall": "say one of them",
     "up bcube:4,1 --scheme brp --test nothing": "'pingall', 'pingpairs', 'iperf'",
-    "up clot:4x4 --scheme pow --unconfigured --miswire h3:99,h7:1": "no torus cable at port 99",
+    "up clot:4x4 --scheme pow --autoconfigure --miswire h3:99,h7:1": "no torus cable at port 99",
     "up smallworld:4x4,q=1e999": "q must be",
     "topology hypercube:60": "at most 22",
     "topology smallworld:4x4,links=99999999999": "at most 65536",
@@ -111,10 +111,10 @@ WRONG = {
     "throughput bcube:2,1 --scheme brp --on-off samples=1.5": "samples from 1 to 100000",
     "throughput bcube:2,1 --scheme brp --on-off on=1e-9,off=1e-9": "more than 1e+06 times on and off",
     "throughput bcube:2,1 --scheme brp --on-off on=1,on=2": "on is given twice",
-    "complete bcube:4,1 h0 h1 --budget nan": "--budget",
-    "complete bcube:4,1 h0 h1 --budget -1": "--budget",
+    "complete-graph bcube:4,1 h0 h1 --budget nan": "--budget",
+    "complete-graph bcube:4,1 h0 h1 --budget -1": "--budget",
     "automaton star:4 --order search --seconds inf": "--seconds",
-    f"densest --budget {'9' * 400}s": "at most 1e+06 s",
+    f"borel-search --budget {'9' * 400}s": "at most 1e+06 s",
     "label bcube:4,1 --jitter inf": "--jitter",
     "reproduce nosuch": "unknown experiment",
     "run /nonexistent.yaml": "No such file",
@@ -123,7 +123,7 @@ WRONG = {
     "automaton star:4 --order search --seconds -1": "--seconds",
     "aacm torus:4x4 --miswire h0:1": "two different ports",
     "label bcube:4,1 --cut banana": "link:h0-s1 or node:s3",
-    "densest --budget banana": "must be a time",
+    "borel-search --budget banana": "must be a time",
     "overload clot:4x4 --target h99 --offline": "no node 'h99'",
     "kv nolab put": "say put KEY VALUE",
     "list --banana": "--banana",
@@ -169,7 +169,7 @@ PRINTS_JSON = {
     "topology": "bcube:2,1",
     "path": "bcube:2,1 --scheme brp h0 h3",
     "paths": "bcube:2,1 h0 h3",
-    "complete": "bcube:4,1 h0",
+    "complete-graph": "bcube:4,1 h0",
     "explain": "bcube:2,1 --scheme brp h0 h3",
     "tables": "bcube:2,1 --scheme brp s0",
     "evaluate": "bcube:2,1 --scheme brp --failures servers=4",
@@ -181,15 +181,15 @@ PRINTS_JSON = {
     "aacm": "torus:3x3",
     "label": "bcube:2,1",
     "cost": "bcube:2,1",
-    "densest": "--diameter 2 --budget 10ms",
+    "borel-search": "--diameter 2 --budget 10ms",
     "overload": "clot:2x2 --offline --frames 5",
     "doctor": "",
     "ps": "",
 }
 #: What needs a lab, which the tests of each ask for JSON.
 IN_A_LAB = {
-    "up", "ping", "fail", "heal", "stats", "down", "run", "demo", "capture", "view", "kv", "iperf",
-    "frequencies", "replicate", "reconfigure",
+    "up", "ping", "fail", "heal", "restore", "stats", "down", "run", "demo", "capture", "view", "kv", "iperf",
+    "next-hops", "replicate", "reconfigure",
 }  # fmt: skip
 
 
@@ -203,11 +203,11 @@ def test_json_is_one_value_whatever_is_found(command: str, run: Run) -> None:
 @pytest.mark.parametrize("price", [".inf", ".nan", "1e300"])
 def test_prices_are_numbers_that_can_be_added_up(price: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(
-        f"switches: {{4: {{price: 1, watts: 1}}}}\ncards: {{2: {{price: {price}, watts: 1}}}}\n"
+        f"switches: {{4: {{price: 1, watts: 1}}}}\nnics: {{2: {{price: {price}, watts: 1}}}}\n"
     )
     said = run("cost bcube:2,1 --prices p.yaml")
     assert said.code == 2
-    assert "cards.2.price: Input should be" in said.err
+    assert "nics.2.price: Input should be" in said.err
 
 
 def test_what_is_named_twice_is_evaluated_once(run: Run) -> None:
@@ -218,7 +218,7 @@ def test_what_is_named_twice_is_evaluated_once(run: Run) -> None:
 def test_every_command_can_print_json(run: Run) -> None:
     run("list --json")
     able = {
-        command.name or command.callback.__name__: "json" in inspect.signature(command.callback).parameters
+        _name(command): "json" in inspect.signature(command.callback).parameters
         for command in app.registered_commands
         if command.callback is not None
     }
@@ -232,7 +232,7 @@ def test_json_of_a_program_is_none_of_ours(run: Run) -> None:
 
 
 def test_numbers_that_json_does_not_know_are_null(capsys: pytest.CaptureFixture[str]) -> None:
-    show.as_json({"rates": [1.5, float("nan")], "most": (float("inf"),)})
+    show.print_json({"rates": [1.5, float("nan")], "most": (float("inf"),)})
     assert json.loads(capsys.readouterr().out) == {"rates": [1.5, None], "most": [None]}
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from addressing import registry as schemes
 from addressing.fields import ipv4, mac
-from addressing.header import Choices, Field, Forward, Header, Pattern, only
-from addressing.scheme import Class, LabelTooWide, Scheme
+from addressing.header import Field, Forward, Header, NextHops, Pattern, only
+from addressing.scheme import ForwardingClass, LabelTooWide, Scheme
 from addressing.schemes.shortest import Shortest
 from controller import dump, lower, plan
 from controller.rules import FlowTable
@@ -41,7 +41,9 @@ def instances() -> Iterator[str]:
 #: Fewer ways per pair than usual: more of them only make the tables longer.
 FEWER = {"ksp": "ksp:k=3"}
 PAIRS = [
-    (spec, FEWER.get(name, name)) for spec in instances() for name in schemes.fitting(topologies.parse(spec))
+    (spec, FEWER.get(name, name))
+    for spec in instances()
+    for name in schemes.compatible_schemes(topologies.parse(spec))
 ]
 
 
@@ -113,16 +115,16 @@ def distinct(scheme: Scheme, links: LinkState) -> list[tuple[int, Header]]:
     kept = {}
     found = visits(scheme, links)
     for at, header in sorted(found, key=lambda item: (item[0], dataclasses.astuple(item[1]))):
-        choices = scheme.choices(at, header, links)
-        back = any(isinstance(action, Forward) and action.port == header.in_port for action, _ in choices)
-        kept[at, header.label, header.tag, choices, back] = (at, header)
+        next_hops = scheme.next_hops(at, header, links)
+        back = any(isinstance(action, Forward) and action.port == header.in_port for action, _ in next_hops)
+        kept[at, header.label, header.tag, next_hops, back] = (at, header)
     return list(kept.values())
 
 
 def frame(scheme: Scheme, header: Header, port: int = 0) -> Frame:
     """The frame that carries a header."""
     source = mac.encode(header.tag, scheme.tag_bits) if scheme.tag_bits else mac.hardware(0, 1)
-    if scheme.carrier is Field.IPV4_DST:
+    if scheme.label_field is Field.IPV4_DST:
         return Frame(port, mac.text(source), mac.text(mac.hardware(1, 1)), ipv4.text(header.label))
     return Frame(port, mac.text(source), mac.text(mac.encode(header.label, scheme.label_bits)), "10.0.0.1")
 
@@ -130,13 +132,13 @@ def frame(scheme: Scheme, header: Header, port: int = 0) -> Frame:
 def expected(scheme: Scheme, at: int, header: Header, links: LinkState) -> dict[Frame, float]:
     """What the rule lets leave, with its weights; Frame(0) for nothing."""
     found: dict[Frame, float] = {}
-    for action, weight in scheme.choices(at, header, links):
+    for action, weight in scheme.next_hops(at, header, links):
         leaving = Frame(0)
         if isinstance(action, Forward):
             leaving = frame(scheme, action.apply(header, scheme.tag_bits), action.port)
             end = scheme.fabric.peer(at, action.port)
             assert end is not None
-            if scheme.fabric.is_plain(end.node) and scheme.carrier is Field.ETH_DST:
+            if scheme.fabric.is_end_host(end.node) and scheme.label_field is Field.ETH_DST:
                 leaving = dataclasses.replace(leaving, eth_dst=mac.text(mac.hardware(end.node, end.number)))
         found[leaving] = found.get(leaving, 0.0) + weight
     return found
@@ -178,11 +180,11 @@ def test_tables_do_what_the_rule_says(
     fabric: Fabric, name: str, ovs: PrivateOvs, datapath: dict[str, tuple[str, int]]
 ) -> None:
     scheme = bind(name, fabric)
-    broken = LinkState(frozenset({len(fabric.cables) // 2}))
-    for links, known in ((ALL_UP, scheme), (broken, scheme.given(broken))):
+    broken = LinkState(frozenset({len(fabric.link_ends) // 2}))
+    for links, known in ((ALL_UP, scheme), (broken, scheme.with_failures(broken))):
         groups = {}
         for switch in range(fabric.servers, fabric.size):
-            table = plan.wanted(known, switch, links)
+            table = plan.desired_table(known, switch, links)
             ovs.send(fabric.name(switch), lower.reset() + lower.changes(plan.diff(FlowTable(), table)))
             groups[switch] = ovs.ofctl("dump-groups", fabric.name(switch)) if table.groups else ""
         for switch, header in distinct(known, links):
@@ -196,16 +198,16 @@ def test_tables_do_what_the_rule_says(
 class Turning(Shortest):
     """A scheme that may send a packet back, by a rule that does not look at the port."""
 
-    turns = True
+    hairpin = True
 
 
 class Mirror(Shortest):
     """Every packet goes back where it came from, by one rule per port."""
 
-    def choices(self, at: int, header: Header, links: LinkState = ALL_UP) -> Choices:
+    def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         return only(Forward(header.in_port))
 
-    def classes(self, at: int) -> Iterator[Class]:
+    def forwarding_classes(self, at: int) -> Iterator[ForwardingClass]:
         for port, _ in self.fabric.ports(at):
             yield Pattern(in_port=port), Header(0, in_port=port)
 
@@ -216,11 +218,11 @@ def test_packets_can_go_back_where_they_came_from(
     fabric: Fabric, scheme: type[Shortest], ovs: PrivateOvs, datapath: dict[str, tuple[str, int]]
 ) -> None:
     bound, switch = scheme(fabric), fabric.servers
-    changes = plan.diff(FlowTable(), plan.wanted(bound, switch))
+    changes = plan.diff(FlowTable(), plan.desired_table(bound, switch))
     ovs.send(fabric.name(switch), lower.reset() + lower.changes(changes))
     for label in range(fabric.servers):
         for port, end in fabric.ports(switch):
             header = Header(label, in_port=port)
-            if bound.choices(switch, header) == only(Forward(port)) and not fabric.is_plain(end.node):
+            if bound.next_hops(switch, header) == only(Forward(port)) and not fabric.is_end_host(end.node):
                 found = traced(ovs, fabric.name(switch), frame(bound, header, port), datapath)
                 assert found == frame(bound, header, port)

@@ -75,14 +75,14 @@ def refusal(spec: str) -> str | None:
 
 def links(network: Fabric) -> set[tuple[int, int]]:
     """The cables as pairs of nodes, the lower one first."""
-    return {(min(a, b), max(a, b)) for a, _, b, _ in network.cables.tolist()}
+    return {(min(a, b), max(a, b)) for a, _, b, _ in network.link_ends.tolist()}
 
 
 def graph(network: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
     """The fabric as networkx sees it, all nodes and the cables that are up."""
     found = nx.MultiGraph()
     found.add_nodes_from(range(network.size))
-    ends = network.cables[:, [0, 2]].tolist()
+    ends = network.link_ends[:, [0, 2]].tolist()
     found.add_edges_from((a, b) for i, (a, b) in enumerate(ends) if i not in down.down)
     return found
 

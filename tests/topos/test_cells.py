@@ -145,9 +145,9 @@ def test_gateways_and_digits(spec: str) -> None:
             if cell // family.widths[level] == other // family.widths[level]:
                 here, there = family.gateway(level, cell, other), family.gateway(level, other, cell)
                 assert family.cell(here, level - 1) == cell
-                end = network.peer(here, family.cable_port(level))
+                end = network.peer(here, family.level_port(level))
                 assert end is not None
-                assert (end.node, end.number) == (there, family.cable_port(level))
+                assert (end.node, end.number) == (there, family.level_port(level))
 
 
 def test_ficonn_levels() -> None:

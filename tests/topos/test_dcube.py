@@ -15,7 +15,7 @@ def switch_graph(network: Fabric) -> nx.Graph:
     """Which switches have servers that are cabled to each other."""
     family = network.family
     assert isinstance(family, CubeOfSwitches)
-    pairs = network.cables[(network.cables[:, 2] < network.servers)][:, [0, 2]].tolist()
+    pairs = network.link_ends[(network.link_ends[:, 2] < network.servers)][:, [0, 2]].tolist()
     return nx.Graph((family.address(a), family.address(b)) for a, b in pairs)
 
 
@@ -69,7 +69,7 @@ def test_servers_and_ports(spec: str) -> None:
     family = network.family
     assert isinstance(family, CubeOfSwitches)
     m = family.n // family.k
-    assert (network.servers, network.switches, len(network.cables)) == (
+    assert (network.servers, network.switches, len(network.link_ends)) == (
         2**m * family.n,
         2**m,
         3 * network.servers // 2,
@@ -86,7 +86,7 @@ def test_servers_and_ports(spec: str) -> None:
 
 def test_named_structures_are_the_general_one() -> None:
     for name, cube in (("hdcube", "hyper"), ("mdcube", "mobius1")):
-        assert np.array_equal(built(f"{name}:6,2").cables, built(f"dcube:6,2,cube={cube}").cables)
+        assert np.array_equal(built(f"{name}:6,2").link_ends, built(f"dcube:6,2,cube={cube}").link_ends)
 
 
 @pytest.mark.parametrize("m", range(1, 7))

@@ -35,8 +35,8 @@ def test_small_instances_are_found(name: str) -> None:
 def test_closed_form_counts_equal_what_is_built(name: str, data: st.DataObject) -> None:
     network = built(drawn(data, name))
     assert parse(network.spec).counts() == (network.servers, network.switches)
-    assert network.cables.dtype == np.int32
-    assert set(network.cables[:, [0, 2]].ravel().tolist()) == set(range(network.size))
+    assert network.link_ends.dtype == np.int32
+    assert set(network.link_ends[:, [0, 2]].ravel().tolist()) == set(range(network.size))
 
 
 @EVERY
@@ -54,14 +54,14 @@ def test_simple_and_connected(name: str, data: st.DataObject) -> None:
 @settings(max_examples=20, deadline=None)
 def test_ports_are_numbered_from_1_and_lead_both_ways(name: str, data: st.DataObject) -> None:
     network = built(drawn(data, name))
-    ends = [tuple(end) for a, p, b, q in network.cables.tolist() for end in ((a, p), (b, q))]
+    ends = [tuple(end) for a, p, b, q in network.link_ends.tolist() for end in ((a, p), (b, q))]
     assert len(set(ends)) == len(ends)
     assert min(port for _, port in ends) == 1
     for link in network.links():
         assert network.peer(link.a.node, link.a.number) == link.b
         assert network.peer(link.b.node, link.b.number) == link.a
         assert network.link_at(link.a.node, link.a.number) == link.index
-    uncabled = (network.slots.peer == NONE).sum()
+    uncabled = (network.adjacency.peer == NONE).sum()
     assert uncabled == sum(map(network.port_count, range(network.size))) - len(ends)
 
 
@@ -106,7 +106,7 @@ def test_specifications_lead_back(name: str, data: st.DataObject) -> None:
     family = parse(spec)
     assert parse(family.spec) == family
     assert parse(family.spec).spec == family.spec
-    assert np.array_equal(Fabric.of(family).cables, built(spec).cables)
+    assert np.array_equal(Fabric.of(family).link_ends, built(spec).link_ends)
 
 
 @EVERY

@@ -36,7 +36,7 @@ def test_link_states(down: set[int], more: set[int]) -> None:
     state = LinkState().fail(down)
     assert bool(state) == bool(down)
     assert state.fail(more).down == down | more
-    assert state.heal(more).down == down - more
+    assert state.restore(more).down == down - more
     alive = graph(network)
     for index in down:
         link = network.link(index)
@@ -70,13 +70,13 @@ class Clash(Family):
     def counts(self) -> tuple[int, int]:
         return 3, 0
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         return np.array([[0, 1, 1, 1], [0, 1, 2, 1]], dtype=np.int32)
 
 
 def test_two_cables_in_one_port_are_an_error() -> None:
     with pytest.raises(ValueError, match="two cables share a port"):
-        _ = Fabric.of(Clash()).slots
+        _ = Fabric.of(Clash()).adjacency
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30), first=st.integers(1, 4))
@@ -117,11 +117,11 @@ def test_scale(spec: str, nodes: int, cables: int, seconds: float) -> None:
     tracemalloc.start()
     start = time.process_time()
     network = fabric(spec)
-    slots = network.slots
+    slots = network.adjacency
     took = time.process_time() - start
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert (network.size, len(network.cables)) == (nodes, cables)
+    assert (network.size, len(network.link_ends)) == (nodes, cables)
     assert (slots.peer != NONE).all()
     assert took < seconds
     assert peak < 250 * cables + 1_000_000
@@ -129,7 +129,7 @@ def test_scale(spec: str, nodes: int, cables: int, seconds: float) -> None:
 
 def test_a_fabric_is_simple_to_print() -> None:
     network = built("clot:4x4")
-    assert "cables" not in repr(network)
+    assert "link_ends" not in repr(network)
     assert isinstance(network, Fabric)
     assert list(network.ports(0)) == list(network.ports(0, ALL_UP))
     assert len(links(network)) == len(list(network.links()))

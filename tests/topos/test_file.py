@@ -66,8 +66,8 @@ def test_without_kinds_it_is_a_plain_graph(suffix: str, tmp_path: Path) -> None:
 
 def test_directed_graphs_and_doubled_edges_are_undirected(tmp_path: Path) -> None:
     both = nx.DiGraph([("x", "y"), ("y", "x"), ("y", "z")])
-    assert len(fabric(f"file:{write(tmp_path / 'directed.graphml', both)}").cables) == 2
-    assert len(fabric(f"file:{write(tmp_path / 'doubled.edgelist', both)}").cables) == 2
+    assert len(fabric(f"file:{write(tmp_path / 'directed.graphml', both)}").link_ends) == 2
+    assert len(fabric(f"file:{write(tmp_path / 'doubled.edgelist', both)}").link_ends) == 2
 
 
 def as_printed(network: Fabric) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def as_printed(network: Fabric) -> dict[str, Any]:
         "nodes": [{"name": n.name, "kind": n.kind, "label": n.label} for n in network.nodes()],
         "links": [
             {"a": network.name(a), "a_port": p, "b": network.name(b), "b_port": q}
-            for a, p, b, q in network.cables.tolist()
+            for a, p, b, q in network.link_ends.tolist()
         ],
     }
 
@@ -89,7 +89,7 @@ def test_printed_topologies_are_read_back_port_by_port(spec: str, tmp_path: Path
     path.write_text(json.dumps(as_printed(network)))
     again = fabric(f"file:{path}")
     assert (again.servers, again.switches) == (network.servers, network.switches)
-    assert np.array_equal(again.cables, network.cables)
+    assert np.array_equal(again.link_ends, network.link_ends)
     assert all(again.index(network.name(v)) == v for v in range(network.size))
 
 
@@ -172,7 +172,7 @@ def test_no_content_raises_anything_else(
     path.write_bytes(content)
     said = refusal(f"file:{path}")
     if said is None:
-        assert fabric(f"file:{path}").slots.start[0] == 0
+        assert fabric(f"file:{path}").adjacency.start[0] == 0
     else:
         assert "\n" not in said
         assert str(path) in said

@@ -39,14 +39,14 @@ def test_every_family_is_a_topo_with_the_fabrics_ports(topos: dict[str, Any], na
     assert topo.hosts() == [network.name(v) for v in range(network.servers)]
     assert topo.switches() == [network.name(v) for v in range(network.servers, network.size)]
     assert [int(topo.nodeInfo(s)["dpid"], 16) for s in topo.switches()] == list(range(1, network.switches + 1))
-    assert len(topo.links()) == len(network.cables)
-    for a, a_port, b, b_port in network.cables.tolist():
+    assert len(topo.links()) == len(network.link_ends)
+    for a, a_port, b, b_port in network.link_ends.tolist():
         assert topo.port(network.name(a), network.name(b)) == (a_port, b_port)
 
 
 def test_arguments_are_those_of_the_specification(topos: dict[str, Any]) -> None:
     topo = buildTopo(topos, "smallworld,4x4,hosts=2,q=2.5,seed=7")
-    assert len(topo.links()) == len(built("smallworld:4x4,hosts=2,q=2.5,seed=7").cables)
+    assert len(topo.links()) == len(built("smallworld:4x4,hosts=2,q=2.5,seed=7").link_ends)
     with pytest.raises(SpecError, match="bcube: n must be at least 2, not 1"):
         buildTopo(topos, "bcube,1,1")
 
@@ -90,6 +90,6 @@ def test_stock_mininet_starts_and_stops_a_bcube(mn: str) -> None:
     assert done.returncode == 0, done.stderr
     assert "*** Done" in done.stderr
     added = re.findall(r"\(h\d+, s\d+\)", done.stderr)
-    assert len(added) == len(built("bcube:4,1").cables)
+    assert len(added) == len(built("bcube:4,1").link_ends)
     left = [line.split()[0] for line in done.stdout.splitlines()]
     assert left == ["lo"], "interfaces or bridges were left behind"

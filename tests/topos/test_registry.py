@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.topos.graphs import refusal
 from topos.family import Family
-from topos.registry import Shelf, SpecError, known, parse, usage
+from topos.registry import Registry, SpecError, known, parse, usage
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ _HEAD = "from topos.family import Family\n"
         (_HEAD, "{file} has no Family whose name is 'mine'"),
         (
             _HEAD + "class Mine(Family):\n    name = 'mine'\n    def counts(self):\n        return 1, 0\n",
-            "mine ({file}) does not say cables, as a Family must",
+            "mine ({file}) does not say link_ends, as a Family must",
         ),
     ],
     ids=["name", "syntax", "empty", "abstract"],
@@ -112,7 +112,7 @@ def test_what_is_wrong_with_a_new_file_is_one_line_that_says_where(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "myfamilies", raising=False)
     monkeypatch.delitem(sys.modules, "myfamilies.mine", raising=False)
-    shelf: Shelf[Family] = Shelf(importlib.import_module("myfamilies"), Family)
+    shelf: Registry[Family] = Registry(importlib.import_module("myfamilies"), Family)
     with pytest.raises(SpecError) as caught:
         shelf["mine"]
     assert str(caught.value) == said.format(file=folder / "mine.py")

@@ -47,7 +47,7 @@ def test_a_cut_is_survived() -> None:
         way = lab.route("h0", "h3")
         lab.fail(way[0], way[1])
         assert lab.pingall()["lost"] == []
-        lab.heal(way[0], way[1])
+        lab.restore(way[0], way[1])
         assert lab.pingall()["lost"] == []
 
 

@@ -43,7 +43,7 @@ class BCube(Family):
         return (self.n,) * self.k + (self.parts or self.n,)
 
     @cached_property
-    def firsts(self) -> tuple[int, ...]:
+    def level_starts(self) -> tuple[int, ...]:
         """Per level its first switch, as a node number; then the number of nodes."""
         top: int = self.n**self.k
         lower = self.radices[-1] * top // self.n
@@ -51,14 +51,14 @@ class BCube(Family):
         return (*(servers + level * lower for level in range(self.k + 1)), servers + self.k * lower + top)
 
     def counts(self) -> tuple[int, int]:
-        return self.firsts[0], self.firsts[-1] - self.firsts[0]
+        return self.level_starts[0], self.level_starts[-1] - self.level_starts[0]
 
-    def cables(self) -> IntArray:
-        node = np.arange(self.firsts[0])
+    def link_ends(self) -> IntArray:
+        node = np.arange(self.level_starts[0])
         rows = []
         for level in range(self.k + 1):
             low = self.n**level
-            switch = self.firsts[level] + node // (low * self.n) * low + node % low
+            switch = self.level_starts[level] + node // (low * self.n) * low + node % low
             digit = node // low % self.n
             port = np.full_like(node, level + 1)
             rows.append(np.stack([node, port, switch, digit + 1], axis=1))
@@ -74,12 +74,12 @@ class BCube(Family):
 
     def level(self, switch: int) -> int:
         """The level of a switch, given as a node number."""
-        return bisect.bisect_right(self.firsts, switch, hi=self.k + 1) - 1
+        return bisect.bisect_right(self.level_starts, switch, hi=self.k + 1) - 1
 
     def label(self, node: int) -> str:
-        if node < self.firsts[0]:
+        if node < self.level_starts[0]:
             return "(" + ",".join(map(str, reversed(self.digits(node)))) + ")"
         level = self.level(node)
-        rest = node - self.firsts[level]
+        rest = node - self.level_starts[level]
         digits = [rest // self.n**place % self.n for place in reversed(range(self.k))]
         return f"<{level};" + ",".join(map(str, digits)) + ">"

@@ -27,12 +27,12 @@ class Clot(Torus):
     source: ClassVar[str] = "Wang et al., CLOT, section 3"
 
     def check(self) -> None:
-        self.refuse_odd()
+        self.require_even()
 
     def counts(self) -> tuple[int, int]:
         return math.prod(self.sizes), math.prod(self.halves)
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         servers = math.prod(self.sizes)
         nodes = np.arange(servers)
         where = np.stack(np.unravel_index(nodes, self.sizes), axis=1)
@@ -42,7 +42,7 @@ class Clot(Torus):
         port = 1 + offsets @ (1 << np.arange(len(self.sizes))[::-1])
         up = np.full(servers, 2 * len(self.sizes) + 1)
         switched = np.stack([nodes, up, servers + switch, port], axis=1)
-        return np.concatenate([super().cables(), switched]).astype(np.int32)
+        return np.concatenate([super().link_ends(), switched]).astype(np.int32)
 
     def switch_of(self, server: int) -> int:
         """The switch of a server, as a node number."""

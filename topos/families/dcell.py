@@ -33,8 +33,8 @@ class DCell(CellFamily):
             found.append(found[-1] * (found[-1] + 1))
         return tuple(found)
 
-    def gate(self, level: int, here: Places, there: Places) -> Places:
+    def gateway_place(self, level: int, here: Places, there: Places) -> Places:
         return np.where(here < there, there - 1, there)
 
-    def cable_port(self, level: int) -> int:
+    def level_port(self, level: int) -> int:
         return level + 1

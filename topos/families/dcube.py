@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.wiring import access_cables
+from topos.wiring import access_links
 
 Addresses = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ class CubeOfSwitches(Family):
         switches: int = 2**self.m
         return switches * self.n, switches
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         servers, _ = self.counts()
         node = np.arange(servers)
         a, u = node // self.n, node % self.n
@@ -98,7 +98,7 @@ class CubeOfSwitches(Family):
             other[rows] ^= MASKS[self.cube](a[rows], j, self.m)
         second = np.full_like(node, 2)
         across = np.stack([node, second, other * self.n + u, second], axis=1)[a < other]
-        return np.concatenate([access_cables(servers, self.n), across.astype(np.int32)])
+        return np.concatenate([access_links(servers, self.n), across.astype(np.int32)])
 
     def address(self, node: int) -> int:
         """The m-bit address of a switch, or of a server's switch."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.wiring import access_cables
+from topos.wiring import access_links
 
 Level = Literal["edge", "aggregation", "core"]
 
@@ -45,7 +45,7 @@ class FatTree(Family):
     def counts(self) -> tuple[int, int]:
         return self.r * self.half**2, 2 * self.r * self.half + self.half**2
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         r, half = self.r, self.half
         hosts, _ = self.counts()
         pod, lower, upper = np.indices((r, half, half)).reshape(3, -1)
@@ -54,7 +54,7 @@ class FatTree(Family):
         core = hosts + 2 * r * half
         middle = np.stack([edge, half + 1 + upper, aggregation + upper, lower + 1], axis=1)
         top = np.stack([aggregation + lower, half + 1 + upper, core + lower * half + upper, pod + 1], axis=1)
-        return np.concatenate([access_cables(hosts, half), np.concatenate([middle, top]).astype(np.int32)])
+        return np.concatenate([access_links(hosts, half), np.concatenate([middle, top]).astype(np.int32)])
 
     def level(self, switch: int) -> Level:
         """Edge, aggregation or core; ``switch`` is a node number."""

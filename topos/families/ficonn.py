@@ -39,10 +39,10 @@ class FiConn(CellFamily):
             found.append(found[-1] * (found[-1] // 2**level + 1))
         return tuple(found)
 
-    def gate(self, level: int, here: Places, there: Places) -> Places:
+    def gateway_place(self, level: int, here: Places, there: Places) -> Places:
         return np.where(here < there, there - 1, there) * (1 << level) + ((1 << level - 1) - 1)
 
-    def cable_port(self, level: int) -> int:
+    def level_port(self, level: int) -> int:
         return 2
 
     def level(self, server: int) -> int | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from topos.family import ParameterError, param
-from topos.file import Drawing, FileError, load
+from topos.file import FileError, GraphData, load
 from topos.graph import IntArray
 from topos.vertices import SymmetricGraph
 
@@ -32,34 +32,34 @@ class File(SymmetricGraph):
         if "," in self.path:
             raise ParameterError(f"file: a comma in {self.path!r} cannot be written in a specification")
         try:
-            stated = self.drawing.servers is not None
+            stated = self.graph_data.servers is not None
         except FileError as error:
             raise ParameterError(f"file: {error}") from error
         if stated and self.hosts:
             raise ParameterError(f"file: {self.path} says which nodes are servers: hosts cannot be given")
 
     @cached_property
-    def drawing(self) -> Drawing:
+    def graph_data(self) -> GraphData:
         """What the file says, read once."""
         return load(self.path)
 
     @property
     def vertices(self) -> int:
-        return len(self.drawing.names)
+        return len(self.graph_data.names)
 
     def counts(self) -> tuple[int, int]:
-        servers = self.drawing.servers
+        servers = self.graph_data.servers
         return super().counts() if servers is None else (servers, self.vertices - servers)
 
     def edges(self) -> IntArray:
-        return self.drawing.links
+        return self.graph_data.links
 
     def vertex_label(self, vertex: int) -> str:
-        return self.drawing.names[vertex]
+        return self.graph_data.names[vertex]
 
     def vertex_at(self, text: str) -> int | None:
         return self._numbers.get(text)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.drawing.names)}
+        return {name: number for number, name in enumerate(self.graph_data.names)}

@@ -26,9 +26,9 @@ class Hcn(CellFamily):
     def sizes(self) -> tuple[int, ...]:
         return tuple(self.n ** (level + 1) for level in range(self.k + 1))
 
-    def gate(self, level: int, here: Places, there: Places) -> Places:
+    def gateway_place(self, level: int, here: Places, there: Places) -> Places:
         repeated: int = (self.n**level - 1) // (self.n - 1)
         return there * repeated
 
-    def cable_port(self, level: int) -> int:
+    def level_port(self, level: int) -> int:
         return 2

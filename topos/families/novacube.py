@@ -22,14 +22,14 @@ class NovaCube(Torus):
     source: ClassVar[str] = "Wang et al., NovaCube, GLOBECOM 2014; Wang et al., CLOT, evaluation"
 
     def check(self) -> None:
-        self.refuse_odd()
+        self.require_even()
         if self.sizes == (2,):
             raise ParameterError("novacube: 2 servers are neighbours already")
 
-    def cables(self) -> IntArray:
+    def link_ends(self) -> IntArray:
         nodes = np.arange(math.prod(self.sizes))
         where = np.stack(np.unravel_index(nodes, self.sizes), axis=1)
         far = np.ravel_multi_index(tuple(((where + self.halves) % self.sizes).T), self.sizes)
         port = np.full_like(nodes, 2 * len(self.sizes) + 1)
         jumps = np.stack([nodes, port, far, port], axis=1)[nodes < far]
-        return np.concatenate([super().cables(), jumps]).astype(np.int32)
+        return np.concatenate([super().link_ends(), jumps]).astype(np.int32)

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topos.families.torus import torus_cables
+from topos.families.torus import torus_links
 from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
 from topos.vertices import VertexGraph
@@ -119,7 +119,7 @@ class SmallWorld(VertexGraph):
         return self.switch_at(int(cluster), int(place))
 
     def _grid(self) -> Pairs:
-        pairs: Pairs = torus_cables(self.sizes)[:, [0, 2]].astype(np.int64)
+        pairs: Pairs = torus_links(self.sizes)[:, [0, 2]].astype(np.int64)
         if self.torus:
             return pairs
         ends = np.stack(np.unravel_index(pairs, self.sizes))

@@ -32,8 +32,8 @@ class Torus(Family):
     def counts(self) -> tuple[int, int]:
         return math.prod(self.sizes), 0
 
-    def cables(self) -> IntArray:
-        return torus_cables(self.sizes)
+    def link_ends(self) -> IntArray:
+        return torus_links(self.sizes)
 
     def coordinates(self, server: int) -> tuple[int, ...]:
         """(a_1, ..., a_n) of a server."""
@@ -51,7 +51,7 @@ class Torus(Family):
         """k_i // 2 of each dimension: how far apart two coordinates can be."""
         return tuple(size // 2 for size in self.sizes)
 
-    def refuse_odd(self) -> None:
+    def require_even(self) -> None:
         """Raise ParameterError unless every radix is even, so that the farthest server is unique."""
         odd = [size for size in self.sizes if size % 2]
         if odd:
@@ -76,7 +76,7 @@ class Torus(Family):
         return self.server(values) if all(v < s for v, s in zip(values, self.sizes, strict=True)) else None
 
 
-def torus_cables(sizes: tuple[int, ...]) -> IntArray:
+def torus_links(sizes: tuple[int, ...]) -> IntArray:
     """The links of a torus, node by node, dimension by dimension, each towards +1."""
     nodes = np.arange(math.prod(sizes))
     where = np.stack(np.unravel_index(nodes, sizes), axis=1)

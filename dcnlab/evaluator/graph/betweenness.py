@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from addressing.jit import inlined, threaded
-from dcnlab.evaluator.graph.adjacency import Adjacency, Hops, adjacency, hub_of, live_slots
 from dcnlab.evaluator.graph.distances import FAR, Levels, rows
+from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, hub_of, live_links
 from dcnlab.evaluator.graph.next_hops import by_level, uplinks
 from dcnlab.evaluator.graph.pairs import Pairs
 from topos.fabric import Fabric
@@ -34,13 +34,13 @@ Mask = NDArray[np.bool_]
 _ROOM, _MOST = 1 << 24, 512
 
 
-def split_loads(
+def shortest_path_loads(
     fabric: Fabric,
     pairs: Pairs,
     down: LinkState = ALL_UP,
     *,
     hops: Hops = "links",
-    evenly: Literal["hops", "paths"] = "hops",
+    split_by: Literal["hops", "paths"] = "hops",
 ) -> Floats:
     """Loads by slot when every pair spreads one packet over all its shortest paths: evenly at
     each node over the next hops (as ECMP does), or evenly over the paths themselves.
@@ -48,23 +48,23 @@ def split_loads(
     With ``hops="servers"`` the shortest paths are those of fewest server hops; raises
     ValueError where switches are joined to each other, since no path is longest then.
     """
-    live = live_slots(fabric, down)
-    leaves = _Leaves.of(fabric, live)
-    net = _Net.of(fabric, live & ~leaves.access, down, hops)
+    live = live_links(fabric, down)
+    leaves = _SingleHomedHosts.of(fabric, live)
+    net = _SearchGraph.of(fabric, live & ~leaves.access, down, hops)
     total, threads = leaves.loads(fabric, pairs, live), numba.get_num_threads()
     for part in pairs.chunks(max(1, min(_MOST, _ROOM // max(1, net.graph.size)))):
         to, times, begun = leaves.demand(part)
         level = net.levels(to)
         farthest = int(level.max(where=level != FAR, initial=0))
-        carried = _down(
-            to, times, begun, level, farthest, net.start, net.peer, net.step, evenly == "paths", threads
+        carried = _accumulate(
+            to, times, begun, level, farthest, net.start, net.peer, net.step, split_by == "paths", threads
         )  # fmt: skip
         total[net.back] += carried.sum(axis=0)
     return total
 
 
 @dataclass(frozen=True, eq=False)
-class _Net:
+class _SearchGraph:
     """The links that are searched: those of node v lead to ``peer[start[v]:start[v + 1]]``; the ways
     back to v are the fabric's slots in ``back``, which are ``step`` long."""
 
@@ -73,32 +73,32 @@ class _Net:
     back: Offsets
     step: IntArray
     #: Where distances are counted, and which of its nodes stands for each of the fabric's, if not itself.
-    graph: Adjacency
+    graph: HopGraph
     node: Offsets | None
 
     @classmethod
-    def of(cls, fabric: Fabric, kept: Mask, down: LinkState, hops: Hops) -> _Net:
+    def of(cls, fabric: Fabric, kept: Mask, down: LinkState, hops: Hops) -> _SearchGraph:
         """Over the slots that are ``kept``."""
-        slots, node = fabric.slots, None
+        slots, node = fabric.adjacency, None
         owner, peer = np.repeat(np.arange(fabric.size), np.diff(slots.start))[kept], slots.peer[kept]
         start = np.concatenate([[0], np.cumsum(kept)])[slots.start]
-        graph, step = Adjacency(start, peer), np.ones(len(peer), dtype=np.int32)
+        graph, step = HopGraph(start, peer), np.ones(len(peer), dtype=np.int32)
         if hops == "servers" and fabric.switches:
             if ((owner >= fabric.servers) & (peer >= fabric.servers)).any():
                 raise ValueError(f"{fabric.spec} joins switches to switches: use hops=links")
             step[(owner < fabric.servers) & (peer < fabric.servers)] = 2
-            graph, node = adjacency(fabric, down, hops), hub_of(fabric, down)
+            graph, node = hop_graph(fabric, down, hops), hub_of(fabric, down)
         back = slots.start[peer] + slots.peer_port[kept] - 1
         return cls(start.astype(np.uint32), peer.astype(np.uint32), back, step, graph, node)
 
     def levels(self, to: IntArray) -> Levels:
         """``[i, v]``: how far v is from ``to[i]``, counted as ``step`` is."""
-        found = rows(Adjacency(self.graph.start, self.graph.peer), to)
+        found = rows(HopGraph(self.graph.start, self.graph.peer), to)
         return found if self.node is None else found.take(self.node, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class _Leaves:
+class _SingleHomedHosts:
     """Plain hosts with one live cable, to a switch: their packets begin and end there."""
 
     #: Per node where it is searched from: of a leaf its switch, else itself.
@@ -111,9 +111,9 @@ class _Leaves:
     access: Mask
 
     @classmethod
-    def of(cls, fabric: Fabric, live: Mask) -> _Leaves:
+    def of(cls, fabric: Fabric, live: Mask) -> _SingleHomedHosts:
         """Those of ``fabric`` over its ``live`` slots: none where servers relay."""
-        slots, first = fabric.slots, uplinks(fabric, live)
+        slots, first = fabric.adjacency, uplinks(fabric, live)
         cables = np.diff(np.concatenate([[0], np.cumsum(live)])[slots.start[: len(first) + 1]])
         leaves = np.flatnonzero(cables == 1).astype(np.int32)
         leaves = leaves[slots.peer[first[leaves]] >= fabric.servers]
@@ -128,7 +128,7 @@ class _Leaves:
         """What their own cables carry, by slot: a packet per pair that is joined at all."""
         total = np.zeros(len(live))
         if len(self.leaves):
-            sent, received = _joined(fabric, pairs, live)
+            sent, received = _connected_pairs(fabric, pairs, live)
             total[self.up], total[self.down] = sent[self.leaves], received[self.leaves]
         return total
 
@@ -143,10 +143,10 @@ class _Leaves:
         return to, times, begun
 
 
-def _joined(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Offsets, Offsets]:
+def _connected_pairs(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Offsets, Offsets]:
     """Per node the pairs from it, and to it, that have any path."""
-    start = np.concatenate([[0], np.cumsum(live)])[fabric.slots.start]
-    ones, peer = np.ones(start[-1], dtype=np.int8), fabric.slots.peer[live]
+    start = np.concatenate([[0], np.cumsum(live)])[fabric.adjacency.start]
+    ones, peer = np.ones(start[-1], dtype=np.int8), fabric.adjacency.peer[live]
     links = csr_array((ones, peer, start), shape=(fabric.size, fabric.size))
     _, part = connected_components(links, directed=False)
     sent, received = np.zeros(fabric.size, dtype=np.int64), np.zeros(fabric.size, dtype=np.int64)
@@ -165,8 +165,8 @@ def _joined(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Offsets, Offsets]
 
 
 @inlined
-def _outwards(
-    edges: Indices, first: Indices, ways: Floats, order: Indices, level: Levels,
+def _shortest_path_links(
+    edges: Indices, first: Indices, path_counts: Floats, order: Indices, level: Levels,
     start: Indices, peer: Indices, step: IntArray,
 ) -> None:  # fmt: skip
     """Write the links on shortest paths, ``edges[first[i]:first[i + 1]]`` from ``order[i]`` outwards, and
@@ -181,22 +181,22 @@ def _outwards(
             other = np.int32(level[peer[edge]])
             count += np.uint32(other == mine + step[edge])
             nearer += np.int32(other + step[edge] == mine)
-        ways[near], first[place + 1] = nearer, count
-    ways[order[0]] = 1.0
+        path_counts[near], first[place + 1] = nearer, count
+    path_counts[order[0]] = 1.0
 
 
 @inlined
-def _count_paths(ways: Floats, edges: Indices, first: Indices, order: Indices, peer: Indices) -> None:
+def _count_paths(path_counts: Floats, edges: Indices, first: Indices, order: Indices, peer: Indices) -> None:
     """Write how many shortest paths each node has."""
-    ways[:] = 0.0
-    ways[order[0]] = 1.0
+    path_counts[:] = 0.0
+    path_counts[order[0]] = 1.0
     for place in range(len(order)):
         for k in range(first[place], first[place + 1]):
-            ways[peer[edges[k]]] += ways[order[place]]
+            path_counts[peer[edges[k]]] += path_counts[order[place]]
 
 
 @threaded
-def _down(
+def _accumulate(
     to: IntArray,
     times: Offsets,
     begun: Offsets,
@@ -214,19 +214,19 @@ def _down(
     size = len(start) - 1
     for thread in numba.prange(threads):
         order, edges = np.empty(size, np.uint32), np.empty(len(peer) + 1, np.uint32)
-        first, ways, flow = np.zeros(size + 1, np.uint32), np.empty(size), np.empty(size)
+        first, path_counts, flow = np.zeros(size + 1, np.uint32), np.empty(size), np.empty(size)
         for i in range(thread, len(to), threads):
             reached = order[: by_level(order, levels[i], farthest)]
-            _outwards(edges, first, ways, reached, levels[i], start, peer, step)
+            _shortest_path_links(edges, first, path_counts, reached, levels[i], start, peer, step)
             if by_paths:
-                _count_paths(ways, edges, first, reached, peer)
+                _count_paths(path_counts, edges, first, reached, peer)
             demand = begun[i if len(begun) > 1 else 0]
             for place in range(len(reached) - 1, -1, -1):
                 near, arrived = reached[place], 0.0
-                worth = ways[near] if by_paths else 1.0
+                worth = path_counts[near] if by_paths else 1.0
                 for k in range(first[place], first[place + 1]):
                     share = flow[peer[edges[k]]] * worth
                     loads[thread, edges[k]] += share
                     arrived += share
-                flow[near] = (arrived + demand[near] * times[i]) / ways[near]
+                flow[near] = (arrived + demand[near] * times[i]) / path_counts[near]
     return loads

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, lobpcg, splu
 
 from addressing.jit import compiled
-from dcnlab.evaluator.graph.betweenness import split_loads
+from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import capacity_matrix
@@ -39,7 +39,7 @@ Mask = NDArray[np.bool_]
 _DENSE = 1500
 #: Up to so many servers the flow bound is computed.
 _FLOWS = 10_000
-_NOTHING = Failures()
+_NO_FAILURES = Failures()
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Bisection:
         return math.ceil(max(self.spectral, self.flow) - 1e-6)
 
 
-def bisection(fabric: Fabric, seed: int = 1, tries: int = 8, failed: Failures = _NOTHING) -> Bisection:
+def bisection(fabric: Fabric, seed: int = 1, tries: int = 8, failed: Failures = _NO_FAILURES) -> Bisection:
     """Halve the servers that did not fail, cutting few of the cables that are up.
 
     The best of the eigenvector's median cut and of ``tries`` random halves, each improved
@@ -92,7 +92,9 @@ def _flow(fabric: Fabric, matrix: csr_array, counted: Mask, failed: Failures, se
     if not 2 <= counted.sum() <= _FLOWS or not _connected(matrix, counted):
         return 0.0
     pairs = choose(fabric, "servers", seed, failed.nodes)
-    most = min(split_loads(fabric, pairs, failed.links, evenly=how).max() for how in ("hops", "paths"))
+    most = min(
+        shortest_path_loads(fabric, pairs, failed.links, split_by=how).max() for how in ("hops", "paths")
+    )
     return _halves(counted) / float(most)
 
 
@@ -105,15 +107,15 @@ def _spectral(matrix: csr_array, counted: Mask, seed: int) -> tuple[float, Float
     _, group = connected_components(matrix, directed=False)
     servers = np.flatnonzero(counted)
     others = np.flatnonzero(~counted & (group == group[servers[0]]))
-    complement = _Complement.of(full, servers, others)
-    value, part = complement.second(seed)
+    complement = _SchurComplement.of(full, servers, others)
+    value, part = complement.second_eigenpair(seed)
     vector = np.zeros(len(counted))
     vector[servers], vector[others] = part, complement.best(part)
     return max(0.0, value) * _halves(counted) / len(servers), vector
 
 
 @dataclass(frozen=True, eq=False)
-class _Complement:
+class _SchurComplement:
     """The Schur complement of some nodes of a Laplacian, as a product with vectors."""
 
     inside: csr_array
@@ -121,7 +123,7 @@ class _Complement:
     solve: object
 
     @classmethod
-    def of(cls, full: csr_array, kept: NDArray[np.int64], others: NDArray[np.int64]) -> _Complement:
+    def of(cls, full: csr_array, kept: NDArray[np.int64], others: NDArray[np.int64]) -> _SchurComplement:
         rows = full[kept]
         solve = splu(full[others][:, others].tocsc()).solve if len(others) else None
         return cls(csr_array(rows[:, kept]), csr_array(rows[:, others]), solve)
@@ -136,7 +138,7 @@ class _Complement:
         """S times a vector, or the columns of a matrix."""
         return np.asarray(self.inside @ part + self.across @ self.best(part))
 
-    def second(self, seed: int) -> tuple[float, Floats]:
+    def second_eigenpair(self, seed: int) -> tuple[float, Floats]:
         """The second smallest eigenvalue, less its residual, and its vector; by dense algebra for
         few nodes, by LOBPCG for others."""
         size = self.inside.shape[0]

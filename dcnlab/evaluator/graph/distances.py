@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from addressing.jit import compiled, inlined, threaded
-from dcnlab.evaluator.graph.adjacency import Adjacency
+from dcnlab.evaluator.graph.hop_graph import HopGraph
 from topos.graph import IntArray
 
 #: Sources in a word, and words in a sweep.
@@ -94,7 +94,7 @@ class Distances:
 
 
 def distances(
-    graph: Adjacency, sources: Nodes | None = None, targets: Nodes | None = None, *, exact: bool = True
+    graph: HopGraph, sources: Nodes | None = None, targets: Nodes | None = None, *, exact: bool = True
 ) -> Distances:
     """The histogram of distances from ``sources`` to ``targets`` (all nodes where not given).
 
@@ -111,7 +111,7 @@ def distances(
     return Distances(by_word[:, :: graph.scale], pairs, exact)
 
 
-def sample(graph: Adjacency, nodes: IntArray, count: int, seed: int) -> Distances:
+def sample(graph: HopGraph, nodes: IntArray, count: int, seed: int) -> Distances:
     """Distances from ``count`` of ``nodes``, drawn with ``seed``, to all of ``nodes``."""
     if count >= len(nodes):
         return distances(graph, nodes, nodes)
@@ -119,7 +119,7 @@ def sample(graph: Adjacency, nodes: IntArray, count: int, seed: int) -> Distance
     return distances(graph, chosen, nodes, exact=False)
 
 
-def rows(graph: Adjacency, sources: IntArray) -> Levels:
+def rows(graph: HopGraph, sources: IntArray) -> Levels:
     """One row of distances to all nodes per source, ``FAR`` where there is no path.
 
     Raises ValueError when a distance does not fit in 16 bits.
@@ -128,7 +128,7 @@ def rows(graph: Adjacency, sources: IntArray) -> Levels:
     return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
 
 
-def between(graph: Adjacency, sources: IntArray, targets: IntArray) -> Levels:
+def between(graph: HopGraph, sources: IntArray, targets: IntArray) -> Levels:
     """The distance of each pair ``sources[i]``, ``targets[i]``, ``FAR`` where there is no path.
 
     For pairs drawn at random: 512 different sources cost one sweep.  Raises ValueError when
@@ -144,7 +144,7 @@ def between(graph: Adjacency, sources: IntArray, targets: IntArray) -> Levels:
     return result
 
 
-def _check_width(graph: Adjacency) -> None:
+def _check_width(graph: HopGraph) -> None:
     if _level_bound(graph.start, graph.peer) // graph.scale >= FAR:
         raise ValueError("distances beyond 65,534 hops")
 

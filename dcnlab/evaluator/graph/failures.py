@@ -63,7 +63,7 @@ def draw(fabric: Fabric, text: str, seed: int) -> Failures:
     asking for more of one leaves the others as they were.
     """
     ranges = {
-        "links": range(len(fabric.cables)),
+        "links": range(len(fabric.link_ends)),
         "nodes": range(fabric.size),
         "servers": range(fabric.servers),
         "switches": range(fabric.servers, fabric.size),

@@ -14,7 +14,7 @@ UNSEEN = -1
 
 
 @compiled
-def descend(
+def bfs_next_hops(
     out: IntArray,
     depth: IntArray,
     queue: IntArray,
@@ -52,7 +52,7 @@ def descend(
 
 
 @threaded
-def descend_to_each(
+def bfs_next_hops_each(
     out: IntArray,
     roots: IntArray,
     start: NDArray[np.int64],
@@ -66,4 +66,4 @@ def descend_to_each(
     for i in numba.prange(len(roots)):
         depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
         depth[roots[i]], queue[0] = 0, roots[i]
-        descend(out[i], depth, queue, 1, start, peer, known, live, group)
+        bfs_next_hops(out[i], depth, queue, 1, start, peer, known, live, group)

@@ -19,9 +19,9 @@ LOST = -1
 def uplinks(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
     """Per plain host its first usable slot, ``NONE`` without one; empty where servers relay."""
     hosts = 0 if fabric.relaying else fabric.servers
-    live = np.flatnonzero(usable[: fabric.slots.start[hosts]])[::-1]
+    live = np.flatnonzero(usable[: fabric.adjacency.start[hosts]])[::-1]
     first = np.full(hosts, NONE, dtype=np.int32)
-    first[np.searchsorted(fabric.slots.start, live, side="right") - 1] = live
+    first[np.searchsorted(fabric.adjacency.start, live, side="right") - 1] = live
     return first
 
 
@@ -50,7 +50,7 @@ def hops_to(
             if slot != NONE and usable[slot] and node != destinations[i]:
                 sibling[node] = child[peer[slot]]
                 child[peer[slot]] = node
-        _descend(hops[i], destinations[i], child, sibling, cost)
+        _hops_down_tree(hops[i], destinations[i], child, sibling, cost)
         for host in range(hosts):
             slot = uplinks[host]
             if slot != NONE and host != destinations[i] and hops[i, peer[slot]] != LOST:
@@ -59,7 +59,7 @@ def hops_to(
 
 
 @inlined
-def _descend(hops: IntArray, to: int, child: IntArray, sibling: IntArray, cost: IntArray) -> None:
+def _hops_down_tree(hops: IntArray, to: int, child: IntArray, sibling: IntArray, cost: IntArray) -> None:
     """Fill in the hops of all whose packets get to ``to``; whoever drops them, or sends them in a
     circle, is never reached from there."""
     queue, head, tail = np.empty(len(hops), np.int32), 0, 1

@@ -17,9 +17,9 @@ Floats = NDArray[np.float64]
 
 def capacity_matrix(fabric: Fabric, links: LinkState = ALL_UP) -> csr_array:
     """Symmetric: the number of cables that are up between each two nodes."""
-    keep = np.ones(len(fabric.cables), dtype=np.bool_)
+    keep = np.ones(len(fabric.link_ends), dtype=np.bool_)
     keep[list(links.down)] = False
-    a, b = fabric.cables[keep, 0], fabric.cables[keep, 2]
+    a, b = fabric.link_ends[keep, 0], fabric.link_ends[keep, 2]
     ends = np.concatenate([a, b]), np.concatenate([b, a])
     ones = np.ones(len(ends[0]), dtype=np.int32)
     return coo_array((ones, ends), shape=(fabric.size, fabric.size)).tocsr()

@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dcnlab.evaluator.reporting.plots import LINES, MARKERS, STYLE, Chart, caption, label_axes, thickness
+from dcnlab.evaluator.reporting.plots import LINES, MARKERS, STYLE, Chart, caption, label_axes, line_width
 
 
 def save(charts: Sequence[Chart], columns: int, path: Path) -> None:
@@ -40,7 +40,7 @@ def _paint(axes: Axes, chart: Chart, named: bool) -> None:
         colour = f"C{i}"
         axes.plot(
             series.x, series.y, LINES[i % len(LINES)], color=colour, marker=MARKERS[i % len(MARKERS)],
-            label=series.label, markersize=2.5 + thickness(i), linewidth=thickness(i),
+            label=series.label, markersize=2.5 + line_width(i), linewidth=line_width(i),
         )  # fmt: skip
         if series.error:
             low = [y - e for y, e in zip(series.y, series.error, strict=True)]

@@ -49,7 +49,7 @@ LINES = ("-", "--", "-.", ":")
 
 FloatArray = NDArray[np.float64]
 #: What matplotlib would write into an SVG file by itself: a time, and addresses of vocabularies.
-_UNSAID = ("Date", "Creator", "Format", "Type")
+_OMITTED_METADATA = ("Date", "Creator", "Format", "Type")
 #: Numbers in full: no powers of ten, no offsets.
 _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
@@ -87,7 +87,7 @@ def draw(chart: Chart) -> Figure:
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
         axes = figure.subplots()
         for i, series in enumerate(chart.series):
-            line, width = LINES[i % len(LINES)], thickness(i)
+            line, width = LINES[i % len(LINES)], line_width(i)
             if chart.steps:
                 axes.step(series.x, series.y, line, where="post", label=series.label, linewidth=width)
                 continue
@@ -141,7 +141,7 @@ def label_axes(axes: Axes, chart: Chart) -> None:
         _from_zero(axes, chart)
 
 
-def thickness(number: int) -> float:
+def line_width(number: int) -> float:
     """Of a chart's curves the first are the widest, so that those which coincide show."""
     return max(0.9, 1.9 - 0.25 * number)
 
@@ -176,7 +176,7 @@ def caption(figure: Figure, text: str) -> None:
         figure.supxlabel(textwrap.fill(text, letters), fontsize=7)
 
 
-def described(chart: Chart) -> str:
+def alt_text(chart: Chart) -> str:
     """The chart in words: what is shown over what, each curve's ends, and the caption."""
     over = f" over {chart.x_label}" if chart.x_label else ""
     curves = []
@@ -190,7 +190,7 @@ def svg(chart: Chart) -> str:
     """The chart as an SVG element; the same chart gives the same text."""
     buffer = io.StringIO()
     with matplotlib.rc_context(STYLE):
-        draw(chart).savefig(buffer, format="svg", metadata=dict.fromkeys(_UNSAID))
+        draw(chart).savefig(buffer, format="svg", metadata=dict.fromkeys(_OMITTED_METADATA))
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

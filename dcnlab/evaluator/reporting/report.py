@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dcnlab.evaluator.compare import Row, columns
-from dcnlab.evaluator.reporting.plots import Chart, Series, described, lines, svg
+from dcnlab.evaluator.reporting.plots import Chart, Series, alt_text, lines, svg
 from dcnlab.evaluator.traffic.latency import Settings
 
 _STYLE = """
@@ -57,7 +57,7 @@ _SETTINGS = (
 _PARAMETERS = {
     "pairs": "pairs:",
     "hops": "lengths in",
-    "aware": "schemes know of failures:",
+    "failure_knowledge": "schemes know of failures:",
     "traffic": "traffic:",
     "seed": "seeds",
 }
@@ -137,7 +137,7 @@ def _section(section: Section, number: int) -> str:
 def _figure(chart: Chart, prefix: str) -> str:
     """The chart, described for those who do not see it; its identifiers are the page's only ones."""
     own = re.sub(r'((?<= id=")|(?<=url\(#)|(?<=href="#))', prefix, svg(chart))
-    return f'<figure role="img" aria-label="{html.escape(described(chart))}">{own}</figure>'
+    return f'<figure role="img" aria-label="{html.escape(alt_text(chart))}">{own}</figure>'
 
 
 _VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none", "not printed": "none"}
@@ -167,7 +167,7 @@ def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
     shown = [key for key in _COLUMNS if key in columns(good)]
     header = (*(_COLUMNS[key] for key in shown), "seed")
     table = tuple((*(row.get(key) for key in shown), row["seed"]) for row in good)
-    text = f"{_asked(rows)}; {_caption(rows)}." if rows else "Nothing was asked for."
+    text = f"{_grid_summary(rows)}; {_caption(rows)}." if rows else "Nothing was asked for."
     sections = [Section("Figures", text, charts=charts(good)), Section("Results", header=header, rows=table)]
     if failed:
         problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
@@ -175,7 +175,7 @@ def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
     return page(title, sections)
 
 
-def _asked(rows: Sequence[Row]) -> str:
+def _grid_summary(rows: Sequence[Row]) -> str:
     """The grid in words."""
     parts = []
     for key, words in (("topology", "topologies"), ("scheme", "schemes"), ("failures", "failures")):

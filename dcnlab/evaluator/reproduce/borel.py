@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import from_one, routed
+from dcnlab.evaluator.reproduce.measure import from_node, routed
 from topos.registry import fabric
 
 _PAPER = "Tang and Arden, Borel Cayley graphs"
 
 
 @dataclass(frozen=True)
-class Printed:
+class PaperColumn:
     """One column of Table 3 or 4: diameter, average, then (longest, average) per routing scheme."""
 
     t1: int
@@ -24,9 +24,9 @@ class Printed:
     schemes: dict[str, tuple[int, float]]
 
 
-def _column(t1: int, t2: int, diameter: int, average: float, *routed: tuple[int, float]) -> Printed:
+def _column(t1: int, t2: int, diameter: int, average: float, *routed: tuple[int, float]) -> PaperColumn:
     names = ("cr:d=1", "cr:d=2", "cr:d=3", "cr:d=4", "twophase")
-    return Printed(t1, t2, diameter, average, dict(zip(names, routed, strict=True)))
+    return PaperColumn(t1, t2, diameter, average, dict(zip(names, routed, strict=True)))
 
 
 #: Table 3: p = 47, a = 2 (k = 23).
@@ -51,11 +51,11 @@ def spec(p: int, a: int, t1: int, t2: int) -> str:
     return fabric(f"borel:{p},{a},{t1},{t2}").spec
 
 
-def _table(p: int, a: int, columns: tuple[Printed, ...]) -> Iterator[Row]:
+def _table(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
     for column in columns:
         topology = spec(p, a, column.t1, column.t2)
         where = f"p = {p}, (t1, t2) = ({column.t1}, {column.t2})"
-        diameter, average = from_one(fabric(topology))
+        diameter, average = from_node(fabric(topology))
         for words, printed, measured in (
             ("diameter", column.diameter, diameter),
             ("average", column.average, average),
@@ -79,15 +79,15 @@ def _table(p: int, a: int, columns: tuple[Printed, ...]) -> Iterator[Row]:
 
 
 def _densest() -> Iterator[Row]:
-    diameter, _ = from_one(fabric("borel:709,20,2,22"))
+    diameter, _ = from_node(fabric("borel:709,20,2,22"))
     claim = Claim(
         "densest-41831", _PAPER, "diameter at 41,831 nodes: p = 709, a = 20, (2, 22)", 11,
         "exact from vertex 0; all are alike", computed=11,
     )  # fmt: skip
     yield Row(claim, diameter)
-    larger, _ = from_one(fabric("borel:991,59,3,22"))
+    larger, _ = from_node(fabric("borel:991,59,3,22"))
     claim = Claim(
-        "densest-44595", _PAPER, "diameter at 44,595 nodes: p = 991, a = 59, (3, 22), by `dcnlab densest`",
+        "densest-44595", _PAPER, "diameter at 44,595 nodes: p = 991, a = 59, (3, 22), by `dcnlab borel-search`",
         None, "exact from vertex 0; all are alike",
     )  # fmt: skip
     yield Row(claim, larger)

@@ -15,9 +15,9 @@ from functools import cache
 from addressing.algorithms.rings import Ring
 from addressing.schemes.cr import Cr
 from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.reproduce.borel import TABLE_3, TABLE_4, Printed, spec
+from dcnlab.evaluator.reproduce.borel import TABLE_3, TABLE_4, PaperColumn, spec
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import from_one, routed
+from dcnlab.evaluator.reproduce.measure import from_node, routed
 from topos.families.borel import Borel
 from topos.registry import fabric
 
@@ -83,7 +83,7 @@ def _routed(topology: str, scheme: str) -> tuple[float, int]:
     return found.path_mean, found.path_max
 
 
-def _look_ahead(p: int, a: int, columns: tuple[Printed, ...]) -> Iterator[Row]:
+def _look_ahead(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
     for column in columns:
         topology, where = spec(p, a, column.t1, column.t2), f"p = {p}, (t1, t2) = ({column.t1}, {column.t2})"
         for d, deeper in itertools.pairwise(_DEPTHS):
@@ -98,7 +98,7 @@ def _look_ahead(p: int, a: int, columns: tuple[Printed, ...]) -> Iterator[Row]:
             yield Row(claim, measured)
 
 
-def _curves(p: int, a: int, columns: tuple[Printed, ...], which: int) -> tuple[Series, ...]:
+def _curves(p: int, a: int, columns: tuple[PaperColumn, ...], which: int) -> tuple[Series, ...]:
     depths = tuple(map(float, _DEPTHS))
     curves = []
     for column in columns:
@@ -107,14 +107,14 @@ def _curves(p: int, a: int, columns: tuple[Printed, ...], which: int) -> tuple[S
         curves.append(Series(f"CR, ({column.t1}, {column.t2})", depths, y))
     first = columns[0]
     topology, where = spec(p, a, first.t1, first.t2), f"({first.t1}, {first.t2})"
-    diameter, mean = from_one(fabric(topology))
+    diameter, mean = from_node(fabric(topology))
     two = float(_routed(topology, "twophase")[which])
     curves.append(Series(f"Two-Phase, {where}", depths, (two,) * len(depths)))
     curves.append(Series(f"shortest, {where}", depths, (float((mean, diameter)[which]),) * len(depths)))
     return tuple(curves)
 
 
-def _charts(p: int, a: int, columns: tuple[Printed, ...]) -> tuple[Chart, ...]:
+def _charts(p: int, a: int, columns: tuple[PaperColumn, ...]) -> tuple[Chart, ...]:
     nodes = fabric(spec(p, a, columns[0].t1, columns[0].t2)).size
     caption = f"Borel Cayley graphs of p = {p}, a = {a}, generators (t1, t2); exact from vertex 0"
     return tuple(

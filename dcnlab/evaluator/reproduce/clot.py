@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from functools import cache
 
-from dcnlab.evaluator.graph.adjacency import Hops, adjacency
 from dcnlab.evaluator.graph.distances import Distances, distances
+from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from topos.registry import fabric
@@ -28,7 +28,7 @@ def between_servers(family: str, k: int, n: int, hops: Hops) -> Distances:
     """Distances between all servers of ``family`` with n dimensions of radix k."""
     network = fabric(f"{family}:{'x'.join([str(k)] * n)}")
     servers = range(network.servers)
-    return distances(adjacency(network, hops=hops), servers, servers)
+    return distances(hop_graph(network, hops=hops), servers, servers)
 
 
 def _average_paths() -> Iterator[Row]:

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 
 from addressing.algorithms import mobius
-from dcnlab.evaluator.graph.adjacency import adjacency
-from dcnlab.evaluator.graph.betweenness import split_loads
+from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.distances import Distances, distances, rows
+from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
@@ -29,7 +29,7 @@ def between_servers(family: str, m: int) -> Distances:
     """Distances between all servers of ``family``: n = m ports and one sub-network, two for m = 1."""
     network = fabric(f"{family}:{m},1" if m > 1 else f"{family}:2,2")
     servers = range(network.servers)
-    return distances(adjacency(network, hops="servers"), servers, servers)
+    return distances(hop_graph(network, hops="servers"), servers, servers)
 
 
 @cache
@@ -37,7 +37,7 @@ def between_switches(m: int) -> int:
     """The diameter of the 1-moebius cube: switch hops, each two cables and a pair of servers apart."""
     network = fabric(f"mdcube:{m},1")
     switches = range(network.servers, network.size)
-    return distances(adjacency(network), switches, switches).diameter // 3
+    return distances(hop_graph(network), switches, switches).diameter // 3
 
 
 def _theorems() -> Iterator[Row]:
@@ -88,7 +88,7 @@ def _abt(topology: str, spread: bool) -> float | None:
     network = fabric(topology)
     everybody = choose(network, "servers", 1)
     if spread:
-        worst = split_loads(network, everybody, hops="servers", evenly="paths").max()
+        worst = shortest_path_loads(network, everybody, hops="servers", split_by="paths").max()
     else:
         scheme = scheme_or_none(topology, "dcube")
         if scheme is None:
@@ -103,7 +103,7 @@ def _algorithm_3() -> Iterator[Row]:
     for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
         network = fabric(f"mdcube:{m},1")
         switches = np.arange(network.servers, network.size, dtype=np.int32)
-        shortest = rows(adjacency(network), switches)[:, switches] // 3  # a switch hop is three cables
+        shortest = rows(hop_graph(network), switches)[:, switches] // 3  # a switch hop is three cables
         taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
         longer = np.array(taken) - shortest.astype(int)
         claim = Claim(

@@ -13,10 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from addressing.multipath.complete_graphs import NoCompleteGraph, complete
+from addressing.multipath.complete_graphs import NoCompleteGraph, complete_graph
 from addressing.multipath.parallel_paths import parallel, shareable
 from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, read_prices
-from dcnlab.evaluator.graph.certificate import of_complete, of_parallel
+from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from dcnlab.evaluator.sweep import Point, measure
@@ -79,12 +79,12 @@ def _ratios(what: str, others: tuple[str, ...], figure: Callable[[Bill], float])
             yield Row(_claim(f"{what}-{other}-{size}", statement, _BILLED, 1, "<"), mine / theirs)
 
 
-def _size_chart(title: str, label: str, figure: Callable[[Bill], float], cards: bool = True) -> Chart:
+def _size_chart(title: str, label: str, figure: Callable[[Bill], float], nics: bool = True) -> Chart:
     """One figure over the sizes; ``cards`` shows HCN with the 4-port cards of the paper as well."""
-    names = [name for name in bills(SIZES[0]) if cards or "cards" not in name]
+    names = [name for name in bills(SIZES[0]) if nics or "cards" not in name]
     series = tuple(Series(name, SIZES, tuple(figure(bills(size)[name]) for size in SIZES)) for name in names)
     structures = ", ".join(bill.design.name for name, bill in bills(SIZES[-1]).items() if "cards" not in name)
-    priced = "unit prices of the paper's text; " if cards else ""
+    priced = "unit prices of the paper's text; " if nics else ""
     return Chart(title, "servers, about", label, series, f"{priced}at {SIZES[-1]:,} servers: {structures}")
 
 
@@ -109,7 +109,7 @@ def one_to_one(topology: str) -> tuple[int, int, float, float]:
 def _certified(topology: str, destination: int, weak: bool) -> tuple[tuple[int, ...], ...]:
     network = fabric(topology)
     paths = parallel(network, 0, destination, weak)
-    check = of_parallel(network, 0, destination, paths, shareable(network, 0, destination, weak))
+    check = check_parallel(network, 0, destination, paths, shareable(network, 0, destination, weak))
     return paths if check.holds else ()
 
 
@@ -150,16 +150,16 @@ def one_to_several(topology: str) -> tuple[int, float, float]:
     network, sizes, fast, chain = fabric(topology), [], [], []
     for source in range(0, network.servers, max(1, network.servers // _SOURCES)):
         try:
-            graph = complete(network, source)
+            graph = complete_graph(network, source)
         except NoCompleteGraph:
             return 0, 0.0, 0.0
-        sizes.append(len(graph.servers) * of_complete(network, graph.servers, graph.paths).holds)
+        sizes.append(len(graph.servers) * check_complete_graph(network, graph.servers, graph.paths).holds)
         fast.append(replicated(network, graph))
         chain.append(pipelined(network, graph))
     return min(sizes), float(np.mean(fast)), float(np.mean(chain))
 
 
-def literal(cube: CubeOfSwitches, here: int) -> bool:
+def literally_disjoint(cube: CubeOfSwitches, here: int) -> bool:
     """Whether H-DCube's construction, letter for letter, gives edge-disjoint paths at a switch: from the
     neighbour along i over j, then i, to the neighbour along j."""
     used: set[frozenset[int]] = set()
@@ -179,7 +179,7 @@ def _literal() -> Iterator[Row]:
         for m in (3, 8):
             cube = fabric(f"{family}:{m},1").family
             assert isinstance(cube, CubeOfSwitches)
-            share = 100 * sum(literal(cube, here) for here in range(2**m)) / 2**m
+            share = 100 * sum(literally_disjoint(cube, here) for here in range(2**m)) / 2**m
             statement = f"{family}:{m},1: switches where H-DCube's construction is edge-disjoint, %"
             yield Row(
                 _claim(f"{family}-{m}-literal", statement, how, 100 if family == "hdcube" else None), share
@@ -263,7 +263,7 @@ def _failure_charts() -> tuple[Chart, ...]:
 
 def _building_charts() -> tuple[Chart, ...]:
     return (
-        replace(_size_chart("Switches", "switches", lambda b: b.design.switches, cards=False), log_y=True),
+        replace(_size_chart("Switches", "switches", lambda b: b.design.switches, nics=False), log_y=True),
         _size_chart("Price of switches and cards", "price, $", lambda b: b.price),
     )
 
@@ -271,7 +271,7 @@ def _building_charts() -> tuple[Chart, ...]:
 def _running_charts() -> tuple[Chart, ...]:
     return (
         _size_chart("Power of switches and cards", "power, W", lambda b: b.watts),
-        _size_chart("Cables", "cables", lambda b: b.design.cables, cards=False),
+        _size_chart("Cables", "cables", lambda b: b.design.cables, nics=False),
     )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from addressing.table import compile_table
-from dcnlab.evaluator.graph.adjacency import adjacency
 from dcnlab.evaluator.graph.distances import distances
+from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import from_one, routed, scheme_or_none, towards_some
+from dcnlab.evaluator.reproduce.measure import from_node, routed, scheme_or_none, to_sampled_destinations
 from dcnlab.evaluator.statistics import mean_and_error
 from topos.registry import fabric
 
@@ -31,7 +31,7 @@ _GRIDS = {
 }
 
 
-def world(switches: int, clusters: int, hosts: int = 1, seed: int = 1) -> str:
+def small_world(switches: int, clusters: int, hosts: int = 1, seed: int = 1) -> str:
     """The specification of a small world of those sizes."""
     sizes, blocks = _GRIDS[switches, clusters]
     return f"smallworld:{sizes},clusters={blocks},hosts={hosts},seed={seed}"
@@ -40,7 +40,7 @@ def world(switches: int, clusters: int, hosts: int = 1, seed: int = 1) -> str:
 @cache
 def between_switches(switches: int, clusters: int, scheme: str, seed: int) -> tuple[float, int] | None:
     """(mean, longest) path between switches: with one host each, two links less than between hosts."""
-    found = routed(world(switches, clusters, seed=seed), scheme)
+    found = routed(small_world(switches, clusters, seed=seed), scheme)
     return None if found is None else (found.path_mean - 2, found.path_max - 2)
 
 
@@ -52,15 +52,17 @@ def over_seeds(switches: int, clusters: int, scheme: str) -> list[tuple[float, i
 
 def shortest(switches: int, clusters: int) -> list[tuple[float, int]]:
     """(mean, largest) distance between switches, per seed: what shortest paths give."""
-    networks = [fabric(world(switches, clusters, seed=seed)) for seed in _SEEDS]
-    found = [distances(adjacency(n), range(n.servers), range(n.servers)) for n in networks]
+    networks = [fabric(small_world(switches, clusters, seed=seed)) for seed in _SEEDS]
+    found = [distances(hop_graph(n), range(n.servers), range(n.servers)) for n in networks]
     return [(one.mean - 2, one.diameter - 2) for one in found]
 
 
 @cache
-def drawn_means(clusters: int, scheme: str) -> tuple[float, ...]:
+def sampled_means(clusters: int, scheme: str) -> tuple[float, ...]:
     """Per seed the mean path between 8192 switches, over all sources and the drawn destinations."""
-    found = [towards_some(world(8192, clusters, seed=seed), scheme, _DRAWN, seed) for seed in _SEEDS]
+    found = [
+        to_sampled_destinations(small_world(8192, clusters, seed=seed), scheme, _DRAWN, seed) for seed in _SEEDS
+    ]
     return tuple(one.path_mean - 2 for one in found if one is not None)
 
 
@@ -79,7 +81,7 @@ def _paths() -> Iterator[Row]:
     )  # fmt: skip
     yield _over_seeds(claim, [mean for mean, _ in large])
     for scheme, clusters, computed in (("hrsw-set", 16, 8.67), ("hrsw", 128, 11.69), ("hrsw-set", 128, 8.27)):
-        means = drawn_means(clusters, scheme)
+        means = sampled_means(clusters, scheme)
         spread = 0.05 + (mean_and_error(means)[1] if means else 0)
         claim = Claim(
             f"{scheme}-{clusters}", _PAPER, f"average path of {scheme}, 8192 switches, {clusters} clusters",
@@ -98,7 +100,7 @@ def _drawn(means: Sequence[float]) -> str:
 
 
 def _against_torus(large: list[tuple[float, int]]) -> Iterator[Row]:
-    longest, mean = from_one(fabric("torus:16x16x32"))
+    longest, mean = from_node(fabric("torus:16x16x32"))
     how = f"{_HOW}; torus:16x16x32 exact"
     statement = "path below the 3-D torus's, 8192 switches, per cent"
     average = Claim("torus-average", _PAPER, f"average {statement}", 43.4, how, tolerance=0.5)
@@ -127,7 +129,7 @@ def _against_shortest(clusters: int) -> Iterator[Row]:
 
 def _entries() -> Iterator[Row]:
     for clusters, printed, computed in ((16, 528, 528), (2, 4098, 4098)):
-        scheme = scheme_or_none(world(8192, clusters, hosts=2), "hrsw")
+        scheme = scheme_or_none(small_world(8192, clusters, hosts=2), "hrsw")
         claim = Claim(
             f"entries-{clusters}", _PAPER, f"table entries, 8192 switches, {clusters} clusters, 2 hosts each",
             printed, "the compiled table of one switch; all have (c - 1) + (k - 1) + m", computed=computed,
@@ -140,7 +142,7 @@ def _chart() -> tuple[Chart, ...]:
     clusters = (2, 16, 128)
     series = []
     for name in ("hrsw", "hrsw-set"):
-        found = [(c, drawn_means(c, name)) for c in clusters]
+        found = [(c, sampled_means(c, name)) for c in clusters]
         points = [(c, *mean_and_error(means)) for c, means in found if means]
         series.append(
             Series(name, *(tuple(float(p[i]) for p in points) for i in range(3)))

@@ -6,10 +6,10 @@ import numpy as np
 
 from addressing.registry import bind, known
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import adjacency
 from dcnlab.evaluator.graph.distances import distances
+from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
-from dcnlab.evaluator.routing.path_lengths import Spread, spread
+from dcnlab.evaluator.routing.path_lengths import PathLengths, path_lengths
 from topos.fabric import Fabric
 from topos.registry import fabric, split_spec
 
@@ -21,20 +21,20 @@ def scheme_or_none(topology: str, scheme: str) -> Scheme | None:
     return bind(scheme, fabric(topology))
 
 
-def routed(topology: str, scheme: str, pairs: str = "servers") -> Spread | None:
+def routed(topology: str, scheme: str, pairs: str = "servers") -> PathLengths | None:
     """The spread of a scheme over pairs; None where there is no such scheme."""
     bound = scheme_or_none(topology, scheme)
-    return None if bound is None else spread(bound, choose(bound.fabric, pairs, 1))
+    return None if bound is None else path_lengths(bound, choose(bound.fabric, pairs, 1))
 
 
-def towards_some(topology: str, scheme: str, count: int, seed: int) -> Spread | None:
+def to_sampled_destinations(topology: str, scheme: str, count: int, seed: int) -> PathLengths | None:
     """The spread from all servers to ``count`` of them, drawn with ``seed``; None without the scheme."""
     bound, servers = scheme_or_none(topology, scheme), np.arange(fabric(topology).servers, dtype=np.int32)
     drawn = np.random.default_rng(seed).choice(servers, count, replace=False)
-    return None if bound is None else spread(bound, Pairs(drawn, (servers,)))
+    return None if bound is None else path_lengths(bound, Pairs(drawn, (servers,)))
 
 
-def from_one(network: Fabric, node: int = 0) -> tuple[int, float]:
+def from_node(network: Fabric, node: int = 0) -> tuple[int, float]:
     """(diameter, average distance) of a graph whose vertices are all alike, from one of them."""
-    found = distances(adjacency(network), [node])
+    found = distances(hop_graph(network), [node])
     return found.diameter, found.mean

@@ -34,24 +34,24 @@ def save(record: Record, path: Path) -> None:
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
-def renewed(old: Record, new: Record, order: Sequence[str]) -> dict[str, tuple[Row, ...]]:
+def merged(old: Record, new: Record, order: Sequence[str]) -> dict[str, tuple[Row, ...]]:
     """``old`` with what ``new`` measured, in ``order``; experiments that are not there any more fall out."""
     both = {**old, **new}
     return {name: both[name] for name in order if name in both}
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedClaim:
     """A claim of the list; ``row`` is None for an experiment that was not recorded."""
 
     experiment: Experiment
     row: Row | None
 
 
-def listed(record: Record, experiments: Mapping[str, Experiment]) -> Iterator[Listed]:
+def list_claims(record: Record, experiments: Mapping[str, Experiment]) -> Iterator[ListedClaim]:
     """Every claim of every experiment, with one empty entry for each that was not recorded."""
     for name, experiment in experiments.items():
-        yield from (Listed(experiment, row) for row in record.get(name, (None,)))
+        yield from (ListedClaim(experiment, row) for row in record.get(name, (None,)))
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def markdown(results: Mapping[str, Result]) -> str:
         lines += ["", f"## {name}: {item.title}", "", f"{item.paper}.", ""]
         lines += [f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|"]
         lines += [f"| {' | '.join(cells(row))} |" for row in result.rows]
-        lines += ["", "Measured: " + "; ".join(_hows(result.rows)) + "."]
+        lines += ["", "Measured: " + "; ".join(_methods(result.rows)) + "."]
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +78,7 @@ def html(results: Mapping[str, Result]) -> str:
     sections = [Section("All claims", text, ("experiment", "about", *_VERDICTS), tuple(_counts(results)))]
     for name, result in results.items():
         item = experiments()[name]
-        text = f"{item.paper}. Measured: {'; '.join(_hows(result.rows))}."
+        text = f"{item.paper}. Measured: {'; '.join(_methods(result.rows))}."
         rows = tuple(cells(row) for row in result.rows)
         sections.append(Section(f"{name}: {item.title}", text, HEADER, rows, result.charts))
     return page("dcnlab reproduce", sections)
@@ -102,5 +102,5 @@ def _all_rows(results: Mapping[str, Result]) -> list[Row]:
     return [row for result in results.values() for row in result.rows]
 
 
-def _hows(rows: Sequence[Row]) -> list[str]:
+def _methods(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row.claim.how for row in rows))

@@ -14,13 +14,13 @@ import numpy as np
 from addressing.automata.differences import differences
 from addressing.automata.group import of_graph
 from addressing.automata.orders import named
-from dcnlab.evaluator.graph.adjacency import adjacency
 from dcnlab.evaluator.graph.distances import distances
+from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.plots import Chart
 from dcnlab.evaluator.reproduce import wmgr_charts as charts
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from dcnlab.evaluator.reproduce.measure import routed
-from dcnlab.evaluator.routing.path_lengths import Spread
+from dcnlab.evaluator.routing.path_lengths import PathLengths
 from topos.cayley import CayleyGraph
 from topos.registry import fabric, parse
 
@@ -38,7 +38,7 @@ _RANDOM = ("jellyfish:24,60,12", "xpander:12,4", "slimfly:5")
 
 
 @cache
-def stretch(topology: str, scheme: str = "wmgr", pairs: str = "all") -> Spread | None:
+def stretch(topology: str, scheme: str = "wmgr", pairs: str = "all") -> PathLengths | None:
     """The spread of a scheme; None where there is none."""
     return routed(topology, scheme, pairs)
 
@@ -81,13 +81,13 @@ def _dcell() -> Iterator[Row]:
         ("dcell:2,3", "pairs with stretch at most 2", 2, 75, 74.3),
     ):
         claim = _claim(topology, words, printed, ">=", computed)
-        yield _over_roots(claim, [100 * found.cdf(below) for found in rooted(topology)])
+        yield _over_roots(claim, [100 * found.cdf(below) for found in by_root(topology)])
     claim = _claim("dcell:3,2", "pairs with stretch above 5", 0.5, "<=", 0.44)
-    yield _over_roots(claim, [100 - 100 * found.cdf(5) for found in rooted("dcell:3,2")])
+    yield _over_roots(claim, [100 - 100 * found.cdf(5) for found in by_root("dcell:3,2")])
 
 
 @cache
-def rooted(topology: str) -> tuple[Spread, ...]:
+def by_root(topology: str) -> tuple[PathLengths, ...]:
     """The spread for roots spread evenly over the nodes: on a DCell the root matters."""
     roots = np.linspace(0, fabric(topology).size - 1, _ROOTS).astype(int)
     found = [routed(topology, f"wmgr:root={root}", "all") for root in roots]
@@ -140,7 +140,7 @@ def _others() -> Iterator[Row]:
 
 
 def _diameter(topology: str) -> int:
-    return distances(adjacency(fabric(topology))).diameter
+    return distances(hop_graph(fabric(topology))).diameter
 
 
 _BCUBES = ((4, 1), (6, 1), (4, 2), (6, 2), (4, 3))
@@ -176,7 +176,7 @@ def _table_charts() -> tuple[Chart, ...]:
     ):
         printed = [p + 3 if name == "bcube" else 2 ** (q + 1) + 3 for p, q in sizes]
         specs = [f"{name}:{p},{q}" for p, q in sizes]
-        found.append(charts.beside(title, specs, printed, [_diameter(spec) for spec in specs]))
+        found.append(charts.side_by_side(title, specs, printed, [_diameter(spec) for spec in specs]))
     return tuple(found)
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.routing.path_lengths import Spread
+from dcnlab.evaluator.routing.path_lengths import PathLengths
 
 #: A figure ends where all but this share of the pairs of every curve are to the left.
 _TAIL = 1e-3
 _MOST_STRETCH = 8
 
 
-def stretch(title: str, spreads: Mapping[str, Spread], caption: str) -> Chart:
+def stretch(title: str, spreads: Mapping[str, PathLengths], caption: str) -> Chart:
     """P(stretch <= x), a step at every stretch that occurs."""
     ends = [next(x for x in _values(found) if found.cdf(x) >= 1 - _TAIL) for found in spreads.values()]
     end = min(_MOST_STRETCH, max(2, math.ceil(max(ends))))
@@ -26,7 +26,7 @@ def stretch(title: str, spreads: Mapping[str, Spread], caption: str) -> Chart:
     return Chart(title, "stretch", "share of pairs", tuple(series), caption, steps=True)
 
 
-def _values(found: Spread) -> list[float]:
+def _values(found: PathLengths) -> list[float]:
     """Every stretch that occurs, ascending."""
     hops, distance = np.nonzero(found.joint)
     values: list[float] = np.unique(hops / np.maximum(distance, 1)).tolist()
@@ -44,7 +44,9 @@ def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
     return Chart(title, "elements of the group", share, series, caption, log_x=True, log_y=True)
 
 
-def beside(title: str, names: Sequence[str], printed: Sequence[float], measured: Sequence[float]) -> Chart:
+def side_by_side(
+    title: str, names: Sequence[str], printed: Sequence[float], measured: Sequence[float]
+) -> Chart:
     """Printed beside measured diameters."""
     places = tuple(map(float, range(len(names))))
     series = (Series("printed", places, tuple(printed)), Series("measured", places, tuple(measured)))

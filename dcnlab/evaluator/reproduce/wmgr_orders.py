@@ -15,7 +15,7 @@ from addressing.algorithms.scan_order import ORDERS
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from dcnlab.evaluator.reproduce.measure import routed
-from dcnlab.evaluator.routing.path_lengths import Spread
+from dcnlab.evaluator.routing.path_lengths import PathLengths
 from topos.registry import fabric
 
 _PAPER = "Aguirre-Guerrero et al., WMGR"
@@ -32,7 +32,7 @@ ROOTS = 12
 
 
 @cache
-def _spread(topology: str, order: str, root: str) -> Spread:
+def _path_lengths(topology: str, order: str, root: str) -> PathLengths:
     found = routed(topology, f"wmgr:root={root},order={order}", "all")
     assert found is not None
     return found
@@ -51,13 +51,13 @@ def _orders() -> Iterator[Row]:
             claim = Claim(
                 f"{topology}-{order}", _PAPER, words, printed, f"{_HOW}, root h0", ">=", tolerance=0.5
             )
-            yield Row(claim, 100 * _spread(topology, order, "0").cdf(_BELOW))
+            yield Row(claim, 100 * _path_lengths(topology, order, "0").cdf(_BELOW))
 
 
 def _by_root() -> Iterator[Row]:
     """Means of the stretch; the range in brackets is that of the roots."""
     for topology in _FAMILIES:
-        means = [_spread(topology, "built", root).stretch_mean for root in _roots(topology)]
+        means = [_path_lengths(topology, "built", root).stretch_mean for root in _roots(topology)]
         words = f"{topology}: mean stretch, scan built, mean (and range) of {ROOTS} roots"
         yield Row(
             Claim(f"{topology}-roots", _PAPER, words, None, _HOW),
@@ -65,7 +65,7 @@ def _by_root() -> Iterator[Row]:
             (min(means), max(means)),
         )
         words = f"{topology}: mean stretch, scan built, root=centre"
-        found = _spread(topology, "built", "centre").stretch_mean
+        found = _path_lengths(topology, "built", "centre").stretch_mean
         yield Row(Claim(f"{topology}-centre", _PAPER, words, None, _HOW), found)
 
 
@@ -77,12 +77,13 @@ def _measure() -> Iterator[Row]:
 def _draw() -> tuple[Chart, ...]:
     places = tuple(map(float, range(len(_FAMILIES))))
     scans = tuple(
-        Series(order, places, tuple(_spread(t, order, "0").stretch_mean for t in _FAMILIES)) for order in ORDERS
+        Series(order, places, tuple(_path_lengths(t, order, "0").stretch_mean for t in _FAMILIES))
+        for order in ORDERS
     )
-    means = [[_spread(t, "built", root).stretch_mean for root in _roots(t)] for t in _FAMILIES]
+    means = [[_path_lengths(t, "built", root).stretch_mean for root in _roots(t)] for t in _FAMILIES]
     middle = tuple((min(found) + max(found)) / 2 for found in means)
     half = tuple((max(found) - min(found)) / 2 for found in means)
-    centre = tuple(_spread(t, "built", "centre").stretch_mean for t in _FAMILIES)
+    centre = tuple(_path_lengths(t, "built", "centre").stretch_mean for t in _FAMILIES)
     roots = (Series(f"range of {ROOTS} roots", places, middle, half), Series("root=centre", places, centre))
     return (
         Chart("Stretch by scan order", "", "mean stretch", scans, f"wmgr, root h0, {_HOW}", names=_FAMILIES),

@@ -11,7 +11,7 @@ from dcnlab.evaluator.graph.pairs import Pairs
 from topos.graph import IntArray
 
 Rule = Callable[[IntArray], IntArray]
-Ways = Callable[[IntArray, IntArray], IntArray]
+SourceRoutes = Callable[[IntArray, IntArray], IntArray]
 Shares = Callable[[IntArray], NDArray[np.float64]]
 Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
 Loads = Callable[[Pairs], NDArray[np.float64]]

@@ -44,7 +44,7 @@ class Chain:
     weight: Floats
     slot: IntArray
     cost: IntArray
-    entries: Mapping[int, tuple[tuple[int, float], ...]]
+    initial_states: Mapping[int, tuple[tuple[int, float], ...]]
     bound: int
 
     @property
@@ -74,7 +74,7 @@ class Chain:
     def outcome(self, source: int) -> Floats:
         """By number of hops, the probability that a packet from ``source`` is delivered after so many."""
         total = np.zeros(1)
-        for state, weight in self.entries[source]:
+        for state, weight in self.initial_states[source]:
             part = self.outcomes[state] if self.settled[state] else self._iterate(state)
             total = _add(total, weight * part)
         return total
@@ -87,7 +87,7 @@ class Chain:
         return settled
 
     @cached_property
-    def _hopeful(self) -> frozenset[int]:
+    def _can_deliver(self) -> frozenset[int]:
         """The states from which delivery is possible at all."""
         ones = np.ones(len(self.target))
         reverse = csr_array((ones, self.target, self.start), shape=(self.size, self.size)).T.tocsr()
@@ -105,7 +105,7 @@ class Chain:
                     continue
                 for i in range(self.start[at], self.start[at + 1]):
                     key = int(self.target[i]), hops + int(self.cost[i])
-                    if key[0] in self._hopeful:
+                    if key[0] in self._can_deliver:
                         following[key] = following.get(key, 0.0) + mass * float(self.weight[i])
             moving = following
             if sum(moving.values()) < NEGLIGIBLE:
@@ -127,7 +127,7 @@ class _Builder:
     scheme: Scheme
     destination: int
     down: LinkState
-    seen: LinkState
+    known_down: LinkState
     cost: IntArray
     numbers: dict[tuple[int, Header], int] = field(default_factory=dict)
     pending: list[tuple[int, Header]] = field(default_factory=list)
@@ -143,7 +143,7 @@ class _Builder:
     def transitions(self, at: int, header: Header) -> Iterable[tuple[int, float, int, int]]:
         """(target, weight, slot, cost) of each choice."""
         fabric = self.scheme.fabric
-        for action, weight in self.scheme.act(at, header, self.seen):
+        for action, weight in self.scheme.act(at, header, self.known_down):
             if isinstance(action, Deliver) and at == self.destination:
                 yield DELIVERED, weight, NONE, 0
                 continue
@@ -152,7 +152,7 @@ class _Builder:
                 yield LOST, weight, NONE, 0
                 continue
             following = replace(action.apply(header, self.scheme.tag_bits), in_port=end.number)
-            slot = int(fabric.slots.start[at]) + action.port - 1
+            slot = int(fabric.adjacency.start[at]) + action.port - 1
             yield self.number(end.node, following), weight, slot, int(self.cost[end.node])
 
     def _down(self, fabric: Fabric, at: int, port: int) -> bool:
@@ -165,18 +165,18 @@ def explore(
     sources: Iterable[int],
     cost: IntArray,
     down: LinkState = ALL_UP,
-    seen: LinkState | None = None,
+    known_down: LinkState | None = None,
 ) -> Chain:
     """The chain of packets from ``sources`` to ``destination``.
 
     ``cost[v]`` is how many hops an arrival at v counts; ``down`` are the links that are
     down, ``seen`` those that the nodes know of (all of them, unless given).
     """
-    builder = _Builder(scheme, destination, down, down if seen is None else seen, cost)
-    entries = {
+    builder = _Builder(scheme, destination, down, down if known_down is None else known_down, cost)
+    initial_states = {
         source: tuple(
             (builder.number(source, header), weight)
-            for header, weight in scheme.headers(source, destination, builder.seen)
+            for header, weight in scheme.headers(source, destination, builder.known_down)
         )
         for source in sources
     }
@@ -192,7 +192,7 @@ def explore(
         np.array(weight, dtype=np.float64),
         np.array(slot, dtype=np.int32),
         np.array(arrival, dtype=np.int32),
-        entries,
+        initial_states,
         scheme.hop_bound(),
     )
 

@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.adjacency import Adjacency, Hops, adjacency, live_slots
 from dcnlab.evaluator.graph.distances import FAR, Levels, between, rows
+from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.forms import Lengths, Rule, Shares, Ways
+from dcnlab.evaluator.routing.forms import Lengths, Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import lengths_of, rule_of, shares_of, ways_of
+from dcnlab.evaluator.routing.vectorized import lengths_of, rule_of, shares_of, source_routes_of
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 
 #: What the network knows of failures: tables and nodes all of them (``yes``), each node
 #: those of which it is told as its own links fail (``local``), nobody anything (``no``).
-Aware = Literal["yes", "local", "no"]
+FailureKnowledge = Literal["yes", "local", "no"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class PathLengths:
     """How far packets travel against how far they would have to.
 
     ``joint[h, d]`` is the expected number of pairs at distance d that are delivered
@@ -104,13 +104,13 @@ class Spread:
         values, weights = self._stretches
         return float(weights[values <= stretch + 1e-9].sum()) / self.mass if self.mass else math.nan
 
-    def plus(self, other: Spread) -> Spread:
+    def plus(self, other: PathLengths) -> PathLengths:
         """Both sets of pairs together."""
         shape = np.maximum(self.joint.shape, other.joint.shape)
         joint = np.zeros(shape)
         for part in (self.joint, other.joint):
             joint[: part.shape[0], : part.shape[1]] += part
-        return Spread(joint, self.pairs + other.pairs, self.connected + other.connected)
+        return PathLengths(joint, self.pairs + other.pairs, self.connected + other.connected)
 
 
 def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
     return mean, math.sqrt(float((values - mean) ** 2 @ weights / total))
 
 
-NOTHING = Spread(np.zeros((1, 1)), 0, 0)
+EMPTY = PathLengths(np.zeros((1, 1)), 0, 0)
 
 
 def arrival_cost(fabric: Fabric, hops: Hops) -> IntArray:
@@ -133,46 +133,52 @@ def arrival_cost(fabric: Fabric, hops: Hops) -> IntArray:
     return cost
 
 
-def informed(scheme: Scheme, down: LinkState, aware: Aware) -> tuple[Scheme, LinkState]:
+def with_failure_knowledge(
+    scheme: Scheme, down: LinkState, failure_knowledge: FailureKnowledge
+) -> tuple[Scheme, LinkState]:
     """The scheme, and the links that its nodes know of, when ``down`` has failed."""
-    if aware == "yes" and down:
-        return scheme.given(down), down
-    return scheme, ALL_UP if aware == "no" else down
+    if failure_knowledge == "yes" and down:
+        return scheme.with_failures(down), down
+    return scheme, ALL_UP if failure_knowledge == "no" else down
 
 
-def spread(
+def path_lengths(
     scheme: Scheme,
     pairs: Pairs,
     down: LinkState = ALL_UP,
     *,
-    aware: Aware = "yes",
+    failure_knowledge: FailureKnowledge = "yes",
     hops: Hops = "links",
     generic: bool = False,
-) -> Spread:
+) -> PathLengths:
     """The joint distribution of hops and distance over ``pairs`` while ``down`` is down.
 
     ``generic`` asks the rule itself even where the scheme has an array form.
     """
-    graph = adjacency(scheme.fabric, down, hops)
-    bound, seen = informed(scheme, down, aware)
+    graph = hop_graph(scheme.fabric, down, hops)
+    bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     cost = arrival_cost(scheme.fabric, hops)
-    towards, ways, shares = None, None, None
+    towards, source_routes, shares = None, None, None
     if not generic:
-        towards, ways, shares = rule_of(bound, seen), ways_of(bound, seen), shares_of(bound, seen)
+        towards, source_routes, shares = (
+            rule_of(bound, known_down),
+            source_routes_of(bound, known_down),
+            shares_of(bound, known_down),
+        )
     lengths = None if generic or down or not pairs.shared else lengths_of(bound)
-    total = NOTHING
+    total = EMPTY
     for block in blocks(graph, pairs):
         if lengths is not None:
             joint = _count(lengths, block, cost)
         elif towards is not None:
             joint = _follow(bound.fabric, towards, block, cost, down)
-        elif ways is not None:
-            joint = _trace(bound.fabric, ways, block, cost, down)
+        elif source_routes is not None:
+            joint = _trace(bound.fabric, source_routes, block, cost, down)
         elif shares is not None:
             joint = _expect(bound.fabric, shares, block, cost, down)
         else:
-            joint = _ask(bound, block, cost, down, seen)
-        total = total.plus(Spread(joint, len(block.pairs), block.connected))
+            joint = _from_rule(bound, block, cost, down, known_down)
+        total = total.plus(PathLengths(joint, len(block.pairs), block.connected))
     return total
 
 
@@ -210,7 +216,7 @@ def _farthest(row: Levels) -> int:
     return most if most != FAR else int(row[row != FAR].max(initial=0))
 
 
-def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
+def blocks(graph: HopGraph, pairs: Pairs) -> Iterator[Block]:
     """The pairs, some destinations at a time: few enough for arrays of [destination, node]."""
     size = (1 << 24) // max(1, graph.size)
     if pairs.shared:
@@ -232,15 +238,15 @@ def blocks(graph: Adjacency, pairs: Pairs) -> Iterator[Block]:
 
 def _follow(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, down: LinkState) -> Floats:
     """The joint counts of a block, by chasing next-hop arrays."""
-    slots = fabric.slots
-    usable = live_slots(fabric, down)
+    slots = fabric.adjacency
+    usable = live_links(fabric, down)
     first = next_hops.uplinks(fabric, usable)
-    total = NOTHING
+    total = EMPTY
     # Few enough at a time that the arrays stay near the processor.
     for part in block.parts(max(64, (1 << 21) // fabric.size)):
         out, to = towards(part.pairs.destinations), part.pairs.destinations
         hops = next_hops.hops_to(out, to, slots.peer, usable, cost, first)
-        total = total.plus(Spread(_tally(hops, part, by_node=True), 0, 0))
+        total = total.plus(PathLengths(_tally(hops, part, by_node=True), 0, 0))
     return total.joint
 
 
@@ -260,12 +266,14 @@ def _tally(hops: IntArray, block: Block, *, by_node: bool) -> Floats:
     return np.asarray(counted.sum(axis=0))
 
 
-def _trace(fabric: Fabric, ways: Ways, block: Block, cost: IntArray, down: LinkState) -> Floats:
+def _trace(
+    fabric: Fabric, source_routes: SourceRoutes, block: Block, cost: IntArray, down: LinkState
+) -> Floats:
     """The joint counts of a block, by the slots of every pair."""
-    usable, peer = live_slots(fabric, down), fabric.slots.peer
+    usable, peer = live_links(fabric, down), fabric.adjacency.peer
     joint = np.zeros((0, block.farthest + 1))
     for _, to, sources, distance in block:
-        slots = ways(sources, np.full(len(sources), to, dtype=np.int32))
+        slots = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
         joint = np.pad(joint, ((0, max(0, slots.shape[1] + 1 - len(joint))), (0, 0)))
         next_hops.tally(joint, next_hops.hops_along(slots, peer, usable, cost), distance, sources, to)
     return joint
@@ -297,16 +305,16 @@ def _by_node(block: Block, size: int) -> Levels:
     return distance
 
 
-def _ask(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, seen: LinkState) -> Floats:
+def _from_rule(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, known_down: LinkState) -> Floats:
     """The joint expectations of a block, by asking the rule."""
-    total = NOTHING
+    total = EMPTY
     for _, to, sources, distance in block:
         others = sources != to
-        chain = explore(scheme, to, sources[others].tolist(), cost, down, seen)
-        outcomes = [chain.outcome(source) for source in chain.entries]
+        chain = explore(scheme, to, sources[others].tolist(), cost, down, known_down)
+        outcomes = [chain.outcome(source) for source in chain.initial_states]
         joint = np.zeros((max(map(len, outcomes), default=1), block.farthest + 1))
         for outcome, d in zip(outcomes, distance[others], strict=True):
             if d != FAR:
                 joint[: len(outcome), d] += outcome
-        total = total.plus(Spread(joint, 0, 0))
+        total = total.plus(PathLengths(joint, 0, 0))
     return total.joint

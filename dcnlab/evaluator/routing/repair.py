@@ -13,30 +13,30 @@ from numpy.typing import NDArray
 from addressing.jit import threaded
 from addressing.rule import RuleScheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.adjacency import homes, live_slots
-from dcnlab.evaluator.graph.nearest import UNSEEN, descend
+from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
+from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops
 from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray
 
 
-def mended(scheme: RuleScheme, rule: Rule) -> Rule:
+def repaired(scheme: RuleScheme, rule: Rule) -> Rule:
     """``rule`` with a detour at every node from which it does not arrive over known links."""
     fabric = scheme.fabric
-    slots, known = fabric.slots, live_slots(fabric, scheme.known)
-    vertices, _ = homes(fabric)
+    slots, known = fabric.adjacency, live_links(fabric, scheme.known)
+    vertices, _ = attachment_points(fabric)
     cost, nowhere = np.ones(fabric.size, dtype=np.int32), np.zeros(0, dtype=np.int32)
 
     def towards(destinations: IntArray) -> IntArray:
         out, ends = rule(destinations), vertices[destinations]
         hops = next_hops.hops_to(out, ends, slots.peer, known, cost, nowhere)
-        _detour(out, hops, ends, slots.start, slots.peer, known)
+        _add_backup_paths(out, hops, ends, slots.start, slots.peer, known)
         return out
 
     return towards
 
 
 @threaded
-def _detour(
+def _add_backup_paths(
     out: IntArray,
     hops: IntArray,
     ends: IntArray,
@@ -50,7 +50,7 @@ def _detour(
         depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
         depth[ends[i]], queue[0] = 0, ends[i]
         step = np.full(size, NONE, np.int32)
-        descend(step, depth, queue, 1, start, peer, known, known, everywhere)
+        bfs_next_hops(step, depth, queue, 1, start, peer, known, known, everywhere)
         for node in range(size):
             if hops[i, node] == next_hops.LOST:
                 out[i, node] = step[node]

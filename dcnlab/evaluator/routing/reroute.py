@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled
-from dcnlab.evaluator.graph.adjacency import live_slots
-from dcnlab.evaluator.routing.forms import Rule, Ways
+from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.routing.forms import Rule, SourceRoutes
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 
@@ -19,21 +19,23 @@ from topos.graph import NONE, IntArray, LinkState
 Fits = Callable[[IntArray], NDArray[np.bool_]]
 
 
-def rerouted(fabric: Fabric, candidates: Sequence[Ways], shortest: Rule, down: LinkState, fits: Fits) -> Ways:
+def with_backup_routes(
+    fabric: Fabric, candidates: Sequence[SourceRoutes], shortest: Rule, down: LinkState, fits: Fits
+) -> SourceRoutes:
     """The first of ``candidates`` that is whole while the sources know ``down``; ``shortest`` gives the
     first slot nearer to each destination over what is up.  A pair without any way keeps a broken one."""
-    usable = live_slots(fabric, down)
+    usable = live_links(fabric, down)
 
     def between(sources: IntArray, destinations: IntArray) -> IntArray:
         found = candidates[0](sources, destinations)
         broken = _broken(found, usable)
-        for ways in candidates[1:]:
-            slots = ways(sources[broken], destinations[broken])
+        for source_routes in candidates[1:]:
+            slots = source_routes(sources[broken], destinations[broken])
             found = _replaced(found, broken, slots)
             broken = broken[_broken(slots, usable)]
         if not len(broken):
             return found
-        detours = along(fabric, shortest, sources[broken], destinations[broken])
+        detours = follow_next_hops(fabric, shortest, sources[broken], destinations[broken])
         good = fits(detours) & (detours[:, 0] != NONE)
         return _replaced(found, broken[good], detours[good])
 
@@ -79,10 +81,10 @@ def blockwise(fabric: Fabric, rule: Rule) -> Rule:
     return towards
 
 
-def along(fabric: Fabric, shortest: Rule, sources: IntArray, destinations: IntArray) -> IntArray:
+def follow_next_hops(fabric: Fabric, shortest: Rule, sources: IntArray, destinations: IntArray) -> IntArray:
     """The slots of every pair's way by next hops; ``NONE`` alone where there is no way."""
     ends, row = np.unique(destinations, return_inverse=True)
-    return _follow(shortest(ends), row, sources, destinations, fabric.slots.peer)
+    return _follow(shortest(ends), row, sources, destinations, fabric.adjacency.peer)
 
 
 @compiled

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import live_slots
-from dcnlab.evaluator.routing.forms import Rule, Shares, Ways
+from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import DELIVERED, Chain, explore
-from dcnlab.evaluator.routing.path_lengths import Aware, arrival_cost, informed
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, ways_of
+from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
@@ -28,15 +28,15 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Walks:
+class SampledPaths:
     """Packet i crosses ``slots[i]`` in order (then ``NONE``); it ends at its destination where
     ``arrives[i]``, and is lost behind its last slot where not."""
 
     slots: IntArray
-    arrives: Mask
+    delivered: Mask
 
 
-def walks(
+def sample_paths(
     scheme: Scheme,
     sources: IntArray,
     destinations: IntArray,
@@ -44,43 +44,48 @@ def walks(
     ttl: int,
     down: LinkState = ALL_UP,
     *,
-    aware: Aware = "yes",
+    failure_knowledge: FailureKnowledge = "yes",
     generic: bool = False,
-) -> Walks:
+) -> SampledPaths:
     """One way for each packet from ``sources[i]`` to ``destinations[i]``, of at most ``ttl`` links."""
     seed %= 1 << 63  # as many bits as a compiled integer has
-    bound, seen = informed(scheme, down, aware)
-    ways, shares = (None, None) if generic else (ways_of(bound, seen), shares_of(bound, seen))
-    rule = None if generic else rule_of(bound, seen)
-    if ways is not None:
-        return _given(bound.fabric, ways, sources, destinations, ttl, down)
+    bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
+    source_routes, shares = (
+        (None, None) if generic else (source_routes_of(bound, known_down), shares_of(bound, known_down))
+    )
+    rule = None if generic else rule_of(bound, known_down)
+    if source_routes is not None:
+        return _from_source_routes(bound.fabric, source_routes, sources, destinations, ttl, down)
     if rule is not None:
         shares = _certain(bound.fabric, rule)
-    slots, arrives = np.full((len(sources), ttl), NONE, dtype=np.int32), np.zeros(len(sources), dtype=np.bool_)
+    slots, delivered = (
+        np.full((len(sources), ttl), NONE, dtype=np.int32),
+        np.zeros(len(sources), dtype=np.bool_),
+    )
     order = np.argsort(destinations, kind="stable")
     ends, first = np.unique(destinations[order], return_index=True)
     parts = np.split(order, first[1:])
-    few = max(1, (1 << 22) // max(1, len(bound.fabric.slots.peer)))
+    few = max(1, (1 << 22) // max(1, len(bound.fabric.adjacency.peer)))
     for begin in range(0, len(ends), few):
         chunk = ends[begin : begin + few]
         split = None if shares is None else Splits.of(bound.fabric, shares, chunk, down)
         for row, to in enumerate(chunk.tolist()):
             packets = parts[begin + row]
             if split is not None:
-                table = bound.fabric.slots
-                _spread(
-                    slots, arrives, packets, sources, to, split.share[row], table.start, table.peer,
+                table = bound.fabric.adjacency
+                _follow_shares(
+                    slots, delivered, packets, sources, to, split.share[row], table.start, table.peer,
                     split.usable, seed,
                 )  # fmt: skip
             else:
-                _asked(bound, slots, arrives, packets, sources, to, seed, down, seen)
-    return _trimmed(slots, arrives)
+                _from_rule(bound, slots, delivered, packets, sources, to, seed, down, known_down)
+    return _trimmed(slots, delivered)
 
 
-def _trimmed(slots: IntArray, arrives: Mask) -> Walks:
+def _trimmed(slots: IntArray, delivered: Mask) -> SampledPaths:
     """Without the columns that no packet needs."""
     longest = int((slots != NONE).sum(axis=1).max(initial=0))
-    return Walks(slots[:, :longest].copy(), arrives)
+    return SampledPaths(slots[:, :longest].copy(), delivered)
 
 
 def _certain(fabric: Fabric, rule: Rule) -> Shares:
@@ -88,7 +93,7 @@ def _certain(fabric: Fabric, rule: Rule) -> Shares:
 
     def towards(destinations: IntArray) -> Floats:
         out = rule(destinations)
-        share = np.zeros((len(out), len(fabric.slots.peer)))
+        share = np.zeros((len(out), len(fabric.adjacency.peer)))
         row, node = np.nonzero(out != NONE)
         share[row, out[row, node]] = 1.0
         return share
@@ -96,12 +101,17 @@ def _certain(fabric: Fabric, rule: Rule) -> Shares:
     return towards
 
 
-def _given(
-    fabric: Fabric, ways: Ways, sources: IntArray, destinations: IntArray, ttl: int, down: LinkState
-) -> Walks:
+def _from_source_routes(
+    fabric: Fabric,
+    source_routes: SourceRoutes,
+    sources: IntArray,
+    destinations: IntArray,
+    ttl: int,
+    down: LinkState,
+) -> SampledPaths:
     """What the source decides; cut before the first link that is down."""
-    usable = np.append(live_slots(fabric, down), True)
-    slots = ways(sources, destinations)
+    usable = np.append(live_links(fabric, down), True)
+    slots = source_routes(sources, destinations)
     broken = np.logical_not(np.logical_and.accumulate(usable[slots], axis=1))
     late = np.arange(slots.shape[1]) >= ttl
     lost = broken | (late & (slots != NONE))
@@ -109,27 +119,27 @@ def _given(
     return _trimmed(slots, np.logical_not(lost.any(axis=1)) & (slots[:, 0] != NONE))
 
 
-def _asked(
+def _from_rule(
     scheme: Scheme,
     slots: IntArray,
-    arrives: Mask,
+    delivered: Mask,
     packets: Offsets,
     sources: IntArray,
     to: int,
     seed: int,
     down: LinkState,
-    seen: LinkState,
+    known_down: LinkState,
 ) -> None:
     """By asking the rule, state by state; a packet's first draw chooses among its headers."""
     cost = arrival_cost(scheme.fabric, "links")
-    chain = explore(scheme, to, np.unique(sources[packets]).tolist(), cost, down, seen)
+    chain = explore(scheme, to, np.unique(sources[packets]).tolist(), cost, down, known_down)
     begin = np.array([_enter(chain, int(sources[packet]), int(packet), seed) for packet in packets])
-    _step(slots, arrives, packets, begin, chain.start, chain.target, chain.weight, chain.slot, seed)
+    _step(slots, delivered, packets, begin, chain.start, chain.target, chain.weight, chain.slot, seed)
 
 
 def _enter(chain: Chain, source: int, packet: int, seed: int) -> int:
     """The state that a packet begins in; NONE where the source knows of no way."""
-    options, point = chain.entries[source], uniform(seed, packet, 0)
+    options, point = chain.initial_states[source], uniform(seed, packet, 0)
     for state, weight in options:
         point -= weight
         if point < 0:
@@ -163,9 +173,9 @@ def _draw(weights: Floats, point: float) -> int:
 
 
 @compiled
-def _spread(
+def _follow_shares(
     slots: IntArray,
-    arrives: Mask,
+    delivered: Mask,
     packets: Offsets,
     sources: IntArray,
     to: int,
@@ -184,14 +194,14 @@ def _spread(
             slots[packet, hop] = start[at] + port
             at = peer[start[at] + port]
             if at == to:
-                arrives[packet] = True
+                delivered[packet] = True
                 break
 
 
 @compiled
 def _step(
     slots: IntArray,
-    arrives: Mask,
+    delivered: Mask,
     packets: Offsets,
     begin: Offsets,
     start: Offsets,
@@ -208,7 +218,7 @@ def _step(
             chosen = _draw(weight[start[state] : start[state + 1]], uniform(seed, packet, hop + 1))
             place = start[state] + chosen
             if slot[place] == NONE:
-                arrives[packet] = target[place] == DELIVERED
+                delivered[packet] = target[place] == DELIVERED
                 break
             if hop == slots.shape[1]:
                 break

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined, threaded
-from dcnlab.evaluator.graph.adjacency import live_slots
 from dcnlab.evaluator.graph.distances import FAR, Levels
+from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.next_hops import uplinks
 from dcnlab.evaluator.routing.forms import Shares
 from topos.fabric import Fabric
@@ -40,7 +40,7 @@ class Splits:
     @classmethod
     def of(cls, fabric: Fabric, towards: Shares, destinations: IntArray, down: LinkState) -> Splits:
         """Ask ``towards``; what goes out of a slot that is ``down`` is lost."""
-        usable, share, start = live_slots(fabric, down), towards(destinations), fabric.slots.start
+        usable, share, start = live_links(fabric, down), towards(destinations), fabric.adjacency.start
         first = uplinks(fabric, usable)
         share[:, : start[len(first)]] = 0.0
         share[:, first[first != NONE]] = 1.0
@@ -51,7 +51,7 @@ class Splits:
     @cached_property
     def order(self) -> IntArray:
         """``[i]``: the nodes, each behind all that it may send to; raises ValueError for a circle."""
-        slots = self.fabric.slots
+        slots = self.fabric.adjacency
         found = _sort(self.share, slots.start, slots.peer, slots.peer_port, self.usable)
         if (found[:, -1] == NONE).any():
             raise ValueError("shares that lead in a circle")
@@ -61,7 +61,7 @@ class Splits:
         """``[h, d]``: the expected number of packets, one from every v, that reach ``destinations[i]`` after
         h hops from ``distance[i, v]`` = d, at most ``farthest``; none from where that is FAR.  ``cost[v]`` is
         how many hops an arrival at v counts."""
-        slots, threads = self.fabric.slots, numba.get_num_threads()
+        slots, threads = self.fabric.adjacency, numba.get_num_threads()
         rest = self.order, self.share, slots.start, slots.peer, self.usable, cost
         counted = _count(self.destinations, *rest, distance, _longest(*rest) + 1, farthest, threads)
         return np.asarray(counted.sum(axis=0))
@@ -69,21 +69,21 @@ class Splits:
     def loads(self, demand: IntArray) -> Floats:
         """Per slot the expected number of packets, ``demand[i, v]`` from v to ``destinations[i]``; where
         ``demand`` has one row, that goes to each."""
-        slots, threads = self.fabric.slots, numba.get_num_threads()
+        slots, threads = self.fabric.adjacency, numba.get_num_threads()
         rest = self.destinations, self.order, self.share, slots.start, slots.peer, self.usable, threads
-        sent = _down(demand, *rest)
+        sent = _send_down(demand, *rest)
         return np.asarray(sent.sum(axis=0))
 
     def delivered(self, demand: IntArray) -> int:
         """How many of the packets of ``demand``, but those from a destination itself, cannot be lost."""
-        slots = self.fabric.slots
+        slots = self.fabric.adjacency
         sure = _arriving(self.destinations, self.order, self.share, slots.start, slots.peer, self.usable)
         return int((demand * sure).sum())
 
     def crossings(self, sources: Sequence[IntArray]) -> tuple[Offsets, IntArray, Floats]:
         """Flow by flow the slots that it crosses and the share of it on each, in compressed rows;
         ``sources[i]`` are those of ``destinations[i]``.  A flow that may be lost has none."""
-        slots = self.fabric.slots
+        slots = self.fabric.adjacency
         counts, crossed, parts = [np.zeros(1, dtype=np.int64)], [], []
         for row, some in enumerate(sources):
             each = _cross(
@@ -200,7 +200,7 @@ def _arriving(
 
 
 @threaded
-def _down(
+def _send_down(
     demand: IntArray,
     to: IntArray,
     order: IntArray,

@@ -72,7 +72,7 @@ def table_sizes(scheme: Scheme, seed: int = 1, budget: int = BUDGET) -> TableSiz
 
 def _order(scheme: Scheme, nodes: IntArray, seed: int) -> IntArray:
     shuffled = np.random.default_rng([seed, 2]).permutation(nodes)
-    ports = np.diff(scheme.fabric.slots.start)
+    ports = np.diff(scheme.fabric.adjacency.start)
     leaders = [kind[np.argmax(ports[kind])] for kind in _kinds(scheme, shuffled) if len(kind)]
     rest = shuffled[~np.isin(shuffled, leaders)]
     return np.concatenate([np.array(leaders, dtype=np.int32), rest])

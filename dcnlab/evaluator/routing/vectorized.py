@@ -10,8 +10,8 @@ from typing import cast
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing import vector
-from dcnlab.evaluator.routing.forms import Lengths, Loads, Rule, Shares, Ways
-from dcnlab.evaluator.routing.repair import mended
+from dcnlab.evaluator.routing.forms import Lengths, Loads, Rule, Shares, SourceRoutes
+from dcnlab.evaluator.routing.repair import repaired
 from topos.graph import LinkState
 
 
@@ -24,12 +24,12 @@ def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
         return rule
     if links.down - scheme.known.down:  # nodes protect against what the control plane does not know
         return None
-    return mended(scheme, rule) if scheme.known and not scheme.heals else rule
+    return repaired(scheme, rule) if scheme.known and not scheme.self_healing else rule
 
 
-def ways_of(scheme: Scheme, links: LinkState) -> Ways | None:
+def source_routes_of(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     """The routes of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
-    return cast(Ways | None, _bound(scheme, links, "ways"))
+    return cast(SourceRoutes | None, _bound(scheme, links, "source_routes"))
 
 
 def lengths_of(scheme: Scheme) -> Lengths | None:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.adjacency import live_slots
+from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.forms import Rule, Shares, Ways
+from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import LOST, Chain, explore
-from dcnlab.evaluator.routing.path_lengths import Aware, arrival_cost, informed
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, ways_of
+from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
 from dcnlab.evaluator.traffic.traffic import Traffic
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
@@ -68,7 +68,12 @@ class Flows:
 
 
 def flows(
-    scheme: Scheme, traffic: Traffic, down: LinkState = ALL_UP, *, aware: Aware = "yes", generic: bool = False
+    scheme: Scheme,
+    traffic: Traffic,
+    down: LinkState = ALL_UP,
+    *,
+    failure_knowledge: FailureKnowledge = "yes",
+    generic: bool = False,
 ) -> Flows:
     """The paths that ``scheme`` gives the flows of ``traffic`` while ``down`` is down.
 
@@ -76,44 +81,44 @@ def flows(
     """
     if not len(traffic):
         return Flows(traffic.sources, traffic.destinations, np.zeros(1, np.int64), _NO_SLOTS, np.zeros(0))
-    bound, seen = informed(scheme, down, aware)
-    rule = None if generic else rule_of(bound, seen)
+    bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
+    rule = None if generic else rule_of(bound, known_down)
     pairs = traffic.pairs()
-    ways = None if generic else ways_of(bound, seen)
+    source_routes = None if generic else source_routes_of(bound, known_down)
     if rule is not None:
         return _follow(bound.fabric, rule, pairs, down)
-    if ways is not None:
-        return _trace(bound.fabric, ways, pairs, down)
-    shares = None if generic else shares_of(bound, seen)
+    if source_routes is not None:
+        return _trace(bound.fabric, source_routes, pairs, down)
+    shares = None if generic else shares_of(bound, known_down)
     if shares is not None:
         return _split(bound.fabric, shares, pairs, down)
-    return _ask(bound, pairs, down, seen)
+    return _from_rule(bound, pairs, down, known_down)
 
 
 def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
-    usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
+    usable, cost = live_links(fabric, down), arrival_cost(fabric, "links")
     first = next_hops.uplinks(fabric, usable)
     counts: list[IntArray] = []
     parts: list[IntArray] = []
     for part in pairs.chunks(max(1, min(1024, (1 << 24) // fabric.size))):
         out = rule(part.destinations)
         out[:, : len(first)] = first
-        hops = next_hops.hops_to(out, part.destinations, fabric.slots.peer, usable, cost, first)
+        hops = next_hops.hops_to(out, part.destinations, fabric.adjacency.peer, usable, cost, first)
         row = np.repeat(np.arange(len(part.destinations)), [len(s) for s in part.sources])
         sources = np.concatenate(part.sources)
         length = np.maximum(hops[row, sources], 0)
         counts.append(length)
-        parts.append(_walk(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.slots.peer))
+        parts.append(_walk(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.adjacency.peer))
     start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
     return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
 
 
-def _trace(fabric: Fabric, ways: Ways, pairs: Pairs, down: LinkState) -> Flows:
-    usable = np.append(live_slots(fabric, down), True)
+def _trace(fabric: Fabric, source_routes: SourceRoutes, pairs: Pairs, down: LinkState) -> Flows:
+    usable = np.append(live_links(fabric, down), True)
     counts: list[IntArray] = []
     parts: list[IntArray] = []
     for part in pairs.chunks(64):
-        slots = ways(*_ends(part))
+        slots = source_routes(*_ends(part))
         slots[~usable[slots].all(axis=1)] = NONE
         counts.append((slots != NONE).sum(axis=1).astype(np.int32))
         parts.append(slots[slots != NONE])
@@ -123,7 +128,7 @@ def _trace(fabric: Fabric, ways: Ways, pairs: Pairs, down: LinkState) -> Flows:
 
 def _split(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
     starts, slots, parts = [np.zeros(1, dtype=np.int64)], [], []
-    for some in pairs.chunks(max(1, (1 << 22) // max(1, len(fabric.slots.peer)))):
+    for some in pairs.chunks(max(1, (1 << 22) // max(1, len(fabric.adjacency.peer)))):
         found = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
         starts.append(found[0][1:] + starts[-1][-1])
         slots.append(found[1])
@@ -156,14 +161,14 @@ def _walk(out: IntArray, row: Offsets, sources: IntArray, start: Offsets, peer: 
     return slots
 
 
-def _ask(scheme: Scheme, pairs: Pairs, down: LinkState, seen: LinkState) -> Flows:
+def _from_rule(scheme: Scheme, pairs: Pairs, down: LinkState, known_down: LinkState) -> Flows:
     cost = arrival_cost(scheme.fabric, "links")
     slots: list[int] = []
     shares: list[float] = []
     start = [0]
     for position, to in enumerate(pairs.destinations.tolist()):
         sources = pairs.of(position).tolist()
-        chain = explore(scheme, to, sources, cost, down, seen)
+        chain = explore(scheme, to, sources, cost, down, known_down)
         for source in sources:
             crossed = crossings(chain, source)
             slots.extend(crossed)
@@ -177,7 +182,7 @@ def _ask(scheme: Scheme, pairs: Pairs, down: LinkState, seen: LinkState) -> Flow
 def crossings(chain: Chain, source: int) -> dict[int, float]:
     """The expected number of times that a packet from ``source`` crosses each slot; nothing
     when it may be lost."""
-    mass = dict(chain.entries[source])
+    mass = dict(chain.initial_states[source])
     crossed: dict[int, float] = {}
     if not all(chain.settled[state] for state in mass):
         return {}

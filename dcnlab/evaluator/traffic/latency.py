@@ -21,15 +21,15 @@ from scipy import stats
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.failures import Failures
-from dcnlab.evaluator.routing.path_lengths import Aware
-from dcnlab.evaluator.routing.sampled_paths import Walks, walks
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
 from dcnlab.evaluator.traffic.traffic import Traffic, traffic
 from topos.graph import NONE, IntArray
 
 Times = NDArray[np.int64]
 #: What stands for the time of arrival of a packet that met a full buffer, or knew no way.
-FULL, NO_WAY = -1, -2
+BUFFER_FULL, NO_ROUTE = -1, -2
 _BATCHES = 10
 
 
@@ -52,7 +52,7 @@ class Settings:
     source: Source = field(default_factory=Source)
 
     @property
-    def sending(self) -> int:
+    def transmission_time(self) -> int:
         """How long a packet takes to send, in ns."""
         return round(self.packet * 8e9 / self.rate)
 
@@ -66,7 +66,7 @@ class Latency:
     times: NDArray[np.float64]
     sent: int
     full: int
-    no_way: int
+    no_route: int
     senders: int
     settings: Settings
 
@@ -94,7 +94,7 @@ class Latency:
 
     def _rate(self, packets: int) -> float:
         window = self.settings.until - self.settings.warmup
-        return packets * self.settings.sending / (window * self.senders) if self.senders else math.nan
+        return packets * self.settings.transmission_time / (window * self.senders) if self.senders else math.nan
 
     @property
     def offered(self) -> float:
@@ -121,7 +121,7 @@ class Latency:
         }
 
 
-NOTHING_FAILED = Failures()
+NO_FAILURES = Failures()
 
 
 def simulate(
@@ -130,17 +130,25 @@ def simulate(
     pattern: str | Traffic = "all-to-all",
     seed: int = 1,
     settings: Settings | None = None,
-    failed: Failures = NOTHING_FAILED,
-    aware: Aware = "yes",
+    failed: Failures = NO_FAILURES,
+    failure_knowledge: FailureKnowledge = "yes",
 ) -> Latency:
     """Every sender of ``pattern`` offers ``load`` times a link's rate; ``seed`` draws the pattern, the
     moments of sending and the ways.  Raises SpecError for a pattern that cannot be read."""
     settings = settings or Settings()
     wanted = traffic(scheme.fabric, pattern, seed, failed.nodes) if isinstance(pattern, str) else pattern
-    gap = settings.sending / load
+    gap = settings.transmission_time / load
     packets = arrivals(wanted, gap, settings.until, settings.source, seed)
-    ways = walks(scheme, packets.source, packets.destination, seed, settings.ttl, failed.links, aware=aware)
-    arrived = queue(packets, ways, len(scheme.fabric.slots.peer), settings)
+    paths = sample_paths(
+        scheme,
+        packets.source,
+        packets.destination,
+        seed,
+        settings.ttl,
+        failed.links,
+        failure_knowledge=failure_knowledge,
+    )
+    arrived = queue(packets, paths, len(scheme.fabric.adjacency.peer), settings)
     return summarise(load, packets, arrived, len(np.unique(wanted.sources)), settings)
 
 
@@ -156,29 +164,37 @@ def summarise(load: float, packets: Arrivals, arrived: Times, senders: int, sett
     measured = packets.time >= settings.warmup
     ends, begins = arrived[measured], packets.time[measured]
     times = (ends - begins)[ends >= 0] / 1000
-    full, no_way = (int((ends == why).sum()) for why in (FULL, NO_WAY))
-    return Latency(load, times, len(ends), full, no_way, senders, settings)
+    full, no_route = (int((ends == why).sum()) for why in (BUFFER_FULL, NO_ROUTE))
+    return Latency(load, times, len(ends), full, no_route, senders, settings)
 
 
-def queue(packets: Arrivals, ways: Walks, links: int, settings: Settings) -> Times:
+def queue(packets: Arrivals, paths: SampledPaths, links: int, settings: Settings) -> Times:
     """When each packet is delivered, in ns; ``FULL`` or ``NO_WAY`` for those that are not."""
-    onward = settings.propagation + settings.processing
-    return _run(packets.time, ways.slots, ways.arrives, links, settings.sending, onward, settings.buffer)
+    hop_delay = settings.propagation + settings.processing
+    return _run(
+        packets.time,
+        paths.slots,
+        paths.delivered,
+        links,
+        settings.transmission_time,
+        hop_delay,
+        settings.buffer,
+    )
 
 
 @compiled
 def _run(
     created: Times,
     slots: IntArray,
-    arrives: NDArray[np.bool_],
+    delivered: NDArray[np.bool_],
     links: int,
-    sending: int,
-    onward: int,
+    transmission_time: int,
+    hop_delay: int,
     buffer: int,
 ) -> Times:
     """All packets take equally long to send, so a link's state is the moment at which its last
     packet will have left; ``heap`` holds the packets that are on their way to a node."""
-    ended = np.full(len(created), NO_WAY, np.int64)
+    ended = np.full(len(created), NO_ROUTE, np.int64)
     free = np.zeros(links, np.int64)
     hop = np.zeros(len(created), np.int32)
     heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
@@ -191,15 +207,15 @@ def _run(
             now, packet = heapq.heappop(heap)
         at = hop[packet]
         if at == slots.shape[1] or slots[packet, at] == NONE:
-            if arrives[packet]:
+            if delivered[packet]:
                 ended[packet] = now
             continue
         link = slots[packet, at]
-        waiting = (free[link] - now + sending - 1) // sending if free[link] > now else 0
+        waiting = (free[link] - now + transmission_time - 1) // transmission_time if free[link] > now else 0
         if waiting >= buffer:
-            ended[packet] = FULL
+            ended[packet] = BUFFER_FULL
             continue
-        free[link] = max(free[link], now) + sending
+        free[link] = max(free[link], now) + transmission_time
         hop[packet] = at + 1
-        heapq.heappush(heap, (free[link] + onward, packet))
+        heapq.heappush(heap, (free[link] + hop_delay, packet))
     return ended

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.adjacency import live_slots
+from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.forms import Rule, Shares, Ways
+from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import explore
-from dcnlab.evaluator.routing.path_lengths import Aware, arrival_cost, informed
+from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import loads_of, rule_of, shares_of, ways_of
+from dcnlab.evaluator.routing.vectorized import loads_of, rule_of, shares_of, source_routes_of
 from dcnlab.evaluator.traffic.flows import crossings
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class CarriedLoad:
     """What links carry when every pair sends one packet, less those that may be lost: the expected
     number by slot, and how many pairs they come from."""
 
@@ -47,38 +47,52 @@ class Carried:
 
 
 #: Of a block of pairs.
-Loader = Callable[[Pairs], tuple[Floats, int]]
+BlockLoads = Callable[[Pairs], tuple[Floats, int]]
 
 
 def link_loads(
-    scheme: Scheme, pairs: Pairs, down: LinkState = ALL_UP, *, aware: Aware = "yes", generic: bool = False
+    scheme: Scheme,
+    pairs: Pairs,
+    down: LinkState = ALL_UP,
+    *,
+    failure_knowledge: FailureKnowledge = "yes",
+    generic: bool = False,
 ) -> Floats:
     """Per slot of the fabric, the expected number of packets that it carries when every pair
     sends one; packets that may be lost are left out."""
-    whole = None if generic else loads_of(informed(scheme, down, aware)[0], down)
-    return carried(scheme, pairs, down, aware=aware, generic=generic).loads if whole is None else whole(pairs)
+    whole = None if generic else loads_of(with_failure_knowledge(scheme, down, failure_knowledge)[0], down)
+    return (
+        carried_load(scheme, pairs, down, failure_knowledge=failure_knowledge, generic=generic).loads
+        if whole is None
+        else whole(pairs)
+    )
 
 
-def carried(
-    scheme: Scheme, pairs: Pairs, down: LinkState = ALL_UP, *, aware: Aware = "yes", generic: bool = False
-) -> Carried:
+def carried_load(
+    scheme: Scheme,
+    pairs: Pairs,
+    down: LinkState = ALL_UP,
+    *,
+    failure_knowledge: FailureKnowledge = "yes",
+    generic: bool = False,
+) -> CarriedLoad:
     """As :func:`link_loads`, with the number of pairs whose packets these are: every way is followed once."""
-    bound, seen = informed(scheme, down, aware)
-    rule = None if generic else rule_of(bound, seen)
-    ways = None if generic else ways_of(bound, seen)
-    shares = None if generic else shares_of(bound, seen)
-    load = _asked(bound, down, seen)
+    bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
+    rule = None if generic else rule_of(bound, known_down)
+    source_routes = None if generic else source_routes_of(bound, known_down)
+    shares = None if generic else shares_of(bound, known_down)
+    load = _from_rule(bound, down, known_down)
     if rule is not None:
         load = _followed(bound, rule, down)
-    elif ways is not None:
-        load = _traced(bound, ways, down)
+    elif source_routes is not None:
+        load = _traced(bound, source_routes, down)
     elif shares is not None:
         load = _split(bound.fabric, shares, down)
-    total, delivered = np.zeros(len(scheme.fabric.slots.peer)), 0
+    total, delivered = np.zeros(len(scheme.fabric.adjacency.peer)), 0
     for part in pairs.chunks(_block(scheme.fabric.size)):
         loads, count = load(part)
         total, delivered = total + loads, delivered + count
-    return Carried(total, delivered)
+    return CarriedLoad(total, delivered)
 
 
 def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
@@ -89,14 +103,14 @@ def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
     return demand
 
 
-def _asked(scheme: Scheme, down: LinkState, seen: LinkState) -> Loader:
+def _from_rule(scheme: Scheme, down: LinkState, known_down: LinkState) -> BlockLoads:
     cost = arrival_cost(scheme.fabric, "links")
 
     def load(part: Pairs) -> tuple[Floats, int]:
-        total, delivered = np.zeros(len(scheme.fabric.slots.peer)), 0
+        total, delivered = np.zeros(len(scheme.fabric.adjacency.peer)), 0
         for i, to in enumerate(part.destinations.tolist()):
             sources = [s for s in part.of(i).tolist() if s != to]
-            chain = explore(scheme, to, sources, cost, down, seen)
+            chain = explore(scheme, to, sources, cost, down, known_down)
             for source in sources:
                 crossed = crossings(chain, source)
                 delivered += bool(crossed)
@@ -107,14 +121,14 @@ def _asked(scheme: Scheme, down: LinkState, seen: LinkState) -> Loader:
     return load
 
 
-def _traced(scheme: Scheme, ways: Ways, down: LinkState) -> Loader:
-    usable = live_slots(scheme.fabric, down)
+def _traced(scheme: Scheme, source_routes: SourceRoutes, down: LinkState) -> BlockLoads:
+    usable = live_links(scheme.fabric, down)
 
     def load(part: Pairs) -> tuple[Floats, int]:
         total, delivered = np.zeros(len(usable)), 0
         for i, to in enumerate(part.destinations.tolist()):
             sources = part.of(i)[part.of(i) != to]
-            slots = ways(sources, np.full(len(sources), to, dtype=np.int32))
+            slots = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
             delivered += _add_whole(total, slots, usable)
         return total, delivered
 
@@ -137,7 +151,7 @@ def _add_whole(total: Floats, slots: IntArray, usable: NDArray[np.bool_]) -> int
     return count
 
 
-def _split(fabric: Fabric, shares: Shares, down: LinkState) -> Loader:
+def _split(fabric: Fabric, shares: Shares, down: LinkState) -> BlockLoads:
     def load(part: Pairs) -> tuple[Floats, int]:
         split, demand = Splits.of(fabric, shares, part.destinations, down), _demand(part, fabric.size)
         return split.loads(demand), split.delivered(demand)
@@ -145,17 +159,17 @@ def _split(fabric: Fabric, shares: Shares, down: LinkState) -> Loader:
     return load
 
 
-def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> Loader:
+def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> BlockLoads:
     fabric = scheme.fabric
-    usable, cost = live_slots(fabric, down), arrival_cost(fabric, "links")
+    usable, cost = live_links(fabric, down), arrival_cost(fabric, "links")
     first = next_hops.uplinks(fabric, usable)
 
     def load(part: Pairs) -> tuple[Floats, int]:
         out = rule(part.destinations)
         out[:, : len(first)] = first
-        hops = next_hops.hops_to(out, part.destinations, fabric.slots.peer, usable, cost, first)
+        hops = next_hops.hops_to(out, part.destinations, fabric.adjacency.peer, usable, cost, first)
         demand, longest = _demand(part, fabric.size), int(hops.max(initial=0))
-        loads = _down_trees(out, hops, longest, demand, fabric.slots.peer, numba.get_num_threads())
+        loads = _down_trees(out, hops, longest, demand, fabric.adjacency.peer, numba.get_num_threads())
         arrived = (hops != next_hops.LOST) & (demand > 0)
         arrived[np.arange(len(hops)), part.destinations] = False
         return np.asarray(loads.sum(axis=0)), int(np.count_nonzero(arrived))

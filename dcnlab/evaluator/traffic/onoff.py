@@ -83,7 +83,7 @@ def active(phases: Phases, count: int, rng: np.random.Generator) -> NDArray[np.b
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class OnOffRates:
     """Per sample the sum of the rates and the number of flows on; per flow its mean rate while on
     (NaN when it never was)."""
 
@@ -92,10 +92,10 @@ class Played:
     while_on: Floats
 
 
-def play(fabric: Fabric, flows: Flows, phases: Phases, seed: int, capacity: float = 1.0) -> Played:
+def on_off_rates(fabric: Fabric, flows: Flows, phases: Phases, seed: int, capacity: float = 1.0) -> OnOffRates:
     """The max-min fair rates of those of ``flows`` that are on, at every sample."""
     on = active(phases, len(flows), np.random.default_rng([seed, 4])) & flows.delivered
-    capacities = np.full(len(fabric.slots.peer), capacity)
+    capacities = np.full(len(fabric.adjacency.peer), capacity)
     total, aggregate = np.zeros(len(flows)), np.zeros(len(on))
     for i, mask in enumerate(on):
         rates = max_min(flows.select(mask), capacities)
@@ -103,4 +103,4 @@ def play(fabric: Fabric, flows: Flows, phases: Phases, seed: int, capacity: floa
         aggregate[i] = rates.sum()
     times = on.sum(axis=0)
     while_on = np.where(times > 0, total / np.maximum(times, 1), math.nan)
-    return Played(aggregate, on.sum(axis=1), while_on)
+    return OnOffRates(aggregate, on.sum(axis=1), while_on)

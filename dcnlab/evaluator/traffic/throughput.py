@@ -50,7 +50,7 @@ class Throughput:
 
 def throughput(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> Throughput:
     """Max-min fair rates of ``flows``, every link carrying ``capacity`` in each direction."""
-    capacities = np.full(len(fabric.slots.peer), capacity)
+    capacities = np.full(len(fabric.adjacency.peer), capacity)
     rates = max_min(flows, capacities)
     delivered = int(flows.delivered.sum())
     return Throughput(rates, delivered, bottleneck(fabric, flows, capacity))
@@ -58,7 +58,7 @@ def throughput(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> Throughpu
 
 def bottleneck(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> float:
     """ABT: the number of delivered flows times the rate of the slowest when all get equal rates."""
-    worst = float(flows.loads(len(fabric.slots.peer)).max(initial=0.0))
+    worst = float(flows.loads(len(fabric.adjacency.peer)).max(initial=0.0))
     return int(flows.delivered.sum()) * capacity / worst if worst else math.nan
 
 

@@ -46,28 +46,32 @@ def _permutation(servers: IntArray, rng: np.random.Generator, _: Mapping[str, fl
     return [order, np.roll(order, -1)]
 
 
-def _stride(servers: IntArray, _: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
-    return [servers, np.roll(servers, -int(given["by"]))]
+def _stride(servers: IntArray, _: np.random.Generator, parameters: Mapping[str, float]) -> list[IntArray]:
+    return [servers, np.roll(servers, -int(parameters["by"]))]
 
 
-def _local(servers: IntArray, rng: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
+def _local(servers: IntArray, rng: np.random.Generator, parameters: Mapping[str, float]) -> list[IntArray]:
     """Each server sends one flow: with probability ``share`` inside its group of consecutive servers."""
-    count, group = len(servers), int(given["group"])
+    count, group = len(servers), int(parameters["group"])
     here = np.arange(count)
     first = here // group * group
     width = np.minimum(group, count - first)
     inside = first + (here - first + 1 + rng.integers(0, np.maximum(width - 1, 1))) % width
     anywhere = (here + 1 + rng.integers(0, max(count - 1, 1), count)) % count
-    return [servers, servers[np.where(rng.random(count) < given["share"], inside, anywhere)]]
+    return [servers, servers[np.where(rng.random(count) < parameters["share"], inside, anywhere)]]
 
 
-def _one_to_several(servers: IntArray, rng: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
-    drawn = rng.permutation(servers)[: int(given["count"]) + 1]
+def _one_to_several(
+    servers: IntArray, rng: np.random.Generator, parameters: Mapping[str, float]
+) -> list[IntArray]:
+    drawn = rng.permutation(servers)[: int(parameters["count"]) + 1]
     return [np.repeat(drawn[:1], len(drawn) - 1), drawn[1:]]
 
 
-def _several_to_one(servers: IntArray, rng: np.random.Generator, given: Mapping[str, float]) -> list[IntArray]:
-    return _one_to_several(servers, rng, given)[::-1]
+def _several_to_one(
+    servers: IntArray, rng: np.random.Generator, parameters: Mapping[str, float]
+) -> list[IntArray]:
+    return _one_to_several(servers, rng, parameters)[::-1]
 
 
 Maker = Callable[[IntArray, np.random.Generator, Mapping[str, float]], list[IntArray]]
@@ -89,9 +93,9 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 
     Raises SpecError with one line.
     """
-    maker, given = read(text)
+    maker, parameters = read(text)
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
-    sources, destinations = maker(alive, np.random.default_rng([seed, 3]), given)
+    sources, destinations = maker(alive, np.random.default_rng([seed, 3]), parameters)
     different = sources != destinations
     return Traffic(text, sources[different], destinations[different])
 
@@ -107,16 +111,16 @@ def read(text: str) -> tuple[Maker, Mapping[str, float]]:
 
 def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str, float]:
     """``key=value,...`` with the keys of ``defaults``."""
-    given: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     for part in filter(None, arguments.split(",")):
         key, _, value = part.partition("=")
         if key not in defaults or not _allowed(key, value):
             shown = ",".join(f"{k}={v:g}" for k, v in defaults.items())
             raise SpecError(f"traffic: cannot read {part!r}: write {name}{':' if shown else ''}{shown}")
-        if key in given:
+        if key in parameters:
             raise SpecError(f"traffic: {key} is given twice")
-        given[key] = float(value)
-    return given
+        parameters[key] = float(value)
+    return parameters
 
 
 def _allowed(key: str, value: str) -> bool:

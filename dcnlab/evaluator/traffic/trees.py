@@ -15,7 +15,7 @@ from topos.fabric import Fabric
 NodePath = Sequence[int]
 
 
-def along(fabric: Fabric, trees: Sequence[Sequence[NodePath]]) -> Flows:
+def tree_flows(fabric: Fabric, trees: Sequence[Sequence[NodePath]]) -> Flows:
     """Flow i crosses each directed link as often as the paths of ``trees[i]`` do; a way between two
     nodes takes the lowest port."""
     start: list[int] = [0]
@@ -26,7 +26,7 @@ def along(fabric: Fabric, trees: Sequence[Sequence[NodePath]]) -> Flows:
         for a, b in (step for path in paths for step in pairwise(path)):
             port = fabric.port_to(a, b)
             assert port is not None
-            slot = int(fabric.slots.start[a]) + port - 1
+            slot = int(fabric.adjacency.start[a]) + port - 1
             crossed[slot] = crossed.get(slot, 0.0) + 1.0
         slots += crossed.keys()
         shares += crossed.values()
@@ -37,7 +37,7 @@ def along(fabric: Fabric, trees: Sequence[Sequence[NodePath]]) -> Flows:
 
 def rates(fabric: Fabric, trees: Sequence[Sequence[NodePath]]) -> Floats:
     """The max-min fair rate of each tree over links of 1."""
-    return max_min(along(fabric, trees), np.ones(len(fabric.slots.peer)))
+    return max_min(tree_flows(fabric, trees), np.ones(len(fabric.adjacency.peer)))
 
 
 def replicated(fabric: Fabric, graph: CompleteGraph) -> float:

@@ -22,19 +22,19 @@ _PLACE = re.compile(r"\(\d+(?:,\d+)*\)")
 _END = re.compile(r"(.+):(\d+)")
 
 
-def check(fabric: Fabric, unconfigured: bool, miswire: str, scheme: Scheme | None = None) -> None:
+def check(fabric: Fabric, autoconfigure: bool, miswire: str, scheme: Scheme | None = None) -> None:
     """UsageError when a lab like that cannot start without addresses, or its cables not be swapped so.
 
     Under ``wmgr`` servers learn their labels, under all other schemes their coordinates.
     """
-    if unconfigured and isinstance(scheme, Wmgr):
+    if autoconfigure and isinstance(scheme, Wmgr):
         if miswire:
             raise UsageError("--miswire needs AACM, and servers under wmgr learn labels instead")
         labelling.check(fabric)
         return
-    if miswire and not unconfigured:
-        raise UsageError("--miswire needs --unconfigured: only AACM notices swapped cables")
-    if unconfigured:
+    if miswire and not autoconfigure:
+        raise UsageError("--miswire needs --autoconfigure: only AACM notices swapped cables")
+    if autoconfigure:
         family = fabric.family
         if not isinstance(family, Torus):
             raise UsageError(f"only torus, clot and novacube configure themselves (AACM), not {family.name}")
@@ -42,10 +42,10 @@ def check(fabric: Fabric, unconfigured: bool, miswire: str, scheme: Scheme | Non
             check_sizes(family.sizes)
         except AddressError as error:
             raise UsageError(str(error)) from error
-    exchanged(fabric, miswire)
+    swapped_ports(fabric, miswire)
 
 
-def exchanged(fabric: Fabric, miswire: str) -> dict[Port, Port]:
+def swapped_ports(fabric: Fabric, miswire: str) -> dict[Port, Port]:
     """What ``h3:2,h7:1`` says: the cable of each of the two ports is plugged into the other."""
     if not miswire:
         return {}
@@ -69,14 +69,14 @@ def _end(fabric: Fabric, text: str) -> Port:
     return end
 
 
-def listen(agents: AgentPool, scheme: Scheme) -> None:
+def enable_configuration(agents: AgentPool, scheme: Scheme) -> None:
     """Have all servers take part in AACM, or in labelling."""
     if isinstance(scheme, Wmgr):
-        labelling.learn(agents, scheme)
+        labelling.enable_labelling(agents, scheme)
         return
     family = scheme.fabric.family
     assert isinstance(family, Torus)
-    agents.listen(len(family.sizes))
+    agents.enable_configuration(len(family.sizes))
 
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
@@ -90,11 +90,11 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     family = fabric.family
     assert isinstance(family, Torus)
     before = agents.sent("AACM")
-    patience = Timing().patience(family.sizes) * (4 + sum(family.sizes))
-    outcome = agents.configure(family.sizes, epoch, patience)
+    timeout = Timing().timeout(family.sizes) * (4 + sum(family.sizes))
+    outcome = agents.configure(family.sizes, epoch, timeout)
     if not outcome["success"]:
         raise LabError(_failure(fabric, outcome))
-    wrong = [node for node, place in outcome["places"].items() if place != family.coordinates(node)]
+    wrong = [node for node, place in outcome["coordinates"].items() if place != family.coordinates(node)]
     if wrong:
         raise LabError(f"AACM gave {fabric.name(wrong[0])} the coordinates of another server")
     return {"protocol": "AACM", "ms": outcome["ms"], "frames": dict(agents.sent("AACM") - before)}

@@ -14,7 +14,7 @@ from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
 from hostagent.client import AgentPool
 from hostagent.protocols.labelling.frames import Label
-from hostagent.protocols.labelling.network import LabelNetwork, Outcome
+from hostagent.protocols.labelling.network import LabellingNetwork, Outcome
 from hostagent.virtual import Noise
 from topos.fabric import Fabric
 
@@ -36,8 +36,8 @@ def offline(
     """
     fabric, scheme = resolve(topology, f"wmgr:root={root}")
     assert isinstance(scheme, Wmgr)
-    network = LabelNetwork(fabric, scheme.root_node, seed=seed, noise=Noise(*noise), key=_KEY)
-    chosen = [(cut, links_cut(fabric, cut)) for cut in cuts]
+    network = LabellingNetwork(fabric, scheme.root_node, seed=seed, noise=Noise(*noise), key=_KEY)
+    chosen = [(cut, parse_cut(fabric, cut)) for cut in cuts]
     rounds = [_round("start", scheme, network, network.start(), seed)]
     for cut, links in chosen:
         outcome = network.change(links, up=False)
@@ -45,7 +45,7 @@ def offline(
     return {
         "topology": fabric.spec,
         "nodes": fabric.size,
-        "links": len(fabric.cables),
+        "links": len(fabric.link_ends),
         "root": fabric.name(scheme.root_node),
         "label_bits": scheme.label_bits,
         "rounds": rounds,
@@ -64,9 +64,9 @@ def check(fabric: Fabric) -> None:
         )
 
 
-def learn(agents: AgentPool, scheme: Wmgr) -> None:
+def enable_labelling(agents: AgentPool, scheme: Wmgr) -> None:
     """Have all servers take part."""
-    agents.learn(scheme.root_node)
+    agents.enable_labelling(scheme.root_node)
 
 
 def start(agents: AgentPool, scheme: Wmgr) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def start(agents: AgentPool, scheme: Wmgr) -> dict[str, Any]:
     agents.label(scheme.root_node)
     last = agents.wait_labels(expected(scheme), PATIENCE)
     if last is None:
-        raise LabError(wrong(agents, scheme))
+        raise LabError(mismatch_message(agents, scheme))
     ms = round((last - begun) * 1000, 3)
     return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before)}
 
@@ -88,7 +88,7 @@ def expected(scheme: Wmgr) -> dict[int, Label]:
     return {node: Label.of(scheme.embedding, node) for node in range(scheme.fabric.servers)}
 
 
-def wrong(agents: AgentPool, scheme: Wmgr) -> str:
+def mismatch_message(agents: AgentPool, scheme: Wmgr) -> str:
     """One line about servers whose label is not the scheme's."""
     learned = agents.labels
     names = [scheme.fabric.name(node) for node, label in expected(scheme).items() if learned.get(node) != label]
@@ -100,7 +100,7 @@ def frames(agents: AgentPool) -> Counter[str]:
     return Counter({f"sent {kind}": count for kind, count in agents.sent("labelling").items()})
 
 
-def links_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
+def parse_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
     """The links that ``link:h0-s1`` or ``node:s3`` names; UsageError with one line otherwise."""
     kind, colon, names = text.partition(":")
     if not colon or kind not in ("link", "node"):
@@ -108,8 +108,8 @@ def links_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
     return naming.links(fabric, kind, names.split("-") if kind == "link" else [names])
 
 
-def _round(what: str, scheme: Wmgr, network: LabelNetwork, outcome: Outcome, seed: int) -> dict[str, Any]:
-    bound = scheme.given(network.links) if network.links else scheme
+def _round(what: str, scheme: Wmgr, network: LabellingNetwork, outcome: Outcome, seed: int) -> dict[str, Any]:
+    bound = scheme.with_failures(network.links) if network.links else scheme
     assert isinstance(bound, Wmgr)
     pairs = list(_connected_pairs(network, seed))
     return {
@@ -123,13 +123,13 @@ def _round(what: str, scheme: Wmgr, network: LabelNetwork, outcome: Outcome, see
     }
 
 
-def _connected_pairs(network: LabelNetwork, seed: int) -> Iterator[tuple[int, int]]:
+def _connected_pairs(network: LabellingNetwork, seed: int) -> Iterator[tuple[int, int]]:
     """Ordered pairs of nodes with a way between them: all, or as many as are tried, drawn with ``seed``."""
     import networkx as nx  # a fifth of a second that launches do not wait for
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(network.fabric.size))
-    graph.add_edges_from((a.node, b.node) for a, b in network.wires.items())
+    graph.add_edges_from((a.node, b.node) for a, b in network.peers.items())
     pieces = [sorted(piece) for piece in nx.connected_components(graph)]
     if sum(len(piece) * (len(piece) - 1) for piece in pieces) <= _PAIRS:
         yield from ((a, b) for piece in pieces for a in piece for b in piece if a != b)

@@ -7,7 +7,7 @@ import resource
 import psutil
 
 from dcnlab.lab.emulation import netns, programs
-from dcnlab.lab.emulation.openvswitch import MOST_SHARDS, PORTS_PER_SHARD
+from dcnlab.lab.emulation.openvswitch import MAX_SHARDS, PORTS_PER_SHARD
 from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 from topos.family import Family
@@ -24,18 +24,18 @@ _FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT, _FILES_PER_SERVER = 64, 4, 4, 2
 
 def memory_needed(fabric: Fabric) -> int:
     """Bytes that a lab of this fabric takes, estimated."""
-    ports = 2 * len(fabric.cables)
+    ports = 2 * len(fabric.link_ends)
     return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + _shards(fabric) * _PER_SHARD
 
 
 def files_needed(fabric: Fabric) -> int:
     """Open files that one program of a lab of this fabric has at a time, at most."""
-    ports = 2 * len(fabric.cables)
+    ports = 2 * len(fabric.link_ends)
     in_switches = _FILES_PER_BRIDGE * fabric.switches + _FILES_PER_PORT * ports
     return _FILES + max(
         fabric.servers * _FILES_PER_SERVER,
         -(-in_switches // _shards(fabric)) if fabric.switches else 0,
-        netns.FILES_PER_CABLE * min(len(fabric.cables), netns.CABLES_AT_ONCE),
+        netns.FILES_PER_VETH_PAIR * min(len(fabric.link_ends), netns.VETH_PAIRS_PER_BATCH),
     )
 
 
@@ -48,7 +48,7 @@ def allow_files(fabric: Fabric) -> None:
 
 
 def _shards(fabric: Fabric) -> int:
-    return max(1, min(MOST_SHARDS, fabric.switches, 1 + 2 * len(fabric.cables) // PORTS_PER_SHARD))
+    return max(1, min(MAX_SHARDS, fabric.switches, 1 + 2 * len(fabric.link_ends) // PORTS_PER_SHARD))
 
 
 def check_size(family: Family) -> None:
@@ -59,7 +59,7 @@ def check_size(family: Family) -> None:
 
 def check(fabric: Fabric) -> None:
     """UsageError, in one line, when programs are missing or the network is too large."""
-    if missing := programs.lacking(programs.NEEDED):
+    if missing := programs.missing(programs.NEEDED):
         raise UsageError(
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
         )

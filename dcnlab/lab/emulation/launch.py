@@ -21,14 +21,14 @@ from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns, openvswitch, shaping
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
 from dcnlab.lab.errors import LabError
-from hostagent.client import AgentPlace, AgentPool
+from hostagent.client import AgentPlacement, AgentPool
 from hostagent.options import Options
 from topos.fabric import Fabric
 from topos.graph import Port
 
 Report = Callable[[str], None]
-Hear = Callable[[Port, bool], None]
-_PATIENCE = 120.0
+OnLinkChange = Callable[[Port, bool], None]
+_TIMEOUT = 120.0
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Running:
             return self.fabric.name(node)
         return self._shard_of[self.fabric.name(node)].netns
 
-    def card(self, port: Port) -> tuple[str, str]:
+    def nic(self, port: Port) -> tuple[str, str]:
         """(namespace, interface) of a port."""
         return self.namespace(port.node), interface(self.fabric, port.node, port.number)
 
@@ -78,7 +78,7 @@ def interface(fabric: Fabric, node: int, port: int) -> str:
     return f"{fabric.name(node)}-eth{port}"
 
 
-def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Running:
+def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, report: Report) -> Running:
     """Bring a lab up.
 
     ``hear(port, up)`` is called for every port whose cable goes or comes back, from other
@@ -88,27 +88,27 @@ def launch(config: LabConfig, scheme: Scheme, hear: Hear, report: Report) -> Run
     fabric = scheme.fabric
     shards = openvswitch.split(_bridges(fabric))
     datapath = choose_datapath(config.datapath)
-    agents = _spawn_agents(config, fabric, hear)
+    agents = _spawn_agents(config, fabric, on_link_change)
     clock.stage("namespaces")
     netns.create(shard.netns for shard in shards)
-    controller = _spawn_controller(config, fabric, shards, hear)
+    controller = _spawn_controller(config, fabric, shards, on_link_change)
     running = Running(config, fabric, scheme, shards, controller, agents, datapath)
     build_network(running, clock)
     clock.stage("agents")
     if agents is not None:
-        agents.wait_ready(_PATIENCE)
-        if config.unconfigured:
+        agents.wait_ready(_TIMEOUT)
+        if config.autoconfigure:
             clock.stage("addresses")
-            configuring.listen(agents, scheme)
+            configuring.enable_configuration(agents, scheme)
             running.configure(scheme)
     clock.stage("tables")
     if controller is not None:
-        controller.wait_ready(_PATIENCE)
+        controller.wait_ready(_TIMEOUT)
     running.seconds = clock.finish()
     return running
 
 
-def bare(config: LabConfig, scheme: Scheme) -> Running:
+def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
     """The network alone: no controller, no agents."""
     shards = openvswitch.split(_bridges(scheme.fabric))
     netns.create(shard.netns for shard in shards)
@@ -128,8 +128,8 @@ def build_network(running: Running, clock: Stages) -> None:
         kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
         prepared = beside.submit(openvswitch.prepare, shards, kind, running.config.offloads)
         netns.create(map(fabric.name, range(fabric.servers)))
-        clock.stage("cables")
-        netns.connect(_cables(running))
+        clock.stage("links")
+        netns.create_veth_pairs(_veth_pairs(running))
         _configure_plain_hosts(running)
         starting = prepared.result()
         carrying = beside.submit(netns.await_running, list(_ends(running)))
@@ -142,21 +142,21 @@ def build_network(running: Running, clock: Stages) -> None:
         shaping.impose(running.config.shape, _ends(running))
 
 
-def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | None:
+def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange) -> AgentPool | None:
     """The agents' common parent, where servers relay; it imports while the rest is made."""
     if not fabric.relaying:
         return None
 
     def carrier(node: int, port: int, up: bool) -> None:
-        hear(Port(node, port), up)
+        on_link_change(Port(node, port), up)
 
     pool = AgentPool(
         Options(
             config.topology,
             config.scheme,
             mode=config.agents,
-            spread=config.spread,
-            unconfigured=config.unconfigured,
+            load_balance=config.load_balance,
+            autoconfigure=config.autoconfigure,
             link_state=config.link_state,
             buffers=config.frames,
             flow_control=config.flow_control,
@@ -168,7 +168,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, hear: Hear) -> AgentPool | 
 
 
 def _spawn_controller(
-    config: LabConfig, fabric: Fabric, shards: tuple[Shard, ...], hear: Hear
+    config: LabConfig, fabric: Fabric, shards: tuple[Shard, ...], on_link_change: OnLinkChange
 ) -> ControllerProcess | None:
     """The controller, where there are switches."""
     if not shards:
@@ -176,7 +176,7 @@ def _spawn_controller(
 
     def event(message: dict[str, Any]) -> None:
         if message["event"] == "port":
-            hear(Port(fabric.index(message["switch"]), message["port"]), message["up"])
+            on_link_change(Port(fabric.index(message["switch"]), message["port"]), message["up"])
 
     sockets = openvswitch.listeners(shards)
     try:
@@ -232,22 +232,22 @@ def _bridges(fabric: Fabric) -> list[Bridge]:
     ]
 
 
-def _cables(running: Running) -> list[netns.Cable]:
+def _veth_pairs(running: Running) -> list[netns.VethPair]:
     """One veth pair per link; servers that relay do without ARP."""
     fabric = running.fabric
-    swapped = configuring.exchanged(fabric, running.config.miswire)
+    swapped = configuring.swapped_ports(fabric, running.config.miswire)
     cables = []
     for link in fabric.links():
         a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
         cables.append(
-            netns.Cable(
+            netns.VethPair(
                 interface(fabric, a.node, a.number),
                 running.namespace(a.node),
                 mac.text(mac.hardware(a.node, a.number)),
                 interface(fabric, b.node, b.number),
                 running.namespace(b.node),
                 mac.text(mac.hardware(b.node, b.number)),
-                arp=fabric.is_plain(a.node),
+                arp=fabric.is_end_host(a.node),
             )
         )
     return cables
@@ -256,14 +256,14 @@ def _cables(running: Running) -> list[netns.Cable]:
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
     """(namespace, interface) of both ends of every link."""
     for link in running.fabric.links():
-        yield from map(running.card, (link.a, link.b))
+        yield from map(running.nic, (link.a, link.b))
 
 
 def _configure_plain_hosts(running: Running) -> None:
     """Addresses of hosts whose kernel does the networking; relays get theirs from their agent."""
     fabric, scheme = running.fabric, running.scheme
     for node in range(fabric.servers):
-        if fabric.is_plain(node):
+        if fabric.is_end_host(node):
             address = ipv4.text(scheme.ipv4(node))
             port = next(port for port, _ in fabric.ports(node))
             name = interface(fabric, node, port)
@@ -276,10 +276,10 @@ def _configure_plain_hosts(running: Running) -> None:
                 netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
 
 
-def places(fabric: Fabric) -> list[AgentPlace]:
+def places(fabric: Fabric) -> list[AgentPlacement]:
     """Where each agent is to work: its namespace and the interface of each port."""
     return [
-        AgentPlace(
+        AgentPlacement(
             node,
             str(netns.path(fabric.name(node))),
             {port: interface(fabric, node, port) for port, _ in fabric.ports(node)},

@@ -41,7 +41,7 @@ class Interface(Intf):  # type: ignore[misc]
         return "UP" in self.node.cmd(f"ip -br link show {self.name}").split("<")[-1]
 
 
-class Cabling:
+class LabLink:
     """What Mininet calls a link: two interfaces that know of each other."""
 
     def __init__(self, a: Interface, b: Interface) -> None:
@@ -169,9 +169,9 @@ class LabNet(Mininet):  # type: ignore[misc]
         """``link A B up|down`` of the prompt."""
         self._set_link(src, dst, status == "up")
 
-    def join(self, a: Interface, b: Interface) -> None:
+    def register_link(self, a: Interface, b: Interface) -> None:
         """Tell Mininet of a link that exists."""
-        self.links.append(Cabling(a, b))
+        self.links.append(LabLink(a, b))
 
 
 def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> LabNet:
@@ -191,9 +191,9 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> Lab
     for link in fabric.links():
         ends = []
         for end in (link.a, link.b):
-            address = ipv4.text(scheme.ipv4(end.node)) if fabric.is_plain(end.node) else ""
+            address = ipv4.text(scheme.ipv4(end.node)) if fabric.is_end_host(end.node) else ""
             name = interface(fabric, end.node, end.number)
             hardware = mac.text(mac.hardware(end.node, end.number))
             ends.append(Interface(name, nodes[end.node], end.number, hardware, address))
-        net.join(*ends)
+        net.register_link(*ends)
     return net

@@ -35,14 +35,14 @@ _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 #: ``ip -batch`` keeps the two namespaces of every cable open, and 1,024 open files are usual.
-FILES_PER_CABLE, CABLES_AT_ONCE = 2, 400
+FILES_PER_VETH_PAIR, VETH_PAIRS_PER_BATCH = 2, 400
 #: Seconds between two looks at an interface that does not run yet, and until that is an error.
-_BRIEFLY, _PATIENCE = 0.001, 10.0
+_POLL_INTERVAL, _TIMEOUT = 0.001, 10.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class Cable:
+class VethPair:
     """A veth pair to make: the end ``a`` in namespace ``a_netns``, and ``b`` likewise."""
 
     a: str
@@ -87,7 +87,7 @@ def create(names: Iterable[str]) -> None:
     _threaded(work)
 
 
-def connect(cables: Iterable[Cable]) -> None:
+def create_veth_pairs(cables: Iterable[VethPair]) -> None:
     """Make all veth pairs, with few ``ip -batch``; both ends are up afterwards.
 
     The two ends get different interface indices: with equal ones the kernel reports
@@ -102,9 +102,9 @@ def connect(cables: Iterable[Cable]) -> None:
             f" netns {cable.a_netns} up{arp} type veth peer name {cable.b} address {cable.b_mac}"
             f" mtu {cable.mtu} index {100_002 + 2 * index} netns {cable.b_netns}"
         )
-    for start in range(0, len(lines), CABLES_AT_ONCE):
-        batch(["ip"], lines[start : start + CABLES_AT_ONCE])
-    far: dict[str, list[Cable]] = {}
+    for start in range(0, len(lines), VETH_PAIRS_PER_BATCH):
+        batch(["ip"], lines[start : start + VETH_PAIRS_PER_BATCH])
+    far: dict[str, list[VethPair]] = {}
     for cable in cables:
         far.setdefault(cable.b_netns, []).append(cable)
 
@@ -127,7 +127,7 @@ def await_running(ends: Iterable[tuple[str, str]]) -> None:
     for name, interface in ends:
         interfaces.setdefault(name, []).append(interface)
 
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIMEOUT
 
     def work() -> None:
         for name, here in interfaces.items():
@@ -147,7 +147,7 @@ def _await(kernel: Netlink, card: Interface, end: float) -> None:
         if card.starting:
             if time.monotonic() > end:
                 raise LabError(f"{card.name} has its cable, but does not run")
-            time.sleep(_BRIEFLY)
+            time.sleep(_POLL_INTERVAL)
 
 
 def set_up_in(name: str, interface: str, up: bool) -> None:

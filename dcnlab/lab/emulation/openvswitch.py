@@ -21,7 +21,7 @@ from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError
 
 PORTS_PER_SHARD = 64
-MOST_SHARDS = 32
+MAX_SHARDS = 32
 CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot from which on kernel datapaths work.
@@ -92,7 +92,7 @@ def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
     if not bridges:
         return ()
     ports = sum(len(bridge.ports) for bridge in bridges)
-    count = max(1, min(MOST_SHARDS, len(bridges), round(ports / PORTS_PER_SHARD)))
+    count = max(1, min(MAX_SHARDS, len(bridges), round(ports / PORTS_PER_SHARD)))
     size = -(-len(bridges) // count)
     groups = [tuple(bridges[start : start + size]) for start in range(0, len(bridges), size)]
     return tuple(Shard(index, group) for index, group in enumerate(groups))
@@ -136,12 +136,14 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
     _start_databases(shards)
     words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
     words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
-    early = _few(shards)
+    early = _fits_cores(shards)
     starting = _begin(_daemons(shards)) if early else []
     _run(
         (
             shard,
-            shard.command("ovs-vsctl", *words, *_bridges(shard, datapath), *([] if early else _wires(shard))),
+            shard.command(
+                "ovs-vsctl", *words, *_bridges(shard, datapath), *([] if early else _port_commands(shard))
+            ),
         )
         for shard in shards
     )
@@ -150,14 +152,14 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
 
 def start_switches(shards: Sequence[Shard], starting: Sequence[Process]) -> None:
     """Give all bridges their ports, whose interfaces exist; they forward when this returns."""
-    if _few(shards):
-        wired = [(shard, shard.command("ovs-vsctl", "init", *_wires(shard))) for shard in shards]
+    if _fits_cores(shards):
+        wired = [(shard, shard.command("ovs-vsctl", "init", *_port_commands(shard))) for shard in shards]
         _finish([*starting, *_begin(wired)])
     else:
         _run(_daemons(shards))
 
 
-def _few(shards: Sequence[Shard]) -> bool:
+def _fits_cores(shards: Sequence[Shard]) -> bool:
     return len(shards) <= len(os.sched_getaffinity(0))
 
 
@@ -198,7 +200,7 @@ def _daemons(shards: Sequence[Shard]) -> list[Command]:
     ]  # fmt: skip
 
 
-def settle(shards: Sequence[Shard]) -> None:
+def purge_datapath_caches(shards: Sequence[Shard]) -> None:
     """Make forwarding follow the tables: Open vSwitch acknowledges a change of them some milliseconds
     before its cached decisions are looked through, so these are dropped."""
     _run((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
@@ -215,7 +217,7 @@ def _bridges(shard: Shard, datapath: str) -> list[str]:
     return words
 
 
-def _wires(shard: Shard) -> list[str]:
+def _port_commands(shard: Shard) -> list[str]:
     """What gives those bridges their controller and their ports."""
     target = "tcp:{}:{}".format(*CONTROLLER)
     words: list[str] = []

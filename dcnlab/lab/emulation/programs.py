@@ -28,7 +28,7 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=_path())
 
 
-def unfit(program: str) -> tuple[int, str] | None:
+def launch_error(program: str) -> tuple[int, str] | None:
     """Why a program cannot be run, with the exit code that shells have for that; None when it can."""
     if find(program):
         return None
@@ -37,12 +37,12 @@ def unfit(program: str) -> tuple[int, str] | None:
     return 127, f"there is no program {program!r}"
 
 
-def lacking(wanted: Mapping[str, str]) -> list[str]:
+def missing(wanted: Mapping[str, str]) -> list[str]:
     """The packages of programs that are not installed, each once."""
     return sorted({package for program, package in wanted.items() if find(program) is None})
 
 
-def complete_path() -> None:
+def extend_path() -> None:
     """Let this process and its children start all of them by name."""
     os.environ["PATH"] = _path()
 

@@ -1,8 +1,7 @@
 """Key-based routing on top of a lab: keys live in the servers that their hashes name.
 
-    store.py   a small store in a server's namespace, asked over plain TCP
-    ring.py    puts, gets and deletes from any server, copies and their newest version
-    bulk.py    values that are larger than a line of the control socket
-
-Which servers a key's copies may be at is said by :mod:`dcnlab.lab.kv.placement`.
+placement.py   which servers hold the copies of a key
+store.py   a small store in a server's namespace, asked over plain TCP
+ring.py    puts, gets and deletes from any server, copies and their newest version
+bulk.py    values that are larger than a line of the control socket
 """

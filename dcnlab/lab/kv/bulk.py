@@ -29,7 +29,7 @@ def write(descriptor: int, data: bytes) -> None:
         offset += os.pwrite(descriptor, memoryview(data)[offset : offset + _CHUNK], offset)
 
 
-def hold(data: bytes = b"") -> int:
+def memory_file(data: bytes = b"") -> int:
     """A descriptor of a nameless file in memory that holds ``data``; the caller closes it."""
     descriptor = os.memfd_create("value", os.MFD_CLOEXEC)
     write(descriptor, data)

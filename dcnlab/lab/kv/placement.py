@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 
-from addressing.algorithms.shortest_paths import UNREACHABLE, Ways
+from addressing.algorithms.shortest_paths import UNREACHABLE, ShortestPaths
 from topos.fabric import Fabric
 from topos.graph import ALL_UP
 
 #: A key has so many places, or one per server where there are fewer.
-PLACES = 8
+MAX_REPLICAS = 8
 
 
 def home(fabric: Fabric, key: bytes) -> int:
@@ -26,10 +26,10 @@ def home(fabric: Fabric, key: bytes) -> int:
     return int.from_bytes(hashlib.sha256(key).digest(), "big") % fabric.servers
 
 
-def places(fabric: Fabric, key: bytes, count: int = PLACES) -> tuple[int, ...]:
+def replica_servers(fabric: Fabric, key: bytes, count: int = MAX_REPLICAS) -> tuple[int, ...]:
     """The servers that a key's copies may be at, its home first."""
     first = home(fabric, key)
-    hops = Ways(fabric, ALL_UP).to(first)[: fabric.servers]
+    hops = ShortestPaths(fabric, ALL_UP).distances_to(first)[: fabric.servers]
 
     def order(server: int) -> tuple[int, bytes]:
         return int(hops[server]), hashlib.sha256(key + server.to_bytes(4, "big")).digest()

@@ -17,12 +17,12 @@ from typing import Any
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv import placement
-from dcnlab.lab.kv.store import LARGEST, PORT, Store, Words, receive, send
+from dcnlab.lab.kv.store import LARGEST, PORT, Message, Store, receive, send
 from dcnlab.lab.running.endpoint import Endpoint
 from topos.fabric import Fabric
 
 #: Seconds after which a server counts as dead.
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Copy:
     """A server among a key's places: what it says of the key; None: it does not answer."""
 
     server: int
-    says: Words | None
+    reply: Message | None
 
     @property
     def version(self) -> int:
         """0 where there is nothing."""
-        return int(self.says.get("version", 0)) if self.says else 0
+        return int(self.reply.get("version", 0)) if self.reply else 0
 
     @property
     def size(self) -> int | None:
         """Bytes of the value; None where there is none."""
-        return self.says.get("size") if self.says else None
+        return self.reply.get("size") if self.reply else None
 
 
 class Ring:
@@ -55,15 +55,15 @@ class Ring:
         """Write as many copies (None deletes them all); the servers that took one, in the key's order."""
         if value is not None and len(value) > LARGEST:
             raise UsageError(f"a value has at most {LARGEST >> 20} MB")
-        places = placement.places(self._fabric, key)
-        if not 1 <= replicas <= len(places):
-            raise UsageError(f"replicas are 1 to {len(places)}, not {replicas}")
-        words: Words = {"op": "put", "key": key.hex(), "version": time.time_ns()}
+        replica_servers = placement.replica_servers(self._fabric, key)
+        if not 1 <= replicas <= len(replica_servers):
+            raise UsageError(f"replicas are 1 to {len(replica_servers)}, not {replicas}")
+        words: Message = {"op": "put", "key": key.hex(), "version": time.time_ns()}
         if value is None:
-            return [server for server in places if self._try(origin, server, words) is not None]
+            return [server for server in replica_servers if self._try(origin, server, words) is not None]
         words["size"] = len(value)
         taken: list[int] = []
-        for server in places:
+        for server in replica_servers:
             if len(taken) < replicas and self._try(origin, server, words, value) is not None:
                 taken.append(server)
         return taken
@@ -71,7 +71,7 @@ class Ring:
     def get(self, key: bytes, origin: int) -> tuple[int, bytes] | None:
         """The newest copy and where it was; None when there is none.  LabError when nobody answers."""
         copies = self.copies(key, origin)
-        if all(copy.says is None for copy in copies):
+        if all(copy.reply is None for copy in copies):
             raise LabError(f"none of the key's places answers {self._endpoint(origin).name}")
         newest = max(copies, key=lambda copy: copy.version)
         if newest.size is None:
@@ -83,9 +83,9 @@ class Ring:
 
     def copies(self, key: bytes, origin: int) -> list[Copy]:
         """What each of a key's places says of it, in their order."""
-        places = placement.places(self._fabric, key)
-        answers = self._ask_all(origin, places, {"op": "stat", "key": key.hex()})
-        return [Copy(server, answers[server]) for server in places]
+        replica_servers = placement.replica_servers(self._fabric, key)
+        answers = self._ask_all(origin, replica_servers, {"op": "stat", "key": key.hex()})
+        return [Copy(server, answers[server]) for server in replica_servers]
 
     def listing(self, origin: int) -> dict[bytes, dict[int, int]]:
         """All keys that can be reached: by key the servers with its newest version, and its size."""
@@ -99,20 +99,22 @@ class Ring:
             for key, held in sorted(found.items())
         }
 
-    def _ask_all(self, origin: int, servers: Iterable[int], words: Words) -> dict[int, Words | None]:
+    def _ask_all(self, origin: int, servers: Iterable[int], words: Message) -> dict[int, Message | None]:
         """All at once, so that dead ones cost one time-out together."""
         servers = list(servers)
-        with ThreadPoolExecutor(max_workers=placement.PLACES) as pool:
+        with ThreadPoolExecutor(max_workers=placement.MAX_REPLICAS) as pool:
             answers = pool.map(lambda server: self._try(origin, server, words), servers)
         return {s: None if answer is None else answer[0] for s, answer in zip(servers, answers, strict=True)}
 
-    def _try(self, origin: int, server: int, words: Words, value: bytes = b"") -> tuple[Words, bytes] | None:
+    def _try(
+        self, origin: int, server: int, words: Message, value: bytes = b""
+    ) -> tuple[Message, bytes] | None:
         """Ask a server's store from another server; None when it does not answer."""
         self._ensure(server)
         address, source = self._endpoint(server).address, self._endpoint(origin)
 
         def connect() -> socket.socket:
-            return socket.create_connection((address, PORT), _PATIENCE)
+            return socket.create_connection((address, PORT), _TIMEOUT)
 
         try:
             with netns.inside(source.netns, connect) as connection, connection.makefile("rwb") as stream:
@@ -147,7 +149,7 @@ def answer(ring: Ring, verb: str, words: dict[str, Any], name: Callable[[int], s
                 "places": [
                     {
                         "server": name(copy.server),
-                        "answers": copy.says is not None,
+                        "answers": copy.reply is not None,
                         "bytes": copy.size if copy.version == newest else None,
                     }
                     for copy in copies

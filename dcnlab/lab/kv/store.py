@@ -24,7 +24,7 @@ LARGEST = 64 << 20
 _LONGEST_LINE = 1 << 20
 _TIMEOUT = 3.0
 
-Words = dict[str, Any]
+Message = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Item:
     version: int
     value: bytes | None
 
-    def words(self) -> Words:
+    def words(self) -> Message:
         """What is said of it before its bytes."""
         return {"version": self.version} | ({} if self.value is None else {"size": len(self.value)})
 
@@ -77,7 +77,7 @@ class _Handler(socketserver.StreamRequestHandler):
         except (OSError, ValueError, KeyError):
             return
 
-    def _answer(self, asked: Words, body: bytes) -> tuple[Words, bytes]:
+    def _answer(self, asked: Message, body: bytes) -> tuple[Message, bytes]:
         store = self.server
         assert isinstance(store, Store)
         match asked["op"]:
@@ -93,14 +93,14 @@ class _Handler(socketserver.StreamRequestHandler):
         raise ValueError(asked["op"])
 
 
-def send(stream: BufferedIOBase, words: Words, body: bytes = b"") -> None:
+def send(stream: BufferedIOBase, words: Message, body: bytes = b"") -> None:
     """One line and the bytes behind it."""
     stream.write(json.dumps(words).encode() + b"\n")
     stream.write(body)
     stream.flush()
 
 
-def receive(stream: BufferedIOBase, body: bool = True) -> tuple[Words, bytes]:
+def receive(stream: BufferedIOBase, body: bool = True) -> tuple[Message, bytes]:
     """One line and, with ``body``, as many bytes as it announces; ValueError for anything else."""
     line = stream.readline(_LONGEST_LINE)
     words = json.loads(line)

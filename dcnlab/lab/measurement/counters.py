@@ -25,12 +25,12 @@ class LinkCounters:
     def __init__(self, running: Running) -> None:
         self._running = running
         #: A file that is read in pieces has one reader at a time.
-        self._one = threading.Lock()
+        self._lock = threading.Lock()
 
     def read(self) -> list[tuple[int, int]]:
         """Per link the bytes that went from its end a to b, and from b to a, since the launch."""
         found: dict[str, tuple[int, int]] = {}
-        with self._one:
+        with self._lock:
             for descriptor in self._descriptors:
                 found.update(parse(_whole(descriptor)))
         fabric = self._running.fabric

@@ -48,7 +48,7 @@ def _step(scheme: Scheme, hop: Hop, destination: int) -> Step:
 
 def _shown(scheme: Scheme, hop: Hop) -> str:
     """The header as people read it."""
-    if scheme.carrier is Field.IPV4_DST:
+    if scheme.label_field is Field.IPV4_DST:
         return ipv4.text(hop.header.label)
     label = f"label {hop.header.label:0{scheme.label_bits}b}"
     return f"{label} route {hop.header.tag:0{scheme.tag_bits}b}" if scheme.tag_bits else label

@@ -40,9 +40,9 @@ def check() -> None:
         raise UsageError(f"no Multipath TCP: this kernel {why}") from None
 
 
-def ways(scheme: Scheme, a: int, b: int, links: LinkState) -> int:
+def path_count(scheme: Scheme, a: int, b: int, links: LinkState) -> int:
     """Over how many ways flows between two servers are spread; UsageError where that is one."""
-    if scheme.carrier is not Field.ETH_DST or not scheme.fabric.relaying:
+    if scheme.label_field is not Field.ETH_DST or not scheme.fabric.relaying:
         raise UsageError(f"servers have one address each under {scheme.name}: use brp or dcube-shortest")
     found = len({header.tag for header, _ in scheme.headers(a, b, links)})
     if found < 2:
@@ -76,7 +76,7 @@ def measure(
     subflows: int,
     seconds: float,
     inside: Callable[[str, list[str]], list[str]],
-    begun: Callable[[subprocess.Popen[str]], None] = lambda _: None,
+    on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """One connection for some seconds, by TCP over the first way or (``subflows`` > 0) by Multipath
     TCP: ``mbps`` as received, and how many ``subflows`` it had.  ``begun`` hears of the sending process."""
@@ -88,7 +88,7 @@ def measure(
         words = ("send", kind, server, str(_PORT), client, f"{seconds:g}", str(subflows))
         sending = _start(inside, ends[0].name, *words)
         try:
-            begun(sending)
+            on_start(sending)
             sent, got = _said(sending), _said(listening)
         finally:
             sending.kill()

@@ -20,7 +20,7 @@ _SOL_MPTCP, _MPTCP_INFO = 284, 1
 _SUBFLOWS_AT, _FLAGS_AT, _FELL_BACK = 0, 8, 0x1
 _KINDS = {"tcp": socket.IPPROTO_TCP, "mptcp": socket.IPPROTO_MPTCP}
 _CHUNK = 1 << 18
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 _GO = b"G"
 
 
@@ -53,7 +53,7 @@ def send(kind: str, address: str, port: int, source: str, seconds: float, wanted
     """Connect, wait for the subflows, send for some seconds."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, _KINDS[kind]) as connection:
         connection.bind((source, 0))
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(_TIMEOUT)
         connection.connect((address, port))
         connection.sendall(_GO)  # which completes the first subflow
         found = _subflows(connection, wanted) if kind == "mptcp" else 1
@@ -66,7 +66,7 @@ def send(kind: str, address: str, port: int, source: str, seconds: float, wanted
 
 def _subflows(connection: socket.socket, wanted: int) -> int:
     """How many subflows there are, once it is as many as wanted or time is up; 1 after a fall-back."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIMEOUT
     while True:
         info = connection.getsockopt(_SOL_MPTCP, _MPTCP_INFO, 64)
         if int.from_bytes(info[_FLAGS_AT : _FLAGS_AT + 4], sys.byteorder) & _FELL_BACK:

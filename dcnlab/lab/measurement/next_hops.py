@@ -14,12 +14,12 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.running.lab import RunningLab
 
 #: Every packet has a source port of its own, so that it is a flow of its own.
-_FIRST_PORT, _MOST = 10_000, 50_000
+_FIRST_PORT, _MAX_PACKETS = 10_000, 50_000
 #: Packets under way at once: no queue is ever full.
-_TOGETHER = 50
-_PATIENCE = 10.0
+_IN_FLIGHT = 50
+_TIMEOUT = 10.0
 #: Packets that a next hop must be expected to get for the test to count it on its own.
-_FEWEST = 5
+_MIN_EXPECTED = 5
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def measure(session: RunningLab, a: str, b: str, packets: int) -> dict[str, Any]
 
     Nothing else may be sent in the lab meanwhile.
     """
-    if packets > _MOST:
-        raise UsageError(f"at most {_MOST} packets: each has a port of its own")
+    if packets > _MAX_PACKETS:
+        raise UsageError(f"at most {_MAX_PACKETS} packets: each has a port of its own")
     if session.scheme.tag_bits:
         raise UsageError(
             f"{session.scheme.name} marks packets with their way: frequencies are of schemes whose servers"
@@ -79,9 +79,9 @@ def _send(session: RunningLab, source: int, target: int, packets: int) -> None:
     here = session.endpoint(source)
     with sink:
         sink.bind((there.address, 0))
-        sink.settimeout(_PATIENCE)
-        for first in range(0, packets, _TOGETHER):
-            ports = range(_FIRST_PORT + first, _FIRST_PORT + min(first + _TOGETHER, packets))
+        sink.settimeout(_TIMEOUT)
+        for first in range(0, packets, _IN_FLIGHT):
+            ports = range(_FIRST_PORT + first, _FIRST_PORT + min(first + _IN_FLIGHT, packets))
             netns.inside(here.netns, partial(_burst, here.address, ports, sink.getsockname()))
             try:
                 for _ in ports:
@@ -101,18 +101,18 @@ def _compared(session: RunningLab, target: int, moved: Counter[tuple[int, int]])
     """Chi-square over all servers that have a choice: each server's packets against its rule."""
     from scipy import stats  # half a second that no other operation needs
 
-    fabric, scheme, state = session.fabric, session.scheme, session.health.state()
+    fabric, scheme, state = session.fabric, session.scheme, session.link_state.state()
     shares, statistic, freedom = [], 0.0, 0
     for server in range(fabric.servers):
         total = sum(count for (node, _), count in moved.items() if node == server)
-        ways = scheme.choices(server, Header(scheme.label(target)), state) if total else ()
+        ways = scheme.next_hops(server, Header(scheme.label(target)), state) if total else ()
         rule = {action.port: weight for action, weight in ways if isinstance(action, Forward)}
         seen = [moved[server, port] for port in rule]
         for (port, weight), count in zip(rule.items(), seen, strict=True):
             end = fabric.peer(server, port)
             assert end is not None
             shares.append(Share(fabric.name(server), port, fabric.name(end.node), count, count / total, weight))
-        if len(rule) > 1 and min(rule.values()) * total >= _FEWEST and sum(seen) == total:
+        if len(rule) > 1 and min(rule.values()) * total >= _MIN_EXPECTED and sum(seen) == total:
             statistic += stats.chisquare(seen, [weight * total for weight in rule.values()]).statistic
             freedom += len(rule) - 1
         elif sum(seen) != total:

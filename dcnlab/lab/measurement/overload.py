@@ -26,10 +26,10 @@ from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import Running
 from dcnlab.lab.emulation.openvswitch import Shard
-from dcnlab.lab.measurement.ping import make_room
+from dcnlab.lab.measurement.ping import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.lab import RunningLab
-from hostagent.flowcontrol.simulation import Saturation
+from hostagent.flowcontrol.simulation import SaturationSimulation
 from hostagent.runtime.devices import TUN_NAME
 
 Flow = tuple[Endpoint, Endpoint]
@@ -38,9 +38,9 @@ Progress = Callable[[int, int], None]
 #: UDP payload of a full frame.
 PAYLOAD = 1472
 #: Packets that a source keeps in its host's queue.
-_AHEAD = 32
+_MAX_QUEUED = 32
 #: Seconds without an arrival after which what is missing counts as lost, and while packets wait.
-_QUIET, _STUCK = 1.5, 15.0
+_IDLE_TIMEOUT, _STALL_TIMEOUT = 1.5, 15.0
 _NUMBER = struct.Struct(">II")
 _SO_MEMINFO, _DROPS, _IP_RECVERR = 55, 8, 11
 
@@ -60,12 +60,12 @@ class _Source:
         self._device = netns.inside(end.netns, lambda: os.open("/proc/thread-self/net/dev", os.O_RDONLY))
         self._socket.setsockopt(socket.SOL_IP, _IP_RECVERR, 1)  # a kernel without room says so
         self._left = deque((flow, number, to) for flow, to in turns for number in range(frames))
-        self._begun = self._handed_on()
+        self._begun = self._dequeued()
         self.sent = 0
 
     def send(self) -> None:
         """As much as the host's queue is to hold."""
-        room = _AHEAD - (self.sent - (self._handed_on() - self._begun))
+        room = _MAX_QUEUED - (self.sent - (self._dequeued() - self._begun))
         with contextlib.suppress(OSError):  # the kernel's neighbour table is full: the next time
             while room > 0 and self._left:
                 flow, number, to = self._left[0]
@@ -83,7 +83,7 @@ class _Source:
         self._socket.close()
         os.close(self._device)
 
-    def _handed_on(self) -> int:
+    def _dequeued(self) -> int:
         """Packets that the agent has taken from the host's device."""
         text = os.pread(self._device, 1 << 14, 0).decode()
         line = next(line for line in text.splitlines() if line.lstrip().startswith(TUN_NAME))
@@ -95,7 +95,7 @@ class _Sink:
 
     def __init__(self, end: Endpoint) -> None:
         self.socket = netns.inside(end.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        make_room(self.socket)
+        enlarge_receive_buffer(self.socket)
         self.socket.setblocking(False)
         self.socket.bind((end.address, 0))
 
@@ -169,7 +169,7 @@ class Overload:
 
     def _over(self, quiet: float) -> bool:
         """Whether nothing will arrive any more, after so many seconds in which nothing has."""
-        return quiet > _QUIET and (quiet > _STUCK or not self.waiting())
+        return quiet > _IDLE_TIMEOUT and (quiet > _STALL_TIMEOUT or not self.waiting())
 
     def _sources(self, sinks: dict[str, _Sink]) -> Iterator[_Source]:
         by_source: dict[str, list[int]] = {}
@@ -180,14 +180,14 @@ class Overload:
             yield _Source(self.flows[numbers[0]][0], turns, self.frames)
 
 
-def measure(session: RunningLab, request: dict[str, Any], tell: Callable[[Any], None]) -> dict[str, Any]:
+def measure(session: RunningLab, request: dict[str, Any], notify: Callable[[Any], None]) -> dict[str, Any]:
     """An overload of a running lab by ``pattern``, with ``frames`` per flow and the ``target`` of an
     incast: what :meth:`Overload.run` finds, and how far each counter of :func:`congestion` went."""
     ends = [session.endpoint(server) for server in range(session.fabric.servers)]
     chosen = flows(request["pattern"], ends, session.server(request.get("target", "h0")))
     before = congestion(session.running)
     full = Overload(chosen, int(request["frames"]), lambda: congestion(session.running)["buffered"])
-    found = full.run(_twentieths(tell))
+    found = full.run(_every_5_percent(notify))
     after = congestion(session.running)
     moved = {name: count - before[name] for name, count in after.items()}
     return found | moved | {name: after[name] for name in ("buffered", "fullest")}
@@ -196,7 +196,7 @@ def measure(session: RunningLab, request: dict[str, Any], tell: Callable[[Any], 
 def offline(scheme: Scheme, pattern: str, frames: int, target: int, config: LabConfig) -> dict[str, Any]:
     """The same overload of the same relays with a virtual clock, on links of 1 Gb/s."""
     credits = config.flow_control == "credits"
-    network = Saturation(scheme, config.frames, credits, spread=config.spread)
+    network = SaturationSimulation(scheme, config.frames, credits, load_balance=config.load_balance)
     servers = range(scheme.fabric.servers)
     receivers = [target] if pattern == "incast" else servers
     network.send(((a, b) for b in receivers for a in servers if a != b), frames)
@@ -239,7 +239,7 @@ def _dropped_by_queues(shard: Shard) -> int:
     return sum(int(row.get("drops", 0)) for row in found if row.get("dev") in ports and "root" not in row)
 
 
-def _twentieths(tell: Callable[[Any], None]) -> Progress:
+def _every_5_percent(notify: Callable[[Any], None]) -> Progress:
     """Tells each time that another twentieth has arrived."""
     told = 0
 
@@ -247,6 +247,6 @@ def _twentieths(tell: Callable[[Any], None]) -> Progress:
         nonlocal told
         if done * 20 >= (told + 1) * of:
             told = done * 20 // of
-            tell({"done": done, "of": of})
+            notify({"done": done, "of": of})
 
     return progress

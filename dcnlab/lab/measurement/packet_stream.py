@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.measurement.ping import make_room
+from dcnlab.lab.measurement.ping import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 
 #: The option that has the kernel say when a packet arrived, and what it says: seconds and nanoseconds.
@@ -27,7 +27,7 @@ def most_lost_in_a_row(arrived: Iterable[int], sent: int) -> int:
     return max(b - a - 1 for a, b in itertools.pairwise([-1, *numbers, sent]))
 
 
-class Stream:
+class PacketStream:
     """Small UDP packets from one server to another, to see outages.
 
     One packet per ``interval`` seconds, each with its number.  Whoever sends too late does not
@@ -38,7 +38,7 @@ class Stream:
     def __init__(self, source: Endpoint, target: Endpoint, interval: float = 0.001) -> None:
         self._interval = interval
         self._receiver = target.socket(socket.SOCK_DGRAM)
-        make_room(self._receiver)
+        enlarge_receive_buffer(self._receiver)
         self._receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self._receiver.bind((target.address, 0))
         self._receiver.settimeout(0.2)

@@ -31,9 +31,9 @@ _HEADER = struct.Struct("!BBHHH")
 _WINDOW = 4
 #: Seconds after which a request without an answer is still waited for, but keeps no other from being sent:
 #: where much is lost, all pairs would take a PATIENCE for every few of them.
-_BURDEN = 0.25
+_SLOW_AFTER = 0.25
 #: Seconds after which an echo request counts as lost.
-PATIENCE = 5.0
+PING_TIMEOUT = 5.0
 #: iperf3's own; runs towards one server at the same time need one each.
 IPERF_PORT = 5201
 #: Bytes that a socket may keep until it is read, and the option that gives root more than the usual limit.
@@ -59,7 +59,7 @@ class PingReport:
         }
 
 
-def make_room(handle: socket.socket) -> None:
+def enlarge_receive_buffer(handle: socket.socket) -> None:
     """Let a socket keep as much as the kernel allows, so that what is lost was lost on the way, and not
     because whoever measures came too late."""
     for option in (_SO_RCVBUFFORCE, socket.SO_RCVBUF):
@@ -78,7 +78,7 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def ping_pairs(
     pairs: Iterable[tuple[Endpoint, Endpoint]],
-    timeout: float = PATIENCE,
+    timeout: float = PING_TIMEOUT,
     progress: Callable[[int], None] | None = None,
     size: int = 56,
 ) -> PingReport:
@@ -119,7 +119,7 @@ class _Pinger:
     def _under_way(self, now: float) -> int:
         """How many of the last requests may still be answered soon."""
         latest = itertools.islice(reversed(self._waiting.values()), _WINDOW)
-        return sum(sent > now - _BURDEN for sent, _ in latest)
+        return sum(sent > now - _SLOW_AFTER for sent, _ in latest)
 
     def _send(self, source: Endpoint, target: Endpoint) -> None:
         handle = self._sockets.get(source.name) or self._open(source)
@@ -204,7 +204,7 @@ def iperf(
     seconds: float,
     options: Sequence[str] = (),
     port: int = IPERF_PORT,
-    begun: Callable[[subprocess.Popen[str]], None] = lambda _: None,
+    on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run iperf3 between two command prefixes; its summary: Mb/s, retransmits or lost share.
 
@@ -219,7 +219,7 @@ def iperf(
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sending,
     ):
         try:
-            begun(sending)
+            on_start(sending)
             said, complaint = sending.communicate(timeout=seconds + 30)
         except BaseException:
             sending.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from addressing.header import Choices, Deliver, Drop, Forward, Header, Pattern
+from addressing.header import Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
 from controller import dump, plan
@@ -15,16 +15,16 @@ from topos.graph import ALL_UP, LinkState
 
 def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> list[str]:
     """The entries of a node: of a switch as Open vSwitch prints them, of a server its rule in words."""
-    if scheme.fabric.is_plain(node):
+    if scheme.fabric.is_end_host(node):
         return []
     if not scheme.fabric.is_server(node):
-        return list(plan.wanted(scheme, node, links).lines())
+        return list(plan.desired_table(scheme, node, links).lines())
     return list(_rule(scheme, node, links))
 
 
 def matching(scheme: Scheme, node: int, header: Header, links: LinkState = ALL_UP) -> str:
     """The line of :func:`predicted` that decides about a header; empty where there is none."""
-    if scheme.fabric.is_plain(node):
+    if scheme.fabric.is_end_host(node):
         return ""
     entries = compile_table(scheme, node, links).entries
     entry = next((entry for entry in entries if entry.pattern.matches(header)), None)
@@ -33,7 +33,7 @@ def matching(scheme: Scheme, node: int, header: Header, links: LinkState = ALL_U
     if scheme.fabric.is_server(node):
         return _line(scheme, entry)
     key = entry.priority + 1, plan.match(scheme, entry.pattern)
-    return next(rule.text for rule in plan.wanted(scheme, node, links).rules if rule.key == key)
+    return next(rule.text for rule in plan.desired_table(scheme, node, links).rules if rule.key == key)
 
 
 def installed(session: RunningLab, switch: str) -> list[str]:
@@ -45,7 +45,7 @@ def installed(session: RunningLab, switch: str) -> list[str]:
 
 def compare(session: RunningLab, node: int) -> dict[str, Any]:
     """Predicted and installed entries of a node, and whether they are equal (None for servers)."""
-    fabric, state = session.fabric, session.health.state()
+    fabric, state = session.fabric, session.link_state.state()
     expected = predicted(session.scheme, node, state)
     name = fabric.name(node)
     found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}
@@ -63,7 +63,7 @@ def _rule(scheme: Scheme, node: int, links: LinkState) -> Iterable[str]:
 
 
 def _line(scheme: Scheme, entry: Entry) -> str:
-    return f"{_bits(scheme, entry.pattern)} -> {_done(entry.choices)}"
+    return f"{_bits(scheme, entry.pattern)} -> {_done(entry.next_hops)}"
 
 
 def _bits(scheme: Scheme, pattern: Pattern) -> str:
@@ -81,9 +81,9 @@ def _masked(value: int, mask: int, bits: int) -> str:
     return "".join(str(value >> place & 1) if mask >> place & 1 else "." for place in places)
 
 
-def _done(choices: Choices) -> str:
+def _done(next_hops: NextHops) -> str:
     return ", ".join(
-        f"{_words(action)}" + ("" if weight == 1 else f" ({weight:.4f})") for action, weight in choices
+        f"{_words(action)}" + ("" if weight == 1 else f" ({weight:.4f})") for action, weight in next_hops
     )
 
 

@@ -2,5 +2,5 @@
 
 plan.py   pure: which part goes over which edges, and what the busiest link then carries
 node.py   the program that runs in each server: receives, forwards, checks
-run.py    starts those programs, says go, takes the time
+runner.py    starts those programs, says go, takes the time
 """

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _CHUNK = 1 << 18
-_PATIENCE = 600.0
+_TIMEOUT = 600.0
 _NUMBER = struct.Struct(">I")
 #: To receive or send a part, by its number, to an address.
 Job = Callable[[int, str], None]
@@ -36,20 +36,20 @@ class Flow:
     offset: int
     length: int
     to: list[str]
-    there: int = 0
-    grown: threading.Condition = field(default_factory=threading.Condition)
+    available: int = 0
+    changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def grow(self, count: int) -> None:
+    def advance(self, count: int) -> None:
         """So many more bytes have arrived."""
-        with self.grown:
-            self.there += count
-            self.grown.notify_all()
+        with self.changed:
+            self.available += count
+            self.changed.notify_all()
 
     def wait(self, beyond: int) -> int:
         """How much is there, once that is more than ``beyond`` bytes."""
-        with self.grown:
-            self.grown.wait_for(lambda: self.there > beyond or self.there == self.length, _PATIENCE)
-            return self.there
+        with self.changed:
+            self.changed.wait_for(lambda: self.available > beyond or self.available == self.length, _TIMEOUT)
+            return self.available
 
 
 class Node:
@@ -74,9 +74,9 @@ class Node:
         with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
             under_way = [pool.submit(_or_end, job, number, to) for job, number, to in jobs]
             for flow in self._flows if self._source else ():
-                flow.grow(flow.length)
+                flow.advance(flow.length)
             for flow in self._flows:
-                while flow.wait(flow.there) < flow.length:
+                while flow.wait(flow.available) < flow.length:
                     continue
             done = time.monotonic()
             wait(under_way)
@@ -93,23 +93,23 @@ class Node:
         with connection:
             (number,) = _NUMBER.unpack(connection.recv(_NUMBER.size, socket.MSG_WAITALL))
             flow, buffer = self._flows[number], memoryview(bytearray(_CHUNK))
-            while flow.there < flow.length:
+            while flow.available < flow.length:
                 count = connection.recv_into(buffer)
                 if not count:
-                    raise ConnectionError(f"part {number} ended after {flow.there} of {flow.length} bytes")
-                os.pwrite(self._file, buffer[:count], flow.offset + flow.there)
-                flow.grow(count)
+                    raise ConnectionError(f"part {number} ended after {flow.available} of {flow.length} bytes")
+                os.pwrite(self._file, buffer[:count], flow.offset + flow.available)
+                flow.advance(count)
 
     def _send(self, number: int, to: str) -> None:
         """Pass a part on to one server, as it arrives."""
         flow, sent = self._flows[number], 0
-        with socket.create_connection((to, self._port), _PATIENCE) as connection:
+        with socket.create_connection((to, self._port), _TIMEOUT) as connection:
             connection.settimeout(None)
             connection.sendall(_NUMBER.pack(number))
             while sent < flow.length:
-                there = flow.wait(sent)
-                while sent < there:
-                    sent += os.sendfile(connection.fileno(), self._file, flow.offset + sent, there - sent)
+                available = flow.wait(sent)
+                while sent < available:
+                    sent += os.sendfile(connection.fileno(), self._file, flow.offset + sent, available - sent)
 
 
 def _or_end(job: Job, number: int, to: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from addressing.multipath.complete_graphs import NoCompleteGraph, complete
+from addressing.multipath.complete_graphs import NoCompleteGraph, complete_graph
 from addressing.scheme import Scheme, path
 from addressing.source import SourceRouted
 from dcnlab.lab.errors import LabError, UsageError
@@ -23,7 +23,7 @@ from topos.graph import LinkState
 _PORT = 7421
 _SEARCH_S = 10.0
 
-Way = tuple[int, ...]
+NodePath = tuple[int, ...]
 #: A command line that runs another in a node's namespace.
 Inside = Callable[[str, list[str]], list[str]]
 
@@ -33,9 +33,9 @@ class Routes:
     """The nodes between every two servers that take part, and how they were found, in words."""
 
     paths: plan.Paths
-    how: str
+    method: str
     #: Servers of the paths that agents are to use instead of their scheme's.
-    pinned: tuple[Way, ...] = ()
+    pinned: tuple[NodePath, ...] = ()
 
 
 def by_complete_graph(scheme: Scheme, source: int, replicas: Sequence[int], links: LinkState) -> Routes:
@@ -46,7 +46,7 @@ def by_complete_graph(scheme: Scheme, source: int, replicas: Sequence[int], link
     if links:
         return by_scheme(scheme, (source, *replicas), links, "the scheme's ways: links are down")
     try:
-        found = complete(fabric, source, replicas, _SEARCH_S)
+        found = complete_graph(fabric, source, replicas, _SEARCH_S)
     except NoCompleteGraph as error:
         return by_scheme(scheme, (source, *replicas), links, f"the scheme's ways: {error}")
     paths = {(a, b): found.path(a, b) for a in found.servers for b in found.servers if a != b}
@@ -57,10 +57,10 @@ def by_complete_graph(scheme: Scheme, source: int, replicas: Sequence[int], link
 
 
 def by_scheme(
-    scheme: Scheme, servers: Sequence[int], links: LinkState, how: str = "the scheme's ways"
+    scheme: Scheme, servers: Sequence[int], links: LinkState, method: str = "the scheme's ways"
 ) -> Routes:
     """The way that the scheme takes between every two; LabError where there is none."""
-    paths: dict[plan.Pair, Way] = {}
+    paths: dict[plan.Pair, NodePath] = {}
     for a in servers:
         for b in servers:
             found = path(scheme, a, b, links) if a != b else None
@@ -70,7 +70,7 @@ def by_scheme(
                 )
             if found is not None:
                 paths[a, b] = found
-    return Routes(paths, how)
+    return Routes(paths, method)
 
 
 def check(servers: Sequence[int], size: int, available: int) -> None:
@@ -88,19 +88,19 @@ def replicate(
     routes: Routes,
     ends: dict[int, Endpoint],
     inside: Inside,
-    patience: float,
-    begun: Callable[[subprocess.Popen[str]], None] = lambda _: None,
+    timeout: float,
+    on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Send the parts between servers (the first of ``ends`` is the source): ``seconds``, ``mbps`` of a
     replica's goodput, ``verified``, and the time that the links allow, ``busiest``; LabError when that is
     not done within ``patience`` seconds.  ``begun`` hears of every server's program."""
     size = sum(part.length for part in parts)
     programs = {server: _start(inside, server, ends, parts, size) for server in ends}
-    alarm = threading.Timer(patience, _kill, [programs.values()])
+    alarm = threading.Timer(timeout, _kill, [programs.values()])
     alarm.start()
     try:
         for program in programs.values():
-            begun(program)
+            on_start(program)
         for server, program in programs.items():
             if _line(program, ends[server].name) != "ready":
                 raise LabError(f"{ends[server].name}: the program did not start")
@@ -123,7 +123,7 @@ def replicate(
         "verified": len({answer["sha256"] for answer in said.values()}) == 1,
         "sha256": {ends[server].name: answer["sha256"] for server, answer in said.items()},
         "busiest": round(float(busiest), 4),
-        "routes": routes.how,
+        "method": routes.method,
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from dcnlab.lab.emulation import programs, seccomp
 from dcnlab.lab.rpc import Call
 from dcnlab.lab.running.lab import RunningLab
-from dcnlab.lab.running.process_guard import pass_signals
+from dcnlab.lab.running.process_guard import forward_signals
 
 
 def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
@@ -21,8 +21,8 @@ def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
     if terminal:
         command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
     stdin, stdout, stderr = call.descriptors
-    if unfit := programs.unfit(words[0]):
-        code, why = unfit
+    if launch_error := programs.launch_error(words[0]):
+        code, why = launch_error
         os.write(stderr, f"dcnlab: {why}\n".encode())
         return {"exit": code}
     seccomp.pretend()
@@ -30,7 +30,7 @@ def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
         command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=not terminal, env=environment
     )
     call.close_descriptors()
-    threading.Thread(target=pass_signals, args=(call, process), daemon=True).start()
+    threading.Thread(target=forward_signals, args=(call, process), daemon=True).start()
     code = process.wait()
     return {"exit": code if code >= 0 else 128 - code}
 

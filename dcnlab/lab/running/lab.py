@@ -16,14 +16,14 @@ from dcnlab.lab.config import LabConfig, check_emulable, resolve
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.running.endpoint import Endpoint
-from dcnlab.lab.running.link_state import Health
+from dcnlab.lab.running.link_state import LinkStateTracker
 from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.mininet import LabNet
 
 #: Seconds for the controller to converge on link state: as long as agents have.
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 
 class RunningLab:
@@ -35,12 +35,12 @@ class RunningLab:
         self.fabric, scheme = resolve(config.topology, config.scheme)
         check_emulable(scheme)
         capacity.allow_files(self.fabric)
-        self.health = Health(self.fabric, self._spread)
-        self.running = launch.launch(config, scheme, self.health.report, report)
+        self.link_state = LinkStateTracker(self.fabric, self._distribute)
+        self.running = launch.launch(config, scheme, self.link_state.report, report)
         self.stop = threading.Event()
         #: Held while cables go or come back: everybody waits for the state that they have made.
-        self._cabling = threading.Lock()
-        self.health.start()
+        self._link_lock = threading.Lock()
+        self.link_state.start()
 
     @cached_property
     def net(self) -> LabNet:
@@ -52,13 +52,15 @@ class RunningLab:
     @property
     def scheme(self) -> Scheme:
         """The scheme as the control plane knows the links now."""
-        told = self.told
-        return self.running.scheme.given(told) if told else self.running.scheme
+        distributed_state = self.distributed_state
+        return (
+            self.running.scheme.with_failures(distributed_state) if distributed_state else self.running.scheme
+        )
 
     @property
-    def told(self) -> LinkState:
+    def distributed_state(self) -> LinkState:
         """What agents and switches have been told to be down; nothing where agents tell each other."""
-        return self.health.state() if self.config.link_state == "lab" else ALL_UP
+        return self.link_state.state() if self.config.link_state == "lab" else ALL_UP
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
@@ -105,55 +107,55 @@ class RunningLab:
         """The link numbers of ``link A B`` or ``node A``."""
         return naming.links(self.fabric, kind, names, self.running.scheme)
 
-    def cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
+    def change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         """Take cables out or put them back, and wait until everybody has converged on it.
 
         One change at a time: another that undid it meanwhile would be waited for without end.
         """
-        with self._cabling:
-            return self._cut(links, up)
+        with self._link_lock:
+            return self._change_links(links, up)
 
-    def _cut(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        begun, said = time.monotonic(), len(self._said())
+    def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
+        begun, said = time.monotonic(), len(self._controller_events())
         cables = [self.fabric.link(number) for number in links]
-        ends = [self.running.card(end) for link in cables for end in ((link.b, link.a) if up else (link.b,))]
+        ends = [self.running.nic(end) for link in cables for end in ((link.b, link.a) if up else (link.b,))]
         for end in ends:
             netns.set_up_in(*end, up)
         if up:
             netns.await_running(ends)
-        self.health.wait_for(frozenset(links), up)
+        self.link_state.wait_for(frozenset(links), up)
         converged = time.monotonic()
-        openvswitch.settle(self.running.shards)
-        noticed = [c.at for c in self.health.changes if c.at >= begun and c.link in links and c.up == up]
+        openvswitch.purge_datapath_caches(self.running.shards)
+        noticed = [c.at for c in self.link_state.changes if c.at >= begun and c.link in links and c.up == up]
         return {
             "links": list(links),
             "up": up,
-            "noticed_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
+            "detection_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
             "converged_ms": round((converged - begun) * 1000, 2),
             **self._tables_since(said),
         }
 
-    def _said(self) -> tuple[dict[str, Any], ...]:
+    def _controller_events(self) -> tuple[dict[str, Any], ...]:
         """What the controller has reported so far."""
         return self.running.controller.events if self.running.controller is not None else ()
 
     def _tables_since(self, said: int) -> dict[str, Any]:
         """What the controller did to the tables since then: flow messages, the switches that got
         them, the time until all had acknowledged; and how the scheme mended its ways."""
-        rounds = [event for event in self._said()[said:] if event.get("flow_mods")]
+        rounds = [event for event in self._controller_events()[said:] if event.get("flow_mods")]
         found: dict[str, Any] = {
             "flow_mods": sum(event["flow_mods"] for event in rounds),
             "switches": max((event["switches"] for event in rounds), default=0),
             "tables_ms": round(1000 * sum(event["seconds"] for event in rounds), 2),
         }
-        repair = self.scheme.remarks()
+        repair = self.scheme.repair_report()
         return found | {"repair": repair} if repair else found
 
     def set_link(self, a: str, b: str, up: bool) -> None:
         """Mininet's ``link A B up|down``."""
-        self.cut(self.links_named("link", [a, b]), up)
+        self.change_links(self.links_named("link", [a, b]), up)
 
-    def _spread(self, state: LinkState) -> None:
+    def _distribute(self, state: LinkState) -> None:
         """Send link state to the agents and the controller, and wait until both have converged;
         nothing where agents keep it among themselves."""
         if self.config.link_state == "agents":
@@ -161,6 +163,6 @@ class RunningLab:
         if self.running.agents is not None:
             self.running.agents.links(state.down)
         if self.running.controller is not None:
-            self.running.controller.converge(state.down, _PATIENCE)
+            self.running.controller.converge(state.down, _TIMEOUT)
         if self.running.agents is not None:
             self.running.agents.wait_links(state.down)

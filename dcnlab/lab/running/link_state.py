@@ -18,7 +18,7 @@ from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState, Port
 
 #: Seconds that a change may take until everybody has converged on it.
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,22 @@ class Change:
 
 
 @dataclass
-class Health:
+class LinkStateTracker:
     """The merged link state, and the thread that spreads it."""
 
     fabric: Fabric
-    spread: Callable[[LinkState], None]
+    distribute: Callable[[LinkState], None]
     changes: list[Change] = field(default_factory=list)
     _down_ends: dict[int, set[Port]] = field(default_factory=dict)
     #: What the last round has spread, and why it failed if it did.
-    _spread_state: LinkState = ALL_UP
-    _trouble: str = ""
+    _distributed_state: LinkState = ALL_UP
+    _error: str = ""
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _ended: bool = False
 
     def start(self) -> None:
         """Begin to spread changes."""
-        threading.Thread(target=self._run, daemon=True, name="health").start()
+        threading.Thread(target=self._run, daemon=True, name="link-state").start()
 
     def stop(self) -> None:
         """Spread nothing more."""
@@ -72,19 +72,19 @@ class Health:
         with self._changed:
             return self._known()
 
-    def wait_for(self, links: frozenset[int], up: bool, timeout: float = _PATIENCE) -> None:
+    def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
         """Until the links are known to be up (or down) and everybody has converged on it; LabError when
         time (seconds) is up, or with what kept them from it."""
 
-        def spread() -> bool:
-            down = self._spread_state.down & links
+        def distribute() -> bool:
+            down = self._distributed_state.down & links
             return down == (frozenset() if up else links)
 
         with self._changed:
-            if not self._changed.wait_for(spread, timeout):
+            if not self._changed.wait_for(distribute, timeout):
                 raise LabError(f"the lab did not notice within {timeout:g} s")
-            if self._trouble:
-                raise LabError(self._trouble)
+            if self._error:
+                raise LabError(self._error)
 
     def _known(self) -> LinkState:
         return LinkState(frozenset(link for link, ends in self._down_ends.items() if ends))
@@ -92,15 +92,15 @@ class Health:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._ended or self._known() != self._spread_state)
+                self._changed.wait_for(lambda: self._ended or self._known() != self._distributed_state)
                 if self._ended:
                     return
                 state = self._known()
             trouble = ""
             try:
-                self.spread(state)
+                self.distribute(state)
             except Exception as error:  # whoever waits is told, and the next change is another round
                 trouble = str(error)
             with self._changed:
-                self._spread_state, self._trouble = state, trouble
+                self._distributed_state, self._error = state, trouble
                 self._changed.notify_all()

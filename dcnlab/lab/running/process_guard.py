@@ -13,7 +13,7 @@ import threading
 from dcnlab.lab.rpc import Call
 
 
-def end_without(client: socket.socket, process: subprocess.Popen[str]) -> None:
+def terminate_with_client(client: socket.socket, process: subprocess.Popen[str]) -> None:
     """From now on, in the background: end the process when the other end of ``client`` is closed."""
     arguments = (client.fileno(), os.pidfd_open(process.pid))
     threading.Thread(target=_watch, args=arguments, daemon=True).start()
@@ -33,7 +33,7 @@ def _watch(client: int, process: int) -> None:
         os.close(process)
 
 
-def pass_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
+def forward_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
     """Give the client's signals to the program; when the client goes away, hang up on it."""
     for message in call.messages():
         _kill(process, int(message.get("signal", signal.SIGTERM)))

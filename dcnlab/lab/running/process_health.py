@@ -12,7 +12,7 @@ from pathlib import Path
 from dcnlab.lab.emulation.launch import Running
 from dcnlab.lab.emulation.openvswitch import DAEMONS, Shard
 
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
 
 def ended(running: Running) -> list[str]:
@@ -55,5 +55,5 @@ def _runs(pidfile: Path, program: str) -> bool:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
+    shown = ", ".join(names[:_MAX_NAMES])
+    return f"{shown} and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else shown

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario.expect import Expectation
-from dcnlab.lab.scenario.model import Act, Scenario
+from dcnlab.lab.scenario.model import Action, Scenario
 from dcnlab.lab.scenario.values import Pair
 from topos.fabric import Fabric
 
@@ -23,8 +23,8 @@ Problem = tuple[Location, str]
 
 def figures(scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
     """The names of the results that there will be, and their figures."""
-    acts: tuple[Act, ...] = (*scenario.traffic, *scenario.events)
-    return {LAB: LAB_FIGURES, **{act.label: act.figures for act in acts}}
+    acts: tuple[Action, ...] = (*scenario.traffic, *scenario.events)
+    return {LAB: LAB_FIGURES, **{action.label: action.figures for action in acts}}
 
 
 def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
@@ -34,31 +34,31 @@ def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
     for number, expectation in enumerate(scenario.expect):
         for text in _unknown(expectation, known):
             yield ("expect", number), text
-    for number, act in enumerate(scenario.traffic):
-        for key in ("probe", "iperf", "ping", "path"):
-            for text in _endpoints(fabric, getattr(act, key, None)):
+    for number, action in enumerate(scenario.traffic):
+        for key in ("stream", "iperf", "ping", "path"):
+            for text in _endpoints(fabric, getattr(action, key, None)):
                 yield ("traffic", number, key), text
     for number, event in enumerate(scenario.events):
         try:
-            naming.links(fabric, event.cut.kind, event.cut.names)
+            naming.links(fabric, event.target.kind, event.target.names)
         except UsageError as error:
-            yield ("events", number, "fail" if event.fail else "heal"), str(error)
+            yield ("events", number, "fail" if event.fail else "restore"), str(error)
 
 
 def _names_twice(scenario: Scenario) -> Iterator[Problem]:
     taken = {LAB}
-    sections: tuple[tuple[str, Iterable[Act]], ...] = (
+    sections: tuple[tuple[str, Iterable[Action]], ...] = (
         ("traffic", scenario.traffic),
         ("events", scenario.events),
     )
     for section, acts in sections:
-        for number, act in enumerate(acts):
-            if act.label in taken:
+        for number, action in enumerate(acts):
+            if action.label in taken:
                 yield (
                     (section, number),
-                    f"a result named {act.label} exists already: give this one another name",
+                    f"a result named {action.label} exists already: give this one another name",
                 )
-            taken.add(act.label)
+            taken.add(action.label)
 
 
 def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

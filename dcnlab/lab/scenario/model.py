@@ -10,19 +10,19 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import PydanticCustomError
 
 from dcnlab.lab.scenario.expect import Expectation, read_expectation
-from dcnlab.lab.scenario.values import Cut, Pair, read_cut, read_duration, read_name, read_pair
-from hostagent.options import FlowControl, LinkStateFrom, Mode, Spread
+from dcnlab.lab.scenario.values import FailureTarget, Pair, read_duration, read_name, read_pair, read_target
+from hostagent.options import FlowControl, LinkStateSource, LoadBalance, Mode
 
 Name = Annotated[str, BeforeValidator(read_name)]
 Duration = Annotated[float, BeforeValidator(read_duration)]
-Between = Annotated[Pair, BeforeValidator(read_pair)]
-What = Annotated[Cut, BeforeValidator(read_cut)]
+ServerPair = Annotated[Pair, BeforeValidator(read_pair)]
+Target = Annotated[FailureTarget, BeforeValidator(read_target)]
 Expected = Annotated[Expectation, BeforeValidator(read_expectation)]
 
 _NEAR = 0.5
 
 
-class Part(BaseModel):
+class StrictModel(BaseModel):
     """Base of all parts: a key that is not known is refused, and the nearest one offered."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -39,14 +39,14 @@ class Part(BaseModel):
         return value
 
 
-class Options(Part):
+class Options(StrictModel):
     """How to run the lab, as the options of ``dcnlab up``."""
 
     backend: Literal["os-ken", "ryu"] = "os-ken"
     datapath: Literal["auto", "kernel", "userspace"] = "auto"
-    spread: Spread = "flow"
+    load_balance: LoadBalance = "flow"
     agents: Mode = "host"
-    link_state: LinkStateFrom = "lab"
+    link_state: LinkStateSource = "lab"
     buffers: int = 0
     flow_control: FlowControl = "none"
     delay: str = ""
@@ -54,7 +54,7 @@ class Options(Part):
     rate: str = ""
 
 
-class Act(Part):
+class Action(StrictModel):
     """Base of everything that happens at a moment and leaves a result by name."""
 
     #: What can be expected of its result.
@@ -71,24 +71,24 @@ class Act(Part):
         return self.name or self.kind
 
 
-class Stream(Act):
+class Stream(Action):
     """Numbered packets from one server to another, to see outages."""
 
     figures = ("sent", "received", "lost", "outage_ms", "longest_gap_ms", "median_gap_ms")
-    kind = "probe"
+    kind = "stream"
 
-    probe: Between
+    stream: ServerPair
     duration: Duration = Field(alias="for")
     every: Duration = 0.001
 
 
-class Throughput(Act):
+class Throughput(Action):
     """iperf3 from one server to another: TCP, or UDP at a rate such as ``100M``."""
 
     figures = ("mbps", "retransmits", "lost_percent")
     kind = "iperf"
 
-    iperf: Between
+    iperf: ServerPair
     duration: Duration = Field(alias="for")
     parallel: int = Field(default=1, ge=1, le=64)
     udp: Annotated[str, Field(pattern=r"^\d+(\.\d+)?[KMG]$")] | None = None
@@ -98,7 +98,7 @@ def _read_pairs(value: object) -> object:
     return value if value in ("all", "pairs") else read_pair(value)
 
 
-class Pings(Act):
+class Pings(Action):
     """One echo request per pair: ``all`` ordered pairs, ``pairs`` (h0 and h1, h2 and h3 ...) or one."""
 
     figures = ("sent", "received", "lost", "rtt_p50_ms", "rtt_p99_ms")
@@ -107,43 +107,43 @@ class Pings(Act):
     ping: Annotated[Literal["all", "pairs"] | Pair, BeforeValidator(_read_pairs)]
 
 
-class Way(Act):
+class PathQuery(Action):
     """The way that the scheme takes as links are known at that moment."""
 
     figures = ("links", "relays")
     kind = "path"
 
-    path: Between
+    path: ServerPair
 
 
-class Event(Act):
+class Event(Action):
     """A failure or its end."""
 
-    figures = ("links", "noticed_ms", "converged_ms")
+    figures = ("links", "detection_ms", "converged_ms")
 
     at: Duration
-    fail: What | None = None
-    heal: What | None = None
+    fail: Target | None = None
+    restore: Target | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.fail is None) == (self.heal is None):
-            raise ValueError("needs either fail or heal")
+        if (self.fail is None) == (self.restore is None):
+            raise ValueError("needs either fail or restore")
         return self
 
     @property
     def label(self) -> str:
-        return self.name or ("fail" if self.fail else "heal")
+        return self.name or ("fail" if self.fail else "restore")
 
     @property
-    def cut(self) -> Cut:
+    def target(self) -> FailureTarget:
         """What fails or heals."""
-        found = self.fail or self.heal
+        found = self.fail or self.restore
         assert found is not None
         return found
 
 
-_KINDS = ("probe", "iperf", "ping", "path")
+_KINDS = ("stream", "iperf", "ping", "path")
 
 
 def _kind(value: Any) -> str | None:
@@ -153,17 +153,17 @@ def _kind(value: Any) -> str | None:
 
 
 Traffic = Annotated[
-    Annotated[Stream, Tag("<probe>")]
+    Annotated[Stream, Tag("<stream>")]
     | Annotated[Throughput, Tag("<iperf>")]
     | Annotated[Pings, Tag("<ping>")]
-    | Annotated[Way, Tag("<path>")],
+    | Annotated[PathQuery, Tag("<path>")],
     Discriminator(
         _kind, custom_error_type="kind", custom_error_message=f"needs one of the keys {', '.join(_KINDS)}"
     ),
 ]
 
 
-class Scenario(Part):
+class Scenario(StrictModel):
     """A whole file."""
 
     title: str = ""

@@ -31,18 +31,18 @@ def read(path: Path) -> Scenario:
     try:
         scenario = Scenario.model_validate(source.document)
     except ValidationError as error:
-        raise source.refusal(*_explain(error.errors()[0])) from None
-    with source.blaming("topology"):
+        raise source.error_at(*_explain(error.errors()[0])) from None
+    with source.locating_errors("topology"):
         fabric = topologies.fabric(scenario.topology)
-    with source.blaming("scheme"):
+    with source.locating_errors("scheme"):
         schemes.bind(scenario.scheme, fabric)
-    with source.blaming("options"):
+    with source.locating_errors("options"):
         options = scenario.options
         shape = Shape(options.delay, options.loss, options.rate)
         shape.check()
         check_kernel(shape)
     for location, text in check.problems(scenario, fabric):
-        raise source.refusal(location, text)
+        raise source.error_at(location, text)
     return scenario
 
 
@@ -53,18 +53,18 @@ class _Source:
     path: Path
     document: CommentedMap
 
-    def refusal(self, location: Location, text: str) -> UsageError:
+    def error_at(self, location: Location, text: str) -> UsageError:
         """The error about a place in the file."""
         line, where = self._find(location)
         return UsageError(f"{self.path}:{line}: {where}{': ' if where else ''}{text}")
 
     @contextmanager
-    def blaming(self, key: str) -> Iterator[None]:
+    def locating_errors(self, key: str) -> Iterator[None]:
         """Errors in here are about that key."""
         try:
             yield
         except (SpecError, UsageError) as error:
-            raise self.refusal((key,), str(error)) from None
+            raise self.error_at((key,), str(error)) from None
 
     def _find(self, location: Location) -> tuple[int, str]:
         """The line (from 1) of the innermost part of a location that the file has, and its name as

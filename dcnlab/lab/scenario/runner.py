@@ -16,7 +16,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.ping import IPERF_PORT
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict
-from dcnlab.lab.scenario.model import Act, Event, Pings, Scenario, Stream, Throughput, Way
+from dcnlab.lab.scenario.model import Action, Event, PathQuery, Pings, Scenario, Stream, Throughput
 from dcnlab.lab.scenario.timeline import Moment, Step, timeline
 from dcnlab.lab.scenario.values import Pair
 
@@ -73,7 +73,7 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
     lab.start(stage)
     try:
         results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(scenario))}
-        last = _last_words(lab) if keep is not None else {}
+        last = _final_state(lab) if keep is not None else {}
     finally:
         lab.stop()
     outcome = Outcome(scenario, results, tuple(item.judge(results) for item in scenario.expect))
@@ -91,7 +91,7 @@ def _about(lab: Lab) -> Result:
     }
 
 
-def _last_words(lab: Lab) -> dict[str, Any]:
+def _final_state(lab: Lab) -> dict[str, Any]:
     """The state of the lab: nodes, changes of links, the agents' counters, all tables."""
     nodes = lab.nodes()
     tables = [lab.tables(node["name"]) for node in nodes]
@@ -118,7 +118,7 @@ class _Run:
     lab: Lab
     note: Progress
     _results: dict[str, Result] = field(default_factory=dict)
-    _probes: dict[str, int] = field(default_factory=dict)
+    _streams: dict[str, int] = field(default_factory=dict)
     _pending: dict[str, Future[Result]] = field(default_factory=dict)
     _begun: float = 0.0
 
@@ -138,31 +138,31 @@ class _Run:
         return self._results
 
     def _do(self, moment: Moment) -> None:
-        act, name = moment.act, moment.act.label
-        self._say(f"{moment.step.name.lower():5} {name}{_words(act)}")
-        match act:
+        action, name = moment.action, moment.action.label
+        self._say(f"{moment.step.name.lower():5} {name}{_words(action)}")
+        match action:
             case Stream() if moment.step is Step.BEGIN:
-                self._keep(name, lambda: self._start_probe(act))
-            case Stream() if name in self._probes:
-                self._keep(name, lambda: self.lab.ask("probe_stop", probe=self._probes[name]))
+                self._keep(name, lambda: self._start_stream(action))
+            case Stream() if name in self._streams:
+                self._keep(name, lambda: self.lab.ask("stream_stop", stream=self._streams[name]))
             case Throughput():
                 port = IPERF_PORT + len(self._pending)
-                self._pending[name] = self._workers.submit(_throughput, self.lab, act, port)
+                self._pending[name] = self._workers.submit(_throughput, self.lab, action, port)
             case Pings():
-                self._pending[name] = self._workers.submit(_pings, self.lab, act)
-            case Way():
-                self._keep(name, lambda: _way(self.lab, act.path))
+                self._pending[name] = self._workers.submit(_pings, self.lab, action)
+            case PathQuery():
+                self._keep(name, lambda: _path(self.lab, action.path))
             case Event():
-                self._keep(name, lambda: self._event(act))
+                self._keep(name, lambda: self._event(action))
 
-    def _start_probe(self, act: Stream) -> Result:
-        asked = self.lab.ask("probe_start", a=act.probe.a, b=act.probe.b, interval=act.every)
-        self._probes[act.label] = asked["probe"]
+    def _start_stream(self, action: Stream) -> Result:
+        asked = self.lab.ask("stream_start", a=action.stream.a, b=action.stream.b, interval=action.every)
+        self._streams[action.label] = asked["stream"]
         return {}
 
     def _event(self, event: Event) -> Result:
-        done = (self.lab.fail if event.fail else self.lab.heal)(*event.cut.names)
-        return {key: done[key] for key in ("noticed_ms", "converged_ms")} | {"links": len(done["links"])}
+        done = (self.lab.fail if event.fail else self.lab.restore)(*event.target.names)
+        return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 
     def _keep(self, name: str, measure: Callable[[], Result]) -> None:
         """Keep what is measured; what fails has no figures, so nothing expected of it holds."""
@@ -176,16 +176,18 @@ class _Run:
         self.note(f"{time.monotonic() - self._begun:8.3f} s  {text}")
 
 
-def _throughput(lab: Lab, act: Throughput, port: int) -> Result:
-    words: dict[str, Any] = {"a": act.iperf.a, "b": act.iperf.b, "seconds": act.duration, "port": port}
-    if act.udp:
-        words |= {"udp": True, "rate": act.udp}
-    found: Result = lab.ask("iperf", parallel=act.parallel, **words)
+def _throughput(lab: Lab, action: Throughput, port: int) -> Result:
+    words: dict[str, Any] = {"a": action.iperf.a, "b": action.iperf.b, "seconds": action.duration, "port": port}
+    if action.udp:
+        words |= {"udp": True, "rate": action.udp}
+    found: Result = lab.ask("iperf", parallel=action.parallel, **words)
     return found
 
 
-def _pings(lab: Lab, act: Pings) -> Result:
-    found = lab.pingall(pairs=[[act.ping.a, act.ping.b]] if isinstance(act.ping, Pair) else act.ping)
+def _pings(lab: Lab, action: Pings) -> Result:
+    found = lab.pingall(
+        pairs=[[action.ping.a, action.ping.b]] if isinstance(action.ping, Pair) else action.ping
+    )
     rtt = found["rtt_ms"]
     return {
         "sent": found["sent"],
@@ -196,15 +198,15 @@ def _pings(lab: Lab, act: Pings) -> Result:
     }
 
 
-def _way(lab: Lab, pair: Pair) -> Result:
+def _path(lab: Lab, pair: Pair) -> Result:
     nodes = lab.route(pair.a, pair.b)
     relays = sum(name.startswith("h") for name in nodes[1:-1])
     return {"nodes": nodes, "links": len(nodes) - 1, "relays": relays}
 
 
-def _words(act: Act) -> str:
+def _words(action: Action) -> str:
     """What an act is about, for the line that announces it."""
-    if isinstance(act, Event):
-        return f": {'fail' if act.fail else 'heal'} {act.cut.kind} {' '.join(act.cut.names)}"
-    about = next(getattr(act, key) for key in ("probe", "iperf", "ping", "path") if hasattr(act, key))
+    if isinstance(action, Event):
+        return f": {'fail' if action.fail else 'restore'} {action.target.kind} {' '.join(action.target.names)}"
+    about = next(getattr(action, key) for key in ("stream", "iperf", "ping", "path") if hasattr(action, key))
     return f": {about.a} -> {about.b}" if isinstance(about, Pair) else f": {about}"

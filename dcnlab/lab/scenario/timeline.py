@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from dcnlab.lab.scenario.model import Act, Scenario, Stream
+from dcnlab.lab.scenario.model import Action, Scenario, Stream
 
 
 class Step(enum.IntEnum):
@@ -22,15 +22,17 @@ class Moment:
 
     at: float
     step: Step
-    act: Act
+    action: Action
 
 
 def timeline(scenario: Scenario) -> tuple[Moment, ...]:
     """All moments of a scenario: traffic begins before an event of the same instant and ends
     after it; otherwise the file's order decides."""
-    moments = [Moment(act.at, Step.BEGIN, act) for act in scenario.traffic]
+    moments = [Moment(action.at, Step.BEGIN, action) for action in scenario.traffic]
     moments += [Moment(event.at, Step.EVENT, event) for event in scenario.events]
     moments += [
-        Moment(act.at + act.duration, Step.END, act) for act in scenario.traffic if isinstance(act, Stream)
+        Moment(action.at + action.duration, Step.END, action)
+        for action in scenario.traffic
+        if isinstance(action, Stream)
     ]
     return tuple(sorted(moments, key=lambda moment: (moment.at, moment.step)))

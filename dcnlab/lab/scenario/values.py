@@ -25,7 +25,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Cut:
+class FailureTarget:
     """What fails or heals: a link, by its two nodes, or all links of one node."""
 
     kind: Literal["link", "node"]
@@ -58,12 +58,12 @@ def read_pair(value: object) -> Pair:
     return Pair(*parts)
 
 
-def read_cut(value: object) -> Cut:
+def read_target(value: object) -> FailureTarget:
     """``link h0 h4`` or ``node h3``."""
     words = value.split() if isinstance(value, str) else []
     match words:
         case ["link", a, b]:
-            return Cut("link", (a, b))
+            return FailureTarget("link", (a, b))
         case ["node", name]:
-            return Cut("node", (name,))
+            return FailureTarget("node", (name,))
     raise ValueError(f"must be `link A B` or `node A`, not {value!r}")

@@ -20,7 +20,7 @@ from dcnlab.lab.running.lab import RunningLab
 from hostagent.client import AgentError
 
 
-def _obey_again() -> None:
+def _reset_signal_handlers() -> None:
     """Let programs that are started from now on end by Ctrl-C and by hang-ups, which the guard ignores
     and with it agents and controller: being ignored is inherited, a handler (even of nothing) is not."""
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -33,7 +33,7 @@ def main() -> None:
     status = os.fdopen(request["status"], "w", buffering=1)
     listener = socket.socket(fileno=request["listener"])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    programs.complete_path()
+    programs.extend_path()
 
     def tell(**words: Any) -> None:
         with contextlib.suppress(OSError):
@@ -50,7 +50,7 @@ def main() -> None:
     except Exception as error:
         tell(error=f"{type(error).__name__}: {error}", code=1)
         raise
-    _obey_again()
+    _reset_signal_handlers()
     running = session.running
     hosts.install(running.scheme)
     tell(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)

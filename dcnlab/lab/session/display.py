@@ -8,10 +8,10 @@ import socket
 
 _DISPLAY = re.compile(r"(?P<host>[^:]*):(?P<number>\d{1,4})(\.\d+)?")
 _FIRST_PORT = 6000
-_PATIENCE = 1.0
+_TIMEOUT = 1.0
 
 
-def hindrance(program: str, display: str) -> str:
+def display_error(program: str, display: str) -> str:
     """One line that says why no window of ``program`` can be opened on ``display``, as the variable
     DISPLAY has it; empty when it can."""
     if not display:
@@ -35,7 +35,7 @@ def _answers(host: str, number: int) -> bool:
     family = socket.AF_UNIX if local else socket.AF_INET
     place: str | tuple[str, int] = f"/tmp/.X11-unix/X{number}" if local else (host, _FIRST_PORT + number)
     with socket.socket(family) as probe:
-        probe.settimeout(_PATIENCE)
+        probe.settimeout(_TIMEOUT)
         try:
             probe.connect(place)
         except OSError:

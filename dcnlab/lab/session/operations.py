@@ -21,13 +21,13 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.measurement import capture, explain, labels, mptcp, next_hops, overload, ping, tables
 from dcnlab.lab.measurement.counters import LinkCounters
-from dcnlab.lab.measurement.packet_stream import Stream
+from dcnlab.lab.measurement.packet_stream import PacketStream
 from dcnlab.lab.replication import plan, runner
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, process_health
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.lab import RunningLab
-from dcnlab.lab.running.process_guard import end_without
+from dcnlab.lab.running.process_guard import terminate_with_client
 
 _HOP = re.compile(r"^\s*\d+\s+(\S+)", re.MULTILINE)
 
@@ -42,9 +42,9 @@ def table(session: RunningLab) -> dict[str, Operation]:
     }
 
 
-def _ending_with(call: Call) -> Callable[[subprocess.Popen[str]], None]:
+def _terminate_with_client(call: Call) -> Callable[[subprocess.Popen[str]], None]:
     """What lets processes end when whoever asked goes away."""
-    return lambda process: end_without(call.connection, process)
+    return lambda process: terminate_with_client(call.connection, process)
 
 
 class _Operations:
@@ -55,7 +55,7 @@ class _Operations:
         self._counters = LinkCounters(session.running)
         self._ring = ring.Ring(session.fabric, session.endpoint)
         self._numbers = itertools.count()
-        self._probes: dict[int, Stream] = {}
+        self._probes: dict[int, PacketStream] = {}
 
     def op_info(self, call: Call) -> Any:
         session, fabric = self._session, self._fabric
@@ -67,8 +67,8 @@ class _Operations:
             "datapath": session.running.datapath,
             "servers": fabric.servers,
             "switches": fabric.switches,
-            "links": len(fabric.cables),
-            "down": sorted(session.health.state().down),
+            "links": len(fabric.link_ends),
+            "down": sorted(session.link_state.state().down),
             "started": session.started,
             "launch": session.running.seconds,
             "ended": process_health.ended(session.running),
@@ -127,7 +127,7 @@ class _Operations:
             pairs,
             progress=progress,
             size=int(call.request.get("size", 56)),
-            timeout=float(call.request.get("timeout", ping.PATIENCE)),
+            timeout=float(call.request.get("timeout", ping.PING_TIMEOUT)),
         )
         return report.summary()
 
@@ -151,7 +151,7 @@ class _Operations:
         else:
             raise UsageError(f"pairs are `all`, `pairs` or a list, not {wanted!r}")
 
-    def _two_ends(self, call: Call) -> tuple[Endpoint, Endpoint]:
+    def _two_endpoints(self, call: Call) -> tuple[Endpoint, Endpoint]:
         """The two servers, different ones, that a call names ``a`` and ``b``."""
         source, target = self._session.two_servers(call.request["a"], call.request["b"])
         return self._session.endpoint(source), self._session.endpoint(target)
@@ -159,27 +159,34 @@ class _Operations:
     def op_iperf(self, call: Call) -> Any:
         """iperf3 between two servers."""
         request = call.request
-        client, server = self._two_ends(call)
+        client, server = self._two_endpoints(call)
         options = ["-P", str(request.get("parallel", 1))]
         if request.get("udp"):
             options += ["-u", "-b", str(request.get("rate", "100M"))]
         prefix = [self._inside(end.name, []) for end in (client, server)]
         seconds, port = float(request.get("seconds", 2)), int(request.get("port", ping.IPERF_PORT))
-        return ping.iperf(prefix[0], prefix[1], server.address, seconds, options, port, _ending_with(call))
+        return ping.iperf(
+            prefix[0], prefix[1], server.address, seconds, options, port, _terminate_with_client(call)
+        )
 
     def op_mptcp(self, call: Call) -> Any:
         """One TCP connection and one of Multipath TCP between two servers, each for some seconds."""
         request, session = call.request, self._session
         a, b = session.two_servers(request["a"], request["b"])
         netns.inside(session.endpoint(a).netns, mptcp.check)
-        ways = mptcp.ways(session.scheme, a, b, session.health.state())
+        path_count = mptcp.path_count(session.scheme, a, b, session.link_state.state())
         ends = [session.endpoint(server) for server in (a, b)]
-        found: dict[str, Any] = {"ways": ways}
-        with mptcp.further_addresses((a, b), ends, ways):
-            for name, subflows in (("tcp", 0), ("mptcp", ways)):
+        found: dict[str, Any] = {"paths": path_count}
+        with mptcp.further_addresses((a, b), ends, path_count):
+            for name, subflows in (("tcp", 0), ("mptcp", path_count)):
                 call.progress({"measuring": name})
                 found[name] = mptcp.measure(
-                    (a, b), ends, subflows, float(request["seconds"]), self._inside, _ending_with(call)
+                    (a, b),
+                    ends,
+                    subflows,
+                    float(request["seconds"]),
+                    self._inside,
+                    _terminate_with_client(call),
                 )
         found["ratio"] = round(found["mptcp"]["mbps"] / found["tcp"]["mbps"], 3)
         return found
@@ -188,7 +195,7 @@ class _Operations:
         """The servers that the real traceroute shows between two; its probes are echo requests,
         which are all one flow, and whose answers no kernel limits."""
         session = self._session
-        source, target = self._two_ends(call)
+        source, target = self._two_endpoints(call)
         words = ["traceroute", "-I", "-n", "-q", "1", "-w", "2", "-m", "64", *call.request.get("options", [])]
         done = subprocess.run(
             self._inside(source.name, [*words, target.address]), capture_output=True, text=True, check=False
@@ -202,26 +209,26 @@ class _Operations:
         hops = _HOP.findall(done.stdout.split("\n", 1)[1])
         return {"hops": [names.get(hop, hop) for hop in hops]}
 
-    def op_probe_start(self, call: Call) -> Any:
+    def op_stream_start(self, call: Call) -> Any:
         """Begin a stream of numbered packets between two servers."""
-        source, target = self._two_ends(call)
-        probe = Stream(source, target, float(call.request.get("interval", 0.001)))
+        source, target = self._two_endpoints(call)
+        stream = PacketStream(source, target, float(call.request.get("interval", 0.001)))
         try:
-            probe.wait_flowing()
+            stream.wait_flowing()
         except LabError:
-            probe.stop()
+            stream.stop()
             raise
         number = next(self._numbers)
-        self._probes[number] = probe
-        return {"probe": number}
+        self._probes[number] = stream
+        return {"stream": number}
 
-    def op_probe_stop(self, call: Call) -> Any:
+    def op_stream_stop(self, call: Call) -> Any:
         """End a stream: what was lost, and for how long."""
-        number = int(call.request["probe"])
-        probe = self._probes.pop(number, None)
-        if probe is None:
-            raise UsageError(f"there is no probe number {number}: it was never begun, or has been stopped")
-        return probe.stop()
+        number = int(call.request["stream"])
+        stream = self._probes.pop(number, None)
+        if stream is None:
+            raise UsageError(f"there is no stream number {number}: it was never begun, or has been stopped")
+        return stream.stop()
 
     def op_replicate(self, call: Call) -> Any:
         """Data of one server to several others, along a complete graph and by a pipeline."""
@@ -229,9 +236,9 @@ class _Operations:
         servers = [session.server(name) for name in call.request["servers"]]
         runner.check(servers, size, psutil.virtual_memory().available)
         ends = {server: session.endpoint(server) for server in servers}
-        state, (source, *replicas) = session.health.state(), servers
+        state, (source, *replicas) = session.link_state.state(), servers
         found: dict[str, Any] = {"size": size}
-        for name, routes, cut in (
+        for name, routes, change_links in (
             (
                 "complete graph",
                 runner.by_complete_graph(session.scheme, source, replicas, state),
@@ -241,8 +248,10 @@ class _Operations:
         ):
             call.progress({"replicating": name})
             with session.pinned(routes.pinned):
-                parts = cut(source, replicas, size)
-                found[name] = runner.replicate(parts, routes, ends, self._inside, 600.0, _ending_with(call))
+                parts = change_links(source, replicas, size)
+                found[name] = runner.replicate(
+                    parts, routes, ends, self._inside, 600.0, _terminate_with_client(call)
+                )
         found["ratio"] = round(found["pipeline"]["seconds"] / found["complete graph"]["seconds"], 3)
         return found
 
@@ -264,7 +273,7 @@ class _Operations:
         """More packets than the network takes, by ``pattern``; what became of them, and where."""
         return overload.measure(self._session, call.request, call.progress)
 
-    def op_frequencies(self, call: Call) -> Any:
+    def op_next_hops(self, call: Call) -> Any:
         """How often packets between two servers really take each next hop, beside the rule."""
         request = call.request
         return next_hops.measure(self._session, request["a"], request["b"], int(request["packets"]))
@@ -273,16 +282,16 @@ class _Operations:
 
     def op_fail(self, call: Call) -> Any:
         """Cut a link or all links of a node; answered when everybody has converged."""
-        return self._session.cut(self._links(call), up=False)
+        return self._session.change_links(self._links(call), up=False)
 
-    def op_heal(self, call: Call) -> Any:
+    def op_restore(self, call: Call) -> Any:
         """Undo ``fail``."""
-        return self._session.cut(self._links(call), up=True)
+        return self._session.change_links(self._links(call), up=True)
 
     def op_reconfigure(self, call: Call) -> Any:
         """Let servers that began without addresses find their coordinates anew, while traffic flows."""
-        if not self._session.config.unconfigured:
-            raise UsageError("the servers of this lab were given their addresses: start one --unconfigured")
+        if not self._session.config.autoconfigure:
+            raise UsageError("the servers of this lab were given their addresses: start one --autoconfigure")
         self._session.running.configure(self._session.scheme)
         return self._session.running.aacm
 
@@ -301,7 +310,7 @@ class _Operations:
         """The way that the scheme takes between two servers as links are known now."""
         session = self._session
         a, b = (session.server(call.request[key]) for key in ("a", "b"))
-        found = path(session.scheme, a, b, session.health.state())
+        found = path(session.scheme, a, b, session.link_state.state())
         if found is None:
             raise LabError(f"no way from {call.request['a']} to {call.request['b']} as links are now")
         return {"path": [self._fabric.name(node) for node in found]}
@@ -312,7 +321,7 @@ class _Operations:
         session = self._session
         a, b = (session.server(call.request[key]) for key in ("a", "b"))
         found = []
-        for step in explain.steps(session.scheme, a, b, session.health.state()):
+        for step in explain.steps(session.scheme, a, b, session.link_state.state()):
             switch = not self._fabric.is_server(self._fabric.index(step.node))
             installed = step.entry in tables.installed(session, step.node) if switch else None
             found.append({**asdict(step), "installed": installed})
@@ -339,7 +348,7 @@ class _Operations:
         session = self._session
         return [
             {"link": self._ends(change.link), "up": change.up, "reporter": change.reporter, "at": change.at}
-            for change in session.health.changes
+            for change in session.link_state.changes
         ]
 
     def _ends(self, number: int) -> list[str]:

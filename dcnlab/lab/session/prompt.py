@@ -19,7 +19,7 @@ from dcnlab.lab.rpc import Call
 from dcnlab.lab.running import process_health
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.session import operations, terminal
-from dcnlab.lab.session.display import hindrance
+from dcnlab.lab.session.display import display_error
 
 #: What Mininet's names for terminals stand for.
 _PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
@@ -57,10 +57,10 @@ class Prompt(CLI):  # type: ignore[misc]
 
     def waitForNode(self, node: Any) -> None:
         """Until a node's command has ended; at a terminal it has one of the same size."""
-        if not terminal.ours():
+        if not terminal.is_foreground_terminal():
             super().waitForNode(node)
             return
-        terminal.converse(node.master, node.slave, lambda: node.waiting, node.monitor)
+        terminal.relay_shell(node.master, node.slave, lambda: node.waiting, node.monitor)
 
     def do_pingall(self, line: str) -> None:
         """Ping between all servers."""
@@ -121,15 +121,15 @@ class Prompt(CLI):  # type: ignore[misc]
         """fail link A B | fail node A: cut it."""
         self._cut("fail", line)
 
-    def do_heal(self, line: str) -> None:
-        """heal link A B | heal node A: put it back."""
-        self._cut("heal", line)
+    def do_restore(self, line: str) -> None:
+        """restore link A B | restore node A: put it back."""
+        self._cut("restore", line)
 
     def _cut(self, op: str, line: str) -> None:
         kind, *names = line.split() or [""]
         found = self._ask(op, kind=kind, names=names)
         if found:
-            noticed = found["noticed_ms"]
+            noticed = found["detection_ms"]
             when = "as it was" if noticed is None else f"noticed after {noticed} ms"
             output(f"*** {when}, converged after {found['converged_ms']} ms\n")
 
@@ -139,7 +139,7 @@ class Prompt(CLI):  # type: ignore[misc]
         if any(more) or verb not in ("put", "get", "del", "where", "ls") or not (copies or "1").isdecimal():
             output("usage: kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls\n")
             return
-        descriptor = bulk.hold(value.encode())
+        descriptor = bulk.memory_file(value.encode())
         try:
             words = {"verb": verb, "key": key.encode().hex(), "origin": self.mn.hosts[0].name}
             found = self._ask("kv", [descriptor], **words, replicas=int(copies or 1))
@@ -153,7 +153,7 @@ class Prompt(CLI):  # type: ignore[misc]
     def do_xterm(self, line: str, term: str = "xterm") -> None:
         """xterm NODE...: a terminal window in each of them."""
         names = line.split()
-        trouble = hindrance(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
+        trouble = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
         if trouble:
             output(f"{trouble}\n")
         else:

@@ -23,7 +23,7 @@ _handler.restype = _set_handler.restype = ctypes.c_void_p
 _set_handler.argtypes = [ctypes.c_int, ctypes.c_void_p]
 
 
-def ours() -> bool:
+def is_foreground_terminal() -> bool:
     """Whether standard input and output are a terminal, and this process is in its foreground."""
     try:
         return os.isatty(_STDIN) and os.isatty(_STDOUT) and os.tcgetpgrp(_STDIN) == os.getpgrp()
@@ -32,7 +32,7 @@ def ours() -> bool:
 
 
 @contextlib.contextmanager
-def relayed() -> Iterator[int]:
+def relayed_pty() -> Iterator[int]:
     """A new terminal of the same settings as this process's, which shows it and types into it meanwhile;
     the descriptor for the program."""
     near, far = os.openpty()
@@ -74,7 +74,7 @@ def raw(other: int) -> Iterator[None]:
         _set_handler(signal.SIGWINCH, handler)
 
 
-def converse(near: int, far: int, waiting: Callable[[], bool], said: Callable[[], str]) -> None:
+def relay_shell(near: int, far: int, waiting: Callable[[], bool], said: Callable[[], str]) -> None:
     """Relay to and from a terminal without echo, where a shell has just been given a line, as long as
     ``waiting``; ``said`` reads what it shows."""
     select.select([far], [], [], 0)  # the line has come in, without echo, before there is one

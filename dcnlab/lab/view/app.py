@@ -64,7 +64,7 @@ def application(lab: Lab, token: str) -> Starlette:
         Route("/tables/{node}", pages.tables),
         Route("/explain/{a}/{b}", pages.explain),
         Route("/fail/{link:int}", pages.fail, methods=["POST"]),
-        Route("/heal/{link:int}", pages.heal, methods=["POST"]),
+        Route("/restore/{link:int}", pages.restore, methods=["POST"]),
         Mount("/", StaticFiles(directory=_STATIC, html=True)),
     ]
     return Starlette(
@@ -104,14 +104,14 @@ class _Pages:
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
         self._fabric = registry.fabric(lab.config.topology)
-        self._drawn = drawn(self._fabric)
+        self._fabric_json = fabric_json(self._fabric)
 
     def fabric(self, _: Request) -> Response:
         info = self._lab.info()
         addresses = {node["name"]: node["ipv4"] for node in self._lab.nodes()}
-        nodes = [{**node, "ipv4": addresses[node["name"]]} for node in self._drawn["nodes"]]
+        nodes = [{**node, "ipv4": addresses[node["name"]]} for node in self._fabric_json["nodes"]]
         about = {key: info[key] for key in ("name", "topology", "scheme", "datapath", "backend")}
-        return JSONResponse({**about, "nodes": nodes, "links": self._drawn["links"]})
+        return JSONResponse({**about, "nodes": nodes, "links": self._fabric_json["links"]})
 
     def state(self, _: Request) -> Response:
         info = self._lab.info()
@@ -126,19 +126,19 @@ class _Pages:
     def fail(self, request: Request) -> Response:
         return self._cut("fail", request)
 
-    def heal(self, request: Request) -> Response:
-        return self._cut("heal", request)
+    def restore(self, request: Request) -> Response:
+        return self._cut("restore", request)
 
     def _cut(self, op: str, request: Request) -> Response:
         number = request.path_params["link"]
-        if number >= len(self._fabric.cables):
+        if number >= len(self._fabric.link_ends):
             raise UsageError(f"there is no link number {number}")
         link = self._fabric.link(number)
         names = [self._fabric.name(end.node) for end in (link.a, link.b)]
         return JSONResponse(self._lab.ask(op, kind="link", names=names))
 
 
-def drawn(fabric: Fabric) -> dict[str, Any]:
+def fabric_json(fabric: Fabric) -> dict[str, Any]:
     """What the page needs to know of a network once: nodes at their places, links with their bows."""
     drawing = draw(fabric)
     nodes = [

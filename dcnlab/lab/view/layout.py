@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcnlab.lab.view.places import Points, places
+from dcnlab.lab.view.positions import Points, places
 from topos.fabric import Fabric
 
 #: A link that would pass another node closer than this bows; by a share of its length.
@@ -28,7 +28,7 @@ class Drawing:
 
 def draw(fabric: Fabric) -> Drawing:
     """The drawing of a fabric; always the same for the same fabric."""
-    points, ends = places(fabric), fabric.cables[:, [0, 2]]
+    points, ends = places(fabric), fabric.link_ends[:, [0, 2]]
     return Drawing(points, _round_others(points, ends, _beside_each_other(ends)))
 
 

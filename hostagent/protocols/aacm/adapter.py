@@ -8,13 +8,13 @@ from typing import ClassVar
 from addressing.fields import mac
 from hostagent.channel import Message
 from hostagent.protocols.aacm.frames import ETHERTYPE
-from hostagent.protocols.aacm.node import Station, Taken
+from hostagent.protocols.aacm.node import AacmNode, AddressAssigned
 from hostagent.protocols.aacm.origin import Outcome
 from hostagent.protocols.aacm.ports import Coordinates
-from hostagent.protocols.link_protocol import OnCables
+from hostagent.protocols.link_protocol import LinkProtocol
 
 
-class Configuring(OnCables[Station]):
+class AacmAdapter(LinkProtocol[AacmNode]):
     """The AACM station of server ``node``.
 
     ``adopt`` is called with the coordinates when they are taken, ``report`` with events.
@@ -28,22 +28,22 @@ class Configuring(OnCables[Station]):
         node: int,
         ports: Iterable[int],
         key: bytes,
-        adopt: Callable[[Coordinates], None],
+        on_address: Callable[[Coordinates], None],
         report: Callable[[Message], None],
     ) -> None:
-        super().__init__(node, Station(mac.hardware(node, 0), ports, key), report)
-        self._adopt = adopt
+        super().__init__(node, AacmNode(mac.hardware(node, 0), ports, key), report)
+        self._on_address = on_address
 
     def start(self, sizes: Coordinates, epoch: int, now: float) -> Iterator[tuple[int, bytes]]:
         """Be the origin of a configuration."""
         self.machine.configure(sizes, epoch, now)
-        return self._leaving()
+        return self._outgoing()
 
-    def _follow_news(self) -> None:
-        news, self.machine.news = self.machine.news, []
-        for item in news:
-            if isinstance(item, Taken):
-                self._adopt(item.address)
+    def _handle_events(self) -> None:
+        events, self.machine.events = self.machine.events, []
+        for item in events:
+            if isinstance(item, AddressAssigned):
+                self._on_address(item.address)
                 self._report({"event": "configured", "node": self._node, "address": item.address})
             else:
                 self._report(_outcome(item))

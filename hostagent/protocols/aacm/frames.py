@@ -25,11 +25,11 @@ from hostagent.protocols import authentication
 from hostagent.protocols.aacm.ports import Coordinates
 
 ETHERTYPE = 0xA800
-LONGEST_DATA = 1024
+MAX_DATA = 1024
 
 HEADER = struct.Struct(">BBHH6sIB")
 _LENGTH = struct.Struct(">H")
-_SHORTEST = HEADER.size + _LENGTH.size + authentication.LEAST
+_MIN_SIZE = HEADER.size + _LENGTH.size + authentication.MIN_OVERHEAD
 _LARGEST_RADIX = 1 << ipv4.SLICE_BITS
 _REPORT = struct.Struct(">6sI?B")
 _SIGHTING = struct.Struct(">B6sBI")
@@ -116,7 +116,7 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
         len(frame.sizes),
     )
     body += bytes(size & 0xFF for size in frame.sizes) + _LENGTH.pack(len(frame.data)) + frame.data
-    return authentication.seal(body, ETHERTYPE, key)
+    return authentication.authenticate(body, ETHERTYPE, key)
 
 
 def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
@@ -128,20 +128,20 @@ def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
     if layout is None:
         return Rejection.LENGTH
     data_at, end = layout
-    flaw = authentication.flaw(data, end, ETHERTYPE, key)
-    return _checked(data, data_at, data[data_at:end]) if flaw is None else Rejection(flaw.value)
+    verify = authentication.verify(data, end, ETHERTYPE, key)
+    return _checked(data, data_at, data[data_at:end]) if verify is None else Rejection(verify.value)
 
 
 def _layout(data: bytes) -> tuple[int, int] | None:
     """Where data and the seal begin; None when ``data`` ends too early."""
-    if len(data) < _SHORTEST:
+    if len(data) < _MIN_SIZE:
         return None
     length_at = HEADER.size + data[HEADER.size - 1]
     data_at = length_at + _LENGTH.size
     if len(data) < data_at:
         return None
     length = int.from_bytes(data[length_at:data_at], "big")
-    return None if length > LONGEST_DATA else (data_at, data_at + length)
+    return None if length > MAX_DATA else (data_at, data_at + length)
 
 
 def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:

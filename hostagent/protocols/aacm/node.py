@@ -35,7 +35,7 @@ from hostagent.protocols.aacm.frames import (
 )
 from hostagent.protocols.aacm.origin import Origin, Outcome
 from hostagent.protocols.aacm.ports import Coordinates, incoming, opposite, outgoing, step
-from hostagent.protocols.aacm.retransmission import Delivery, Timing
+from hostagent.protocols.aacm.retransmission import Retransmitter, Timing
 
 _EPOCHS = 1 << 16
 _SEQUENCES = 1 << 16
@@ -54,7 +54,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AddressAssigned:
     """The news that a station has taken an address."""
 
     address: Coordinates
@@ -71,24 +71,24 @@ class _Survey:
 
 
 @dataclass(slots=True)
-class _Round:
+class _Configuration:
     """One configuration as a station knows it."""
 
     epoch: int
     sizes: Coordinates
-    delivery: Delivery
+    delivery: Retransmitter
     #: The port of the first Config: the way back to the origin.
     parent: int = 0
     claims: dict[int, Frame] = field(default_factory=dict)
-    place: Coordinates | None = None
+    coordinates: Coordinates | None = None
     refused: bool = False
     deadline: float | None = None
     survey: _Survey | None = None
     #: Ports and sequence numbers of what was passed on towards the origin.
-    passed: set[tuple[int, int]] = field(default_factory=set)
+    forwarded: set[tuple[int, int]] = field(default_factory=set)
 
 
-class Station:
+class AacmNode:
     """One server.  ``number`` is its hardware address, ``ports`` those of its cards that lie in the
     torus; frames without a tag by ``key`` are refused."""
 
@@ -102,13 +102,13 @@ class Station:
         #: Frames sent by kind, frames rejected by reason.
         self.counts: Counter[str] = Counter()
         #: What has happened since the driver last emptied it.
-        self.news: list[Taken | Outcome] = []
+        self.events: list[AddressAssigned | Outcome] = []
         self._key = key
         self._timing = timing or Timing()
-        self._round: _Round | None = None
+        self._configuration: _Configuration | None = None
         self._origin: Origin | None = None
         self._sequence = 0
-        self._leaving: list[tuple[int, bytes]] = []
+        self._outgoing: list[tuple[int, bytes]] = []
 
     # --- what the driver calls --------------------------------------------------
 
@@ -120,7 +120,7 @@ class Station:
         check_sizes(sizes)
         current = self._begin(epoch % _EPOCHS, sizes)
         self._origin = Origin(self.number, sizes, self._timing, now)
-        self._take(current, (0,) * len(sizes), now)
+        self._assign(current, (0,) * len(sizes), now)
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
         """Bytes that arrived at ``port``, whatever they are."""
@@ -128,42 +128,42 @@ class Station:
         if isinstance(frame, Rejection):
             self.counts[f"rejected: {frame.value}"] += 1
             return
-        current = self._round_of(frame) if port in self.ports else None
+        current = self._configuration_of(frame) if port in self.ports else None
         if current is None:
             self.counts["rejected: another configuration"] += 1
         elif frame.kind & Flag.ACK:
-            self._acknowledged(current, frame, port, now)
+            self._handle_ack(current, frame, port, now)
         elif frame.kind == Flag.CONFIG:
-            self._told(current, frame, port, now)
+            self._handle_config(current, frame, port, now)
         elif frame.kind == Flag.COMBINE:
-            self._asked(current, frame, port, now)
+            self._handle_combine(current, frame, port, now)
         else:
-            self._pass_on(current, frame, port, now)
+            self._forward_to_origin(current, frame, port, now)
         self._conclude(now)
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """(port, bytes) pairs to send now; each is given once."""
-        leaving, self._leaving = self._leaving, []
+        leaving, self._outgoing = self._outgoing, []
         return leaving
 
     def next_timer(self) -> float | None:
         """When :meth:`handle_timer` is to be called, if nothing happens before."""
-        if self._round is None:
+        if self._configuration is None:
             return None
         origin = self._origin.next_timer() if self._origin else None
-        times = (self._round.delivery.next_timer(), self._round.deadline, origin)
+        times = (self._configuration.delivery.next_timer(), self._configuration.deadline, origin)
         return min((time for time in times if time is not None), default=None)
 
     def handle_timer(self, now: float) -> None:
         """Do what was to be done by ``now``."""
-        current = self._round
+        current = self._configuration
         if current is None:
             return
         again, lost = current.delivery.due(now)
         self.counts["sent again"] += len(again)
-        self._leaving += again
+        self._outgoing += again
         for frame in lost:
-            self._given_up(current, frame, now)
+            self._handle_timeout(current, frame, now)
         if current.deadline is not None and current.deadline <= now:
             current.deadline = None
             self._alarm(current, Flag.DEAD_LINK, self._missing(current), now, secondary=True)
@@ -171,15 +171,15 @@ class Station:
 
     # --- configurations -----------------------------------------------------------
 
-    def _begin(self, epoch: int, sizes: Coordinates) -> _Round:
-        delivery = Delivery(self._timing.interval(sizes), self._timing.attempts)
-        self._round = _Round(epoch, sizes, delivery)
+    def _begin(self, epoch: int, sizes: Coordinates) -> _Configuration:
+        delivery = Retransmitter(self._timing.interval(sizes), self._timing.attempts)
+        self._configuration = _Configuration(epoch, sizes, delivery)
         self._origin = None
-        return self._round
+        return self._configuration
 
-    def _round_of(self, frame: Frame) -> _Round | None:
+    def _configuration_of(self, frame: Frame) -> _Configuration | None:
         """The configuration that a frame belongs to, a new one if it begins that; None if it is over."""
-        current = self._round
+        current = self._configuration
         if current is not None and (frame.epoch, frame.sizes) == (current.epoch, current.sizes):
             return current
         newer = current is None or 0 < (frame.epoch - current.epoch) % _EPOCHS < _EPOCHS // 2
@@ -187,72 +187,77 @@ class Station:
             return self._begin(frame.epoch, frame.sizes)
         return None
 
-    def _told(self, current: _Round, frame: Frame, port: int, now: float) -> None:
+    def _handle_config(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
         """A neighbour says which address this station has."""
         known = current.claims.get(port)
         if known is not None and (known.address, known.port) == (frame.address, frame.port):
             self._answer(current, port, frame)
             return
         current.claims[port] = frame
-        if current.place is None and not current.parent:
+        if current.coordinates is None and not current.parent:
             current.parent = port
-            current.deadline = now + 2 * self._timing.patience(current.sizes)
+            current.deadline = now + 2 * self._timing.timeout(current.sizes)
         if not self._agree(current):
-            current.refused, current.deadline = current.place is None, None
+            current.refused, current.deadline = current.coordinates is None, None
             self._answer(current, port, frame)
-            self._alarm(current, Flag.ADDR_ERR, _seen(current.claims), now)
-        elif current.place is not None:
+            self._alarm(current, Flag.ADDR_ERR, _sightings(current.claims), now)
+        elif current.coordinates is not None:
             self._answer(current, port, frame)
         elif frame.address is not None and self._complete(current, frame.address):
-            self._take(current, frame.address, now)
+            self._assign(current, frame.address, now)
 
-    def _complete(self, current: _Round, place: Coordinates) -> bool:
+    def _complete(self, current: _Configuration, coordinates: Coordinates) -> bool:
         """Whether all Configs have come that the address calls for."""
-        return not current.refused and current.claims.keys() == set(incoming(place, current.sizes))
+        return not current.refused and current.claims.keys() == set(incoming(coordinates, current.sizes))
 
-    def _agree(self, current: _Round) -> bool:
+    def _agree(self, current: _Configuration) -> bool:
         """Whether all Configs give one address, and arrived at the ports at which they belong."""
         places = {frame.address for frame in current.claims.values()}
-        if current.place is not None:
-            places.add(current.place)
-        place = places.pop()
-        if places or place is None:
+        if current.coordinates is not None:
+            places.add(current.coordinates)
+        coordinates = places.pop()
+        if places or coordinates is None:
             return False
-        ports = set(incoming(place, current.sizes))
+        ports = set(incoming(coordinates, current.sizes))
         return all(port in ports and frame.port == opposite(port) for port, frame in current.claims.items())
 
-    def _answer(self, current: _Round, port: int, frame: Frame) -> None:
+    def _answer(self, current: _Configuration, port: int, frame: Frame) -> None:
         """Acknowledge a Config: it is agreed, refused, or others are still awaited."""
         if current.refused or not self._agree(current):
             self._acknowledge(current, port, frame, Flag.ADDR_ERR)
         else:
-            self._acknowledge(current, port, frame, Flag.DEAD_LINK if current.place is None else _NOTHING)
+            self._acknowledge(current, port, frame, Flag.DEAD_LINK if current.coordinates is None else _NOTHING)
 
-    def _take(self, current: _Round, place: Coordinates, now: float) -> None:
+    def _assign(self, current: _Configuration, coordinates: Coordinates, now: float) -> None:
         """All agree: take the address, acknowledge it, tell the next."""
-        self.address = current.place = place
+        self.address = current.coordinates = coordinates
         current.deadline = None
-        self.news.append(Taken(place, current.epoch))
+        self.events.append(AddressAssigned(coordinates, current.epoch))
         for port, frame in current.claims.items():
             self._acknowledge(current, port, frame)
-        ports = list(outgoing(place, current.sizes))
+        ports = list(outgoing(coordinates, current.sizes))
         for port in ports:
-            self._send(current, Flag.CONFIG, port, now, address=step(place, port, current.sizes))
+            self._send(current, Flag.CONFIG, port, now, address=step(coordinates, port, current.sizes))
         if not ports:
             self._send(current, Flag.SUCCESS, current.parent, now)
 
     # --- towards the origin ---------------------------------------------------------
 
     def _alarm(
-        self, current: _Round, kind: Flag, seen: tuple[Sighting, ...], now: float, secondary: bool = False
+        self,
+        current: _Configuration,
+        kind: Flag,
+        seen: tuple[Sighting, ...],
+        now: float,
+        secondary: bool = False,
     ) -> None:
-        report = Report(self.number, current.place, secondary, seen)
+        report = Report(self.number, current.coordinates, secondary, seen)
         self._report(current, Flag.REPORT | kind, report.encode(), now)
 
-    def _report(self, current: _Round, kind: Flag, data: bytes, now: float) -> None:
+    def _report(self, current: _Configuration, kind: Flag, data: bytes, now: float) -> None:
         """Send something towards the origin, or be the origin that it reaches."""
         if self._origin is not None:
-            if not self._origin.hear(kind, data, now):
+            if not self._origin.on_message(kind, data, now):
                 self.counts["rejected: malformed report"] += 1
             return
         survey = current.survey.parent if current.survey else 0
@@ -260,57 +265,57 @@ class Station:
         if port:
             self._send(current, kind, port, now, data=data)
 
-    def _pass_on(self, current: _Round, frame: Frame, port: int, now: float) -> None:
+    def _forward_to_origin(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
         """Success or a Report on its way to the origin."""
         self._acknowledge(current, port, frame)
-        if (port, frame.sequence) not in current.passed:
-            current.passed.add((port, frame.sequence))
+        if (port, frame.sequence) not in current.forwarded:
+            current.forwarded.add((port, frame.sequence))
             self._report(current, frame.kind, frame.data, now)
 
-    def _missing(self, current: _Round) -> tuple[Sighting, ...]:
+    def _missing(self, current: _Configuration) -> tuple[Sighting, ...]:
         """What came and what did not, at a station that still waits."""
-        place = next(iter(current.claims.values())).address
-        assert place is not None
-        silent = [port for port in incoming(place, current.sizes) if port not in current.claims]
-        return _seen(current.claims) + tuple(
-            Sighting(port, 0, opposite(port), step(place, port, current.sizes)) for port in silent
+        coordinates = next(iter(current.claims.values())).address
+        assert coordinates is not None
+        silent = [port for port in incoming(coordinates, current.sizes) if port not in current.claims]
+        return _sightings(current.claims) + tuple(
+            Sighting(port, 0, opposite(port), step(coordinates, port, current.sizes)) for port in silent
         )
 
-    def _given_up(self, current: _Round, frame: Frame, now: float) -> None:
+    def _handle_timeout(self, current: _Configuration, frame: Frame, now: float) -> None:
         """A frame was never acknowledged."""
         self.counts["never acknowledged"] += 1
         silence = Sighting(frame.port, 0, opposite(frame.port), frame.address)
         if frame.kind == Flag.CONFIG:
             self._alarm(current, Flag.DEAD_LINK, (silence,), now)
         elif frame.kind == Flag.COMBINE:
-            self._saw(current, silence, now)
+            self._record_sighting(current, silence, now)
 
     def _conclude(self, now: float) -> None:
         """As the origin: begin the survey when it is time, and tell the outcome."""
-        if self._origin is None or self._round is None:
+        if self._origin is None or self._configuration is None:
             return
-        if self._origin.wants_survey(now) and self._round.survey is None:
-            self._look(self._round, 0, now)
+        if self._origin.wants_survey(now) and self._configuration.survey is None:
+            self._start_survey(self._configuration, 0, now)
         outcome = self._origin.conclusion(now)
         if outcome is not None:
-            self.news.append(outcome)
+            self.events.append(outcome)
 
     # --- the survey -------------------------------------------------------------------
 
-    def _asked(self, current: _Round, frame: Frame, port: int, now: float) -> None:
+    def _handle_combine(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
         """A neighbour wants to know who is here, and so says who is there."""
         if current.survey is None:
-            self._look(current, port, now)
+            self._start_survey(current, port, now)
         self._acknowledge(current, port, frame)
-        self._saw(current, Sighting(port, frame.station, frame.port, frame.address), now)
+        self._record_sighting(current, Sighting(port, frame.station, frame.port, frame.address), now)
 
-    def _look(self, current: _Round, parent: int, now: float) -> None:
+    def _start_survey(self, current: _Configuration, parent: int, now: float) -> None:
         """Ask at every port who is there."""
         current.survey = _Survey(parent)
         for port in sorted(self.ports):
             self._send(current, Flag.COMBINE, port, now)
 
-    def _saw(self, current: _Round, sighting: Sighting, now: float) -> None:
+    def _record_sighting(self, current: _Configuration, sighting: Sighting, now: float) -> None:
         """Somebody, or nobody, is at a port; when that is known of all, report it."""
         survey = current.survey
         if survey is None or survey.reported:
@@ -319,22 +324,22 @@ class Station:
             survey.seen[sighting.port] = sighting
         if survey.seen.keys() == self.ports:
             survey.reported = True
-            report = Report(self.number, current.place, False, tuple(survey.seen.values()))
+            report = Report(self.number, current.coordinates, False, tuple(survey.seen.values()))
             self._report(current, Flag.REPORT | Flag.COMBINE, report.encode(), now)
 
     # --- frames -----------------------------------------------------------------------
 
-    def _acknowledged(self, current: _Round, frame: Frame, port: int, now: float) -> None:
+    def _handle_ack(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
         if (
             current.delivery.acknowledge(port, frame)
             and frame.kind & Flag.COMBINE
             and not frame.kind & Flag.REPORT
         ):
-            self._saw(current, Sighting(port, frame.station, frame.port, frame.address), now)
+            self._record_sighting(current, Sighting(port, frame.station, frame.port, frame.address), now)
 
     def _send(
         self,
-        current: _Round,
+        current: _Configuration,
         kind: Flag,
         port: int,
         now: float,
@@ -343,26 +348,32 @@ class Station:
     ) -> None:
         """Send a frame, again and again until it is acknowledged."""
         self._sequence = (self._sequence + 1) % _SEQUENCES
-        frame = self._frame(current, kind, port, self._sequence, address or current.place, data)
-        current.delivery.watch(frame, self._leave(frame), now)
+        frame = self._frame(current, kind, port, self._sequence, address or current.coordinates, data)
+        current.delivery.track(frame, self._enqueue(frame), now)
 
-    def _acknowledge(self, current: _Round, port: int, frame: Frame, verdict: Flag = _NOTHING) -> None:
+    def _acknowledge(self, current: _Configuration, port: int, frame: Frame, verdict: Flag = _NOTHING) -> None:
         kind = frame.kind | Flag.ACK | verdict
-        self._leave(self._frame(current, kind, port, frame.sequence, current.place, b""))
+        self._enqueue(self._frame(current, kind, port, frame.sequence, current.coordinates, b""))
 
     def _frame(
-        self, current: _Round, kind: Flag, port: int, sequence: int, address: Coordinates | None, data: bytes
+        self,
+        current: _Configuration,
+        kind: Flag,
+        port: int,
+        sequence: int,
+        address: Coordinates | None,
+        data: bytes,
     ) -> Frame:
         return Frame(kind, port, current.epoch, sequence, self.number, address, current.sizes, data)
 
-    def _leave(self, frame: Frame) -> bytes:
+    def _enqueue(self, frame: Frame) -> bytes:
         data = encode(frame, self._key)
-        self._leaving.append((frame.port, data))
+        self._outgoing.append((frame.port, data))
         name = _NAMES.get(frame.kind) or ("report ack" if frame.kind & Flag.ACK else "report")
         self.counts[f"sent {name}"] += 1
         return data
 
 
-def _seen(claims: dict[int, Frame]) -> tuple[Sighting, ...]:
+def _sightings(claims: dict[int, Frame]) -> tuple[Sighting, ...]:
     """Configs as a report tells of them."""
     return tuple(Sighting(port, f.station, f.port, f.address) for port, f in claims.items())

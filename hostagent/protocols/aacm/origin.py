@@ -29,18 +29,18 @@ class Origin:
 
     def __init__(self, station: int, sizes: Coordinates, timing: Timing, now: float) -> None:
         self._station, self._sizes = station, sizes
-        self._patience = timing.patience(sizes)
-        self._begun = now
-        self._deadline = now + self._patience * (2 + sum(sizes))
+        self._timeout = timing.timeout(sizes)
+        self._started_at = now
+        self._deadline = now + self._timeout * (2 + sum(sizes))
         self._succeeded: float | None = None
         self._alarms: list[Report] = []
         self._surveyed: dict[int, Report] = {}
         self._findings: tuple[Finding, ...] | None = None
         #: When the survey ends at the latest, once it has begun.
-        self._quiet: float | None = None
-        self._told = False
+        self._survey_deadline: float | None = None
+        self._reported = False
 
-    def hear(self, kind: Flag, data: bytes, now: float) -> bool:
+    def on_message(self, kind: Flag, data: bytes, now: float) -> bool:
         """Success or a report has arrived; False when that is malformed."""
         if kind == Flag.SUCCESS:
             self._succeeded = now if self._succeeded is None else self._succeeded
@@ -52,37 +52,37 @@ class Origin:
             self._surveyed[report.station] = report
         else:
             self._alarms.append(report)
-            self._told = False
-        if self._quiet is not None:
-            self._quiet = now + 2 * self._patience
+            self._reported = False
+        if self._survey_deadline is not None:
+            self._survey_deadline = now + 2 * self._timeout
         return True
 
     def wants_survey(self, now: float) -> bool:
         """Whether everybody is to look at their cables: after any alarm, or when Success is overdue."""
         overdue = self._succeeded is None and now >= self._deadline
-        if self._quiet is None and (self._alarms or overdue):
-            self._quiet = now + 2 * self._patience
-        return self._quiet is not None
+        if self._survey_deadline is None and (self._alarms or overdue):
+            self._survey_deadline = now + 2 * self._timeout
+        return self._survey_deadline is not None
 
     def next_timer(self) -> float | None:
         """When there is something to conclude though nothing arrives."""
-        if self._told:
+        if self._reported:
             return None
-        if self._quiet is not None and self._findings is None:
-            return self._quiet
+        if self._survey_deadline is not None and self._findings is None:
+            return self._survey_deadline
         return self._deadline
 
     def conclusion(self, now: float) -> Outcome | None:
         """How it went, once, as soon as that is known."""
-        if self._told:
+        if self._reported:
             return None
-        if self._quiet is not None and self._findings is None:
-            if len(self._surveyed) < math.prod(self._sizes) and now < self._quiet:
+        if self._survey_deadline is not None and self._findings is None:
+            if len(self._surveyed) < math.prod(self._sizes) and now < self._survey_deadline:
                 return None
             self._findings = diagnose(self._sizes, self._station, self._surveyed)
         if not self._findings and self._succeeded is None and now < self._deadline:
             return None
-        self._told = True
+        self._reported = True
         return self._outcome(now)
 
     def _outcome(self, now: float) -> Outcome:
@@ -90,4 +90,4 @@ class Origin:
         secondary = tuple(alarm for alarm in self._alarms if alarm.secondary)
         success = self._succeeded is not None and not self._findings
         ended = self._succeeded if success and self._succeeded is not None else now
-        return Outcome(success, ended - self._begun, self._findings or (), causes, secondary)
+        return Outcome(success, ended - self._started_at, self._findings or (), causes, secondary)

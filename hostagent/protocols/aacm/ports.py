@@ -23,7 +23,7 @@ def step(place: Coordinates, port: int, sizes: Coordinates) -> Coordinates:
     return (*place[:dimension], moved, *place[dimension + 1 :])
 
 
-def cabled(place: Coordinates, sizes: Coordinates) -> frozenset[int]:
+def linked_ports(place: Coordinates, sizes: Coordinates) -> frozenset[int]:
     """All ports of ``place`` that have a cable."""
     return frozenset(incoming(place, sizes)) | frozenset(outgoing(place, sizes))
 

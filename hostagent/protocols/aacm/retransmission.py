@@ -25,7 +25,7 @@ class Timing:
         """Until a frame is sent again."""
         return self.hop * (2 + sum(sizes))
 
-    def patience(self, sizes: Coordinates) -> float:
+    def timeout(self, sizes: Coordinates) -> float:
         """Until a link counts as dead."""
         return self.attempts * self.interval(sizes)
 
@@ -38,14 +38,14 @@ class _Pending:
     due: float
 
 
-class Delivery:
+class Retransmitter:
     """What one station has sent and not seen acknowledged, by port and sequence number."""
 
     def __init__(self, interval: float, attempts: int) -> None:
         self._interval, self._attempts = interval, attempts
         self._pending: dict[tuple[int, int], _Pending] = {}
 
-    def watch(self, frame: Frame, data: bytes, now: float) -> None:
+    def track(self, frame: Frame, data: bytes, now: float) -> None:
         """A frame has just been sent by its port for the first time."""
         self._pending[frame.port, frame.sequence] = _Pending(frame, data, 1, now + self._interval)
 

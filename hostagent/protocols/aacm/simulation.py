@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from addressing.fields import mac
-from hostagent.protocols.aacm.node import Station, Taken
+from hostagent.protocols.aacm.node import AacmNode, AddressAssigned
 from hostagent.protocols.aacm.origin import Outcome
 from hostagent.protocols.aacm.ports import Coordinates
 from hostagent.protocols.aacm.retransmission import Timing
@@ -16,13 +16,13 @@ from topos.fabric import Fabric
 from topos.families.torus import Torus
 from topos.graph import Port
 
-__all__ = ["TIMING", "Noise", "Simulation", "hardware"]
+__all__ = ["TIMING", "AacmSimulation", "Noise", "hardware"]
 
 TIMING = Timing(hop=50e-6, attempts=12)
 
 
 @dataclass
-class Simulation(VirtualNetwork[Station]):
+class AacmSimulation(VirtualNetwork[AacmNode]):
     """Stations by server number, and the cables between their torus ports."""
 
     torus: Torus
@@ -39,36 +39,36 @@ class Simulation(VirtualNetwork[Station]):
         dimensions = len(self.torus.sizes)
         for link in fabric.links():
             if link.a.number <= 2 * dimensions and fabric.is_server(link.b.node):
-                self.plug(link.a, link.b)
-        self._ports = _ports_by_node(self.wires)
-        self.stations = {node: self.station(node) for node in self._ports}
+                self.connect(link.a, link.b)
+        self._ports = _ports_by_node(self.peers)
+        self.machines = {node: self.machine(node) for node in self._ports}
 
-    def station(self, node: int) -> Station:
-        return Station(hardware(node), self._ports[node], self.key, self.timing)
+    def machine(self, node: int) -> AacmNode:
+        return AacmNode(hardware(node), self._ports[node], self.key, self.timing)
 
-    def heard(self, node: int) -> None:
-        station = self.stations[node]
-        for item in station.news:
-            if isinstance(item, Taken):
+    def drain_events(self, node: int) -> None:
+        machine = self.machines[node]
+        for item in machine.events:
+            if isinstance(item, AddressAssigned):
                 self.taken.append((node, item.address))
             else:
                 self.outcomes.append(item)
-        station.news.clear()
+        machine.events.clear()
 
-    def configure(self, *, whole: bool = True) -> Outcome | None:
+    def configure(self, *, until_idle: bool = True) -> Outcome | None:
         """One configuration from server 0, until nothing happens any more, or with ``whole`` false
         until the origin knows how it went; its last outcome."""
         self.epoch += 1
         told = len(self.outcomes)
-        self.stations[0].configure(self.torus.sizes, self.epoch, self.now)
-        self.settle(0)
-        while self.busy and (whole or len(self.outcomes) == told):
+        self.machines[0].configure(self.torus.sizes, self.epoch, self.now)
+        self.flush(0)
+        while self.busy and (until_idle or len(self.outcomes) == told):
             self.step()
         return self.outcomes[-1] if len(self.outcomes) > told else None
 
     def counts(self) -> Counter[str]:
         """What all stations counted together."""
-        return sum((station.counts for station in self.stations.values()), Counter[str]())
+        return sum((machine.counts for machine in self.machines.values()), Counter[str]())
 
 
 def hardware(node: int) -> int:

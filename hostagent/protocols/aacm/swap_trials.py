@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hostagent.protocols.aacm.origin import Outcome
-from hostagent.protocols.aacm.simulation import Simulation
+from hostagent.protocols.aacm.simulation import AacmSimulation
 from topos.families.torus import Torus
 from topos.graph import Port
 
 
 @dataclass(frozen=True)
-class Trial:
+class SwapTrial:
     """One swap: the two ports whose cables were exchanged, and what the origin said."""
 
     swapped: tuple[Port, Port]
@@ -30,17 +30,17 @@ class Trial:
     @property
     def named(self) -> bool:
         """The findings are exactly the four ends of the two cables."""
-        return {Port(self.torus.server(f.place), f.port) for f in self.outcome.findings} == self.ends
+        return {Port(self.torus.server(f.coordinates), f.port) for f in self.outcome.findings} == self.ends
 
 
-def swaps(torus: Torus, first: int = 0, every: int = 1) -> Iterator[Trial]:
+def swaps(torus: Torus, first: int = 0, every: int = 1) -> Iterator[SwapTrial]:
     """Both ways of exchanging each two cables; of all of these each ``every``-th from ``first`` on."""
-    ends: dict[Port, Port] = Simulation(torus).wires
+    ends: dict[Port, Port] = AacmSimulation(torus).peers
     cables = [(a, b) for a, b in ends.items() if a < b]
     pairs = ((x, y, near) for x, y in itertools.combinations(cables, 2) for near in y)
     for x, y, near in itertools.islice(pairs, first, None, every):
-        simulation = Simulation(torus)
+        simulation = AacmSimulation(torus)
         simulation.swap(x[0], near)
-        outcome = simulation.configure(whole=False)
+        outcome = simulation.configure(until_idle=False)
         assert outcome is not None
-        yield Trial((x[0], near), frozenset((*x, *y)), outcome, torus)
+        yield SwapTrial((x[0], near), frozenset((*x, *y)), outcome, torus)

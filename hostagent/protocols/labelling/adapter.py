@@ -8,10 +8,10 @@ from typing import ClassVar
 from hostagent.channel import Message
 from hostagent.protocols.labelling.frames import ETHERTYPE
 from hostagent.protocols.labelling.labeller import Labeller
-from hostagent.protocols.link_protocol import OnCables
+from hostagent.protocols.link_protocol import LinkProtocol
 
 
-class Labelling(OnCables[Labeller]):
+class LabellingAdapter(LinkProtocol[Labeller]):
     """The labeller of server ``node``, whose root is server ``root``.
 
     ``adopt`` is called when it has its first label, ``report`` with every label as an event.
@@ -26,27 +26,27 @@ class Labelling(OnCables[Labeller]):
         root: int,
         ports: Iterable[int],
         key: bytes,
-        adopt: Callable[[], None],
+        on_first_label: Callable[[], None],
         report: Callable[[Message], None],
     ) -> None:
         super().__init__(node, Labeller(0 if node == root else node + 1, ports, key), report)
-        self._adopt: Callable[[], None] | None = adopt
+        self._on_first_label: Callable[[], None] | None = on_first_label
 
     def start(self, now: float) -> Iterator[tuple[int, bytes]]:
         """Begin a new epoch."""
         self.machine.start(now)
-        return self._leaving()
+        return self._outgoing()
 
     def carrier(self, port: int, up: bool, now: float) -> Iterator[tuple[int, bytes]]:
         """The card of ``port`` has a carrier or not."""
         self.machine.carrier(port, up, now)
-        return self._leaving()
+        return self._outgoing()
 
-    def _follow_news(self) -> None:
-        news, self.machine.news = self.machine.news, []
-        for item in news:
-            if self._adopt is not None:
-                self._adopt()
-                self._adopt = None
+    def _handle_events(self) -> None:
+        events, self.machine.events = self.machine.events, []
+        for item in events:
+            if self._on_first_label is not None:
+                self._on_first_label()
+                self._on_first_label = None
             label = [list(item.label.word), item.label.prefix, item.label.length]
             self._report({"event": "labelled", "node": self._node, "label": label, "at": item.at})

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from addressing.algorithms.freegroup import Embedding
-from hostagent.protocols.authentication import Rejection, flaw, seal
+from hostagent.protocols.authentication import Rejection, authenticate, verify
 from topos.graph import NONE
 
 ETHERTYPE = 0xA802
@@ -26,7 +26,7 @@ NO_ROOT = 0xFFFFFFFF
 _HEAD = struct.Struct(">BBIHH")
 _TREE = struct.Struct(">IHB")
 _COUNT = struct.Struct(">H")
-_PARENT, _TELLS, _LABELLED = 1, 2, 4
+_PARENT, _ADVERTISES, _LABELLED = 1, 2, 4
 _LARGEST = 0xFFFF
 
 
@@ -59,7 +59,7 @@ def _piece(tree: Embedding, node: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Tale:
+class Advertisement:
     """What a node says of itself at one of its ports.
 
     ``root`` is the rank of the root that it follows, ``trail`` the ports on the way from
@@ -68,7 +68,7 @@ class Tale:
     """
 
     root: int = NO_ROOT
-    trail: tuple[int, ...] = ()
+    path_vector: tuple[int, ...] = ()
     #: The receiver is the sender's parent.
     parent: bool = False
     label: Label | None = None
@@ -84,47 +84,61 @@ class Frame:
     port: int
     epoch: int
     sequence: int
-    heard: int
-    tale: Tale | None
+    last_received: int
+    advertisement: Advertisement | None
 
 
 def encode(frame: Frame, key: bytes | None = None) -> bytes:
     """The frame as bytes, with a tag when there is a ``key``."""
-    tale = frame.tale
-    flags = 0 if tale is None else _TELLS | (tale.parent and _PARENT) | (tale.label is not None and _LABELLED)
-    body = _HEAD.pack(flags, frame.port, frame.epoch, frame.sequence, frame.heard)
-    if tale is not None:
-        label = tale.label or Label()
+    advertisement = frame.advertisement
+    flags = (
+        0
+        if advertisement is None
+        else _ADVERTISES | (advertisement.parent and _PARENT) | (advertisement.label is not None and _LABELLED)
+    )
+    body = _HEAD.pack(flags, frame.port, frame.epoch, frame.sequence, frame.last_received)
+    if advertisement is not None:
+        label = advertisement.label or Label()
         size = (label.length + 7) // 8
-        body += _TREE.pack(tale.root, tale.letter, tale.width) + _numbers(tale.trail) + _numbers(label.word)
+        body += (
+            _TREE.pack(advertisement.root, advertisement.letter, advertisement.width)
+            + _numbers(advertisement.path_vector)
+            + _numbers(label.word)
+        )
         body += _COUNT.pack(label.length) + label.prefix.to_bytes(size, "big")
-    return seal(body, ETHERTYPE, key)
+    return authenticate(body, ETHERTYPE, key)
 
 
 def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
     """The frame that ``data`` begins with (short frames are padded on a wire), or why there is none."""
     try:
         reader = _Reader(data)
-        flags, port, epoch, sequence, heard = reader.fields(_HEAD)
-        tale = _tale(reader, flags) if flags & _TELLS else None
+        flags, port, epoch, sequence, last_received = reader.fields(_HEAD)
+        advertisement = _read_advertisement(reader, flags) if flags & _ADVERTISES else None
     except struct.error:
         return Rejection.LENGTH
-    found = flaw(data, reader.at, ETHERTYPE, key)
+    found = verify(data, reader.at, ETHERTYPE, key)
     if found is not None:
         return found
-    if not port or flags & ~(_PARENT | _TELLS | _LABELLED) or (tale and not _sound(tale)):
+    if (
+        not port
+        or flags & ~(_PARENT | _ADVERTISES | _LABELLED)
+        or (advertisement and not _sound(advertisement))
+    ):
         return Rejection.CONTENT
-    return Frame(port, epoch, sequence, heard, tale)
+    return Frame(port, epoch, sequence, last_received, advertisement)
 
 
-def _sound(tale: Tale) -> bool:
+def _sound(advertisement: Advertisement) -> bool:
     """Whether the parts of a tale fit together."""
-    label = tale.label
-    if tale.root == NO_ROOT and (tale.trail or label or tale.letter):
+    label = advertisement.label
+    if advertisement.root == NO_ROOT and (advertisement.path_vector or label or advertisement.letter):
         return False
-    if label is not None and (label.prefix >> label.length or len(label.word) != len(tale.trail)):
+    if label is not None and (
+        label.prefix >> label.length or len(label.word) != len(advertisement.path_vector)
+    ):
         return False
-    return not tale.letter >> tale.width and (label is not None or not tale.letter)
+    return not advertisement.letter >> advertisement.width and (label is not None or not advertisement.letter)
 
 
 def _numbers(values: Sequence[int]) -> bytes:
@@ -153,9 +167,9 @@ class _Reader:
         return int.from_bytes(value, "big"), length
 
 
-def _tale(reader: _Reader, flags: int) -> Tale:
+def _read_advertisement(reader: _Reader, flags: int) -> Advertisement:
     root, letter, width = reader.fields(_TREE)
-    trail, word = reader.numbers(), reader.numbers()
+    path_vector, word = reader.numbers(), reader.numbers()
     prefix, length = reader.bits()
     label = Label(word, prefix, length) if flags & _LABELLED else None
-    return Tale(root, trail, bool(flags & _PARENT), label, letter, width)
+    return Advertisement(root, path_vector, bool(flags & _PARENT), label, letter, width)

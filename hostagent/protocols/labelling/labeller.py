@@ -22,9 +22,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from addressing.algorithms.freegroup import shared
+from addressing.algorithms.freegroup import common_prefix_length
 from hostagent.protocols.authentication import Rejection
-from hostagent.protocols.labelling.frames import NO_ROOT, Frame, Label, Tale, decode, encode
+from hostagent.protocols.labelling.frames import NO_ROOT, Advertisement, Frame, Label, decode, encode
 
 _SEQUENCES = 1 << 16
 
@@ -36,11 +36,11 @@ class Timing:
 
     interval: float = 0.1
     attempts: int = 20
-    patience: float = 1.0
+    timeout: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelAssigned:
     """The news that a node has a label, or another one than before."""
 
     label: Label
@@ -52,16 +52,16 @@ class Labelled:
 class _Neighbour:
     """What was told to and heard from the other end of a port in this epoch."""
 
-    told: Tale | None = None
+    advertised: Advertisement | None = None
     sequence: int = 0
     acknowledged: bool = True
     #: Whether the other end has heard of the trail that this node has now.
-    knows_trail: bool = False
+    knows_path_vector: bool = False
     attempts: int = 0
     due: float = 0.0
-    said: Tale | None = None
+    received: Advertisement | None = None
     #: The number of the last tale heard, and the port at the other end.
-    heard: int = 0
+    last_received: int = 0
     port: int = 0
 
 
@@ -78,39 +78,39 @@ class Labeller:
     #: Frames sent by kind, frames rejected by reason.
     counts: Counter[str] = field(default_factory=Counter)
     #: What has happened since the driver last emptied it.
-    news: list[Labelled] = field(default_factory=list)
+    events: list[LabelAssigned] = field(default_factory=list)
 
     _up: set[int] = field(init=False)
-    _around: dict[int, _Neighbour] = field(init=False, default_factory=dict)
-    _trail: tuple[int, ...] | None = field(init=False, default=None)
+    _neighbours: dict[int, _Neighbour] = field(init=False, default_factory=dict)
+    _path_vector: tuple[int, ...] | None = field(init=False, default=None)
     _root: int = field(init=False, default=NO_ROOT)
     _parent: int = field(init=False, default=0)
-    _offers: bool = field(init=False, default=False)
+    _root_candidate: bool = field(init=False, default=False)
     _deadline: float | None = field(init=False, default=None)
-    _leaving: list[tuple[int, bytes]] = field(init=False, default_factory=list)
+    _outgoing: list[tuple[int, bytes]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._up = set(self.ports)
-        self._around = {port: _Neighbour() for port in sorted(self._up)}
+        self._neighbours = {port: _Neighbour() for port in sorted(self._up)}
 
     # --- what the driver calls --------------------------------------------------
 
     def start(self, now: float) -> None:
         """Begin a new epoch: at the root for the first labels, anywhere for new ones."""
-        self._begin(self.epoch + 1, now)
-        self._follow(now)
+        self._start_epoch(self.epoch + 1, now)
+        self._update(now)
 
     def carrier(self, port: int, up: bool, now: float) -> None:
         """A port has a carrier or not; labels are learned anew unless nobody spoke there."""
-        if up == (port in self._up) or port not in self._around:
+        if up == (port in self._up) or port not in self._neighbours:
             return
-        spoke = self._around[port].said is not None
+        spoke = self._neighbours[port].received is not None
         (self._up.add if up else self._up.discard)(port)
-        self._around[port] = _Neighbour()
+        self._neighbours[port] = _Neighbour()
         if self.epoch and (up or spoke):
             self.start(now)
         else:
-            self._follow(now)
+            self._update(now)
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
         """Bytes that arrived at ``port``, whatever they are."""
@@ -118,30 +118,30 @@ class Labeller:
         if isinstance(frame, Rejection):
             self.counts[f"rejected: {frame.value}"] += 1
             return
-        if port not in self._around:
+        if port not in self._neighbours:
             self.counts["rejected: no such port"] += 1
             return
         if frame.epoch > self.epoch:
-            self._begin(frame.epoch, now)
+            self._start_epoch(frame.epoch, now)
         if port not in self._up:  # it was silent, or its carrier is back and nobody said so yet
             self._up.add(port)
-            self._begin(self.epoch + 1, now)
+            self._start_epoch(self.epoch + 1, now)
         elif frame.epoch == self.epoch:
-            self._hear(frame, port)
+            self._handle_frame(frame, port)
         else:
-            self._around[port].told = None  # somebody lags behind: tell it again
-        self._follow(now)
+            self._neighbours[port].advertised = None  # somebody lags behind: tell it again
+        self._update(now)
         self._acknowledge(frame, port)
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
         """(port, bytes) pairs to send now; each is given once."""
-        leaving, self._leaving = self._leaving, []
+        leaving, self._outgoing = self._outgoing, []
         return leaving
 
     def next_timer(self) -> float | None:
         """When :meth:`handle_timer` is to be called, if nothing happens before."""
-        waiting = (self._around[port] for port in self._up)
-        times = [around.due for around in waiting if not around.acknowledged]
+        waiting = (self._neighbours[port] for port in self._up)
+        times = [neighbour.due for neighbour in waiting if not neighbour.acknowledged]
         if self._deadline is not None:
             times.append(self._deadline)
         return min(times, default=None)
@@ -149,25 +149,25 @@ class Labeller:
     def handle_timer(self, now: float) -> None:
         """Send again what was not acknowledged, give up silent ports, offer oneself as a root."""
         for port in sorted(self._up):
-            around = self._around[port]
-            if around.acknowledged or around.due > now:
+            neighbour = self._neighbours[port]
+            if neighbour.acknowledged or neighbour.due > now:
                 continue
-            if around.attempts < self.timing.attempts:
+            if neighbour.attempts < self.timing.attempts:
                 self.counts["sent again"] += 1
-                self._send(port, around, now)
+                self._send(port, neighbour, now)
             else:
                 self.counts["silent ports"] += 1
                 self.carrier(port, False, now)
         if self._deadline is not None and self._deadline <= now:
-            self._deadline, self._offers = None, True
-        self._follow(now)
+            self._deadline, self._root_candidate = None, True
+        self._update(now)
 
     # --- what it has learned ----------------------------------------------------
 
     @property
     def root(self) -> int | None:
         """The rank of the root that this node follows; None without one."""
-        return None if self._trail is None else self._root
+        return None if self._path_vector is None else self._root
 
     @property
     def parent(self) -> int:
@@ -181,119 +181,139 @@ class Labeller:
             return None
         best, chosen = self._metric(self.label.word, word), None
         for port in sorted(self._up):
-            said = self._around[port].said
-            theirs = self._word_at(port, said) if said is not None else None
+            received = self._neighbours[port].received
+            theirs = self._word_at(port, received) if received is not None else None
             if theirs is not None and (distance := self._metric(theirs, word)) < best:
                 best, chosen = distance, port
         return chosen
 
-    def _word_at(self, port: int, said: Tale) -> tuple[int, ...] | None:
-        if said.label is not None and said.root == self._root:
-            return said.label.word
+    def _word_at(self, port: int, received: Advertisement) -> tuple[int, ...] | None:
+        if received.label is not None and received.root == self._root:
+            return received.label.word
         return None
 
     @staticmethod
     def _metric(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-        return len(a) + len(b) - 2 * shared(a, b)
+        return len(a) + len(b) - 2 * common_prefix_length(a, b)
 
     # --- hearing ----------------------------------------------------------------
 
-    def _begin(self, epoch: int, now: float) -> None:
+    def _start_epoch(self, epoch: int, now: float) -> None:
         """Forget everything: a new epoch."""
         self.epoch, self.label = epoch, None
-        self._around = {port: _Neighbour() for port in self._around}
-        self._trail, self._root, self._parent, self._offers = None, NO_ROOT, 0, self.rank == 0
-        self._deadline = now + self.timing.patience
+        self._neighbours = {port: _Neighbour() for port in self._neighbours}
+        self._path_vector, self._root, self._parent, self._root_candidate = None, NO_ROOT, 0, self.rank == 0
+        self._deadline = now + self.timing.timeout
 
-    def _hear(self, frame: Frame, port: int) -> None:
-        around = self._around[port]
-        if frame.heard == around.sequence and around.told is not None:
-            around.acknowledged = around.knows_trail = True
-        newer = 0 < (frame.sequence - around.heard) % _SEQUENCES < _SEQUENCES // 2
-        if frame.tale is not None and newer:
-            around.said, around.heard, around.port = frame.tale, frame.sequence, frame.port
+    def _handle_frame(self, frame: Frame, port: int) -> None:
+        neighbour = self._neighbours[port]
+        if frame.last_received == neighbour.sequence and neighbour.advertised is not None:
+            neighbour.acknowledged = neighbour.knows_path_vector = True
+        newer = 0 < (frame.sequence - neighbour.last_received) % _SEQUENCES < _SEQUENCES // 2
+        if frame.advertisement is not None and newer:
+            neighbour.received, neighbour.last_received, neighbour.port = (
+                frame.advertisement,
+                frame.sequence,
+                frame.port,
+            )
 
-    def _follow(self, now: float) -> None:
+    def _update(self, now: float) -> None:
         """Bring everything that follows from the neighbours' tales up to date, and tell what changed."""
         if not self.epoch:
             return
-        self._choose()
+        self._select_root()
         self._take_label(now)
         letters = self._letters()
         for port in sorted(self._up):
-            around, letter = self._around[port], letters.get(port, 0)
+            neighbour, letter = self._neighbours[port], letters.get(port, 0)
             width = len(letters).bit_length() if letter else 0
-            tale = Tale(
-                self._root, self._trail or (), port == self._parent, self.label, letter, width
+            advertisement = Advertisement(
+                self._root, self._path_vector or (), port == self._parent, self.label, letter, width
             )  # fmt: skip
-            if tale != around.told:
-                around.knows_trail &= around.told is not None and around.told.trail == tale.trail
-                around.told, around.attempts = tale, 0
-                around.sequence = (around.sequence + 1) % _SEQUENCES
-                self._send(port, around, now)
+            if advertisement != neighbour.advertised:
+                neighbour.knows_path_vector &= (
+                    neighbour.advertised is not None
+                    and neighbour.advertised.path_vector == advertisement.path_vector
+                )
+                neighbour.advertised, neighbour.attempts = advertisement, 0
+                neighbour.sequence = (neighbour.sequence + 1) % _SEQUENCES
+                self._send(port, neighbour, now)
 
-    def _choose(self) -> None:
+    def _select_root(self) -> None:
         """The least root, and the ShortLex-least trail from it."""
         offers: list[tuple[int, int, tuple[int, ...], int]] = []
         for port in self._up:
-            around = self._around[port]
-            if around.said is not None and around.said.root != NO_ROOT:
-                trail = (*around.said.trail, around.port)
-                offers.append((around.said.root, len(trail), trail, port))
+            neighbour = self._neighbours[port]
+            if neighbour.received is not None and neighbour.received.root != NO_ROOT:
+                path_vector = (*neighbour.received.path_vector, neighbour.port)
+                offers.append((neighbour.received.root, len(path_vector), path_vector, port))
         if offers and self.rank < min(offers)[0]:
-            self._offers = True  # whoever began to offer itself was early, not least
-        if self._offers:
+            self._root_candidate = True  # whoever began to offer itself was early, not least
+        if self._root_candidate:
             offers.append((self.rank, 0, (), 0))
-        root, _, trail, parent = min(offers, default=(NO_ROOT, 0, (), 0))
-        if root == NO_ROOT or (root, trail) == (self._root, self._trail):
+        root, _, path_vector, parent = min(offers, default=(NO_ROOT, 0, (), 0))
+        if root == NO_ROOT or (root, path_vector) == (self._root, self._path_vector):
             return
-        self._root, self._trail, self._parent, self.label, self._deadline = root, trail, parent, None, None
-        for around in self._around.values():
-            around.knows_trail = False
+        self._root, self._path_vector, self._parent, self.label, self._deadline = (
+            root,
+            path_vector,
+            parent,
+            None,
+            None,
+        )
+        for neighbour in self._neighbours.values():
+            neighbour.knows_path_vector = False
 
     def _take_label(self, now: float) -> None:
         """The label that this node has by its parent's tale."""
-        if self._trail is None:
+        if self._path_vector is None:
             return
         label: Label | None = Label()
         if self._parent:
-            said = self._around[self._parent].said
-            assert said is not None
-            fits = said.trail == self._trail[:-1] and said.label is not None and said.letter
-            label = said.label.child(said.letter, said.width) if fits and said.label else None
+            received = self._neighbours[self._parent].received
+            assert received is not None
+            fits = (
+                received.path_vector == self._path_vector[:-1]
+                and received.label is not None
+                and received.letter
+            )
+            label = received.label.child(received.letter, received.width) if fits and received.label else None
         if label != self.label:
             self.label = label
             if label is not None:
-                self.news.append(Labelled(label, self.epoch, now))
+                self.events.append(LabelAssigned(label, self.epoch, now))
 
     def _letters(self) -> dict[int, int]:
         """The children's letters by port; none before all neighbours know this node's trail."""
-        if self.label is None or not all(self._around[port].knows_trail for port in self._up):
+        if self.label is None or not all(self._neighbours[port].knows_path_vector for port in self._up):
             return {}
         children = [port for port in sorted(self._up) if self._is_child(port)]
         return {port: letter for letter, port in enumerate(children, start=1)}
 
     def _is_child(self, port: int) -> bool:
-        said = self._around[port].said
-        if said is None or self._trail is None:
+        received = self._neighbours[port].received
+        if received is None or self._path_vector is None:
             return False
-        return said.parent and (said.root, said.trail) == (self._root, (*self._trail, port))
+        return received.parent and (received.root, received.path_vector) == (
+            self._root,
+            (*self._path_vector, port),
+        )
 
     # --- speaking ---------------------------------------------------------------
 
-    def _send(self, port: int, around: _Neighbour, now: float) -> None:
-        around.acknowledged, around.due = False, now + self.timing.interval
-        around.attempts += 1
-        self._emit(Frame(port, self.epoch, around.sequence, around.heard, around.told))
+    def _send(self, port: int, neighbour: _Neighbour, now: float) -> None:
+        neighbour.acknowledged, neighbour.due = False, now + self.timing.interval
+        neighbour.attempts += 1
+        self._emit(Frame(port, self.epoch, neighbour.sequence, neighbour.last_received, neighbour.advertised))
 
     def _acknowledge(self, frame: Frame, port: int) -> None:
         """Say that a tale was heard, unless a tale of one's own has just said so."""
-        if frame.tale is None or frame.epoch != self.epoch:
+        if frame.advertisement is None or frame.epoch != self.epoch:
             return
-        around = self._around[port]
-        if not any(out == port for out, _ in self._leaving):
-            self._emit(Frame(port, self.epoch, around.sequence, around.heard, None))
+        neighbour = self._neighbours[port]
+        if not any(out == port for out, _ in self._outgoing):
+            self._emit(Frame(port, self.epoch, neighbour.sequence, neighbour.last_received, None))
 
     def _emit(self, frame: Frame) -> None:
-        self.counts["sent tale" if frame.tale else "sent ack"] += 1
-        self._leaving.append((frame.port, encode(frame, self.key)))
+        self.counts["sent advertisement" if frame.advertisement else "sent ack"] += 1
+        self._outgoing.append((frame.port, encode(frame, self.key)))

@@ -14,7 +14,7 @@ from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState, Port
 
 #: Patience for fabrics of a few hundred hops across, at 15 us each.
-TIMING = Timing(interval=500e-6, attempts=12, patience=20e-3)
+TIMING = Timing(interval=500e-6, attempts=12, timeout=20e-3)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Snapshot:
 
 
 @dataclass
-class LabelNetwork(VirtualNetwork[Labeller]):
+class LabellingNetwork(VirtualNetwork[Labeller]):
     """All nodes of a fabric, by number."""
 
     fabric: Fabric
@@ -50,43 +50,43 @@ class LabelNetwork(VirtualNetwork[Labeller]):
     def __post_init__(self) -> None:
         super().__post_init__()
         for link in self.fabric.links():
-            self.plug(link.a, link.b)
-        self.stations = {node: self.station(node) for node in range(self.fabric.size)}
+            self.connect(link.a, link.b)
+        self.machines = {node: self.machine(node) for node in range(self.fabric.size)}
 
-    def station(self, node: int) -> Labeller:
+    def machine(self, node: int) -> Labeller:
         rank = 0 if node == self.root else node + 1
         ports = [port for port, _ in self.fabric.ports(node)]
         return Labeller(rank, ports, self.key, self.timing)
 
-    def heard(self, node: int) -> None:
-        for item in self.stations[node].news:
+    def drain_events(self, node: int) -> None:
+        for item in self.machines[node].events:
             self._last = item.at
-        self.stations[node].news.clear()
+        self.machines[node].events.clear()
 
     # --- what happens to it -------------------------------------------------------
 
     def start(self) -> Outcome:
         """The first labels, from the root, until nothing happens any more."""
         before = self._snapshot()
-        self.stations[self.root].start(self.now)
-        return self._rest([self.root], before)
+        self.machines[self.root].start(self.now)
+        return self._run_until_idle([self.root], before)
 
     def change(self, links: Iterable[int], up: bool) -> Outcome:
         """Cables are taken out or put back; their ends notice by the carrier, at once."""
         chosen = [self.fabric.link(number) for number in links]
         numbers = [link.index for link in chosen]
-        self.links = self.links.heal(numbers) if up else self.links.fail(numbers)
+        self.links = self.links.restore(numbers) if up else self.links.fail(numbers)
         for link in chosen:
-            self.plug(link.a, link.b) if up else self.cut(link.a)
+            self.connect(link.a, link.b) if up else self.cut(link.a)
         before, ends = self._snapshot(), [end for link in chosen for end in (link.a, link.b)]
         for end in ends:
-            self.stations[end.node].carrier(end.number, up, self.now)
-        return self._rest(sorted({end.node for end in ends}), before)
+            self.machines[end.node].carrier(end.number, up, self.now)
+        return self._run_until_idle(sorted({end.node for end in ends}), before)
 
-    def _rest(self, touched: Iterable[int], before: _Snapshot) -> Outcome:
+    def _run_until_idle(self, touched: Iterable[int], before: _Snapshot) -> Outcome:
         """Let everything happen that follows from what was done to some nodes."""
         for node in touched:
-            self.settle(node)
+            self.flush(node)
         while self.busy:
             self.step()
         after = self._snapshot()
@@ -94,24 +94,24 @@ class LabelNetwork(VirtualNetwork[Labeller]):
         return Outcome(max(0.0, self._last - before.at), after.frames - before.frames, changed)
 
     def _snapshot(self) -> _Snapshot:
-        labels = [self.stations[node].label for node in range(self.fabric.size)]
-        frames = sum((station.counts for station in self.stations.values()), Counter[str]())
+        labels = [self.machines[node].label for node in range(self.fabric.size)]
+        frames = sum((machine.counts for machine in self.machines.values()), Counter[str]())
         return _Snapshot(self.now, labels, frames)
 
     # --- what came of it ----------------------------------------------------------
 
     def differing(self, tree: Embedding) -> list[int]:
         """The nodes whose label is not the one that ``tree`` gives them."""
-        return [node for node, station in self.stations.items() if station.label != Label.of(tree, node)]
+        return [node for node, machine in self.machines.items() if machine.label != Label.of(tree, node)]
 
     def arrives(self, source: int, destination: int) -> bool:
         """Whether a packet gets there by Algorithm 2 on what each node has learned, and nothing else."""
-        label, at = self.stations[destination].label, source
+        label, at = self.machines[destination].label, source
         for _ in range(self.fabric.size):
             if at == destination:
                 return True
-            port = self.stations[at].next_port(label.word) if label is not None else None
-            far = None if port is None else self.wires.get(Port(at, port))
+            port = self.machines[at].next_port(label.word) if label is not None else None
+            far = None if port is None else self.peers.get(Port(at, port))
             if far is None:
                 return False
             at = far.node

@@ -12,30 +12,30 @@ from addressing.jit import compiled
 from addressing.scheme import Scheme
 from addressing.schemes.brp import Brp
 from addressing.schemes.shortest import Shortest
-from dcnlab.evaluator.routing.forms import Ways
-from dcnlab.evaluator.routing.reroute import blockwise, rerouted
+from dcnlab.evaluator.routing.forms import SourceRoutes
+from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
 from dcnlab.evaluator.routing.vector import shortest
 from topos.fabric import Fabric
 from topos.families.bcube import BCube
 from topos.graph import NONE, IntArray, LinkState
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     """The shortest of the parallel paths that is whole, else a shortest way; None where flows are
     spread over all of them."""
     brp = cast(Brp, scheme)
     if brp.multipath:
         return None
-    paths, down = _Paths(brp.fabric, brp.bcube), scheme.blocked(links)
+    paths, down = _Paths(brp.fabric, brp.bcube), scheme.all_failures(links)
     if not down:
         return partial(paths.at, rank=0)
-    around = blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
+    backup_next_hops = blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
     def fits(slots: IntArray) -> NDArray[np.bool_]:
-        return np.asarray((slots != NONE).sum(axis=1) <= 2 * brp.longest)
+        return np.asarray((slots != NONE).sum(axis=1) <= 2 * brp.max_hops)
 
     candidates = [partial(paths.at, rank=rank) for rank in range(brp.bcube.k + 1)]
-    return rerouted(scheme.fabric, candidates, around, down, fits)
+    return with_backup_routes(scheme.fabric, candidates, backup_next_hops, down, fits)
 
 
 class _Paths:
@@ -43,13 +43,13 @@ class _Paths:
 
     def __init__(self, fabric: Fabric, bcube: BCube) -> None:
         self.fabric, self.bcube = fabric, bcube
-        self.firsts, self.radices = np.array(bcube.firsts), np.array(bcube.radices)
+        self.level_starts, self.radices = np.array(bcube.level_starts), np.array(bcube.radices)
 
     def at(self, sources: IntArray, destinations: IntArray, rank: int) -> IntArray:
         """Of all k + 1 the one of this rank: the shortest first, those of a length from the highest
         level down."""
-        start, k = self.fabric.slots.start, self.bcube.k
-        return _trace(sources, destinations, rank, self.bcube.n, k, self.radices, self.firsts, start)
+        start, k = self.fabric.adjacency.start, self.bcube.k
+        return _trace(sources, destinations, rank, self.bcube.n, k, self.radices, self.level_starts, start)
 
 
 @compiled
@@ -73,7 +73,7 @@ def _trace(
     n: int,
     k: int,
     radices: NDArray[np.int64],
-    firsts: NDArray[np.int64],
+    level_starts: NDArray[np.int64],
     start: NDArray[np.int64],
 ) -> IntArray:
     """Digits are corrected from some level down, and round; where that digit is right already the
@@ -98,7 +98,7 @@ def _trace(
                 wanted = (mine + 1) % radices[level]
             if mine == wanted:
                 continue
-            switch = firsts[level] + at // (low * n) * low + at % low
+            switch = level_starts[level] + at // (low * n) * low + at % low
             out[pair, hop] = start[at] + level
             out[pair, hop + 1] = start[switch] + wanted
             at, hop = at + (wanted - mine) * low, hop + 2

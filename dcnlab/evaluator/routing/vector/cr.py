@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from addressing.schemes.cr import Cr
-from dcnlab.evaluator.graph.adjacency import adjacency
 from dcnlab.evaluator.graph.distances import rows
-from dcnlab.evaluator.routing.forms import Ways
+from dcnlab.evaluator.graph.hop_graph import hop_graph
+from dcnlab.evaluator.routing.forms import SourceRoutes
 from topos.graph import NONE, IntArray, LinkState
 
 #: Hops that a pair's row has room for at first.
@@ -33,11 +33,11 @@ class _Graph(NamedTuple):
     vertices: NDArray[np.int64]
     #: Hops from the identity, by vertex (y k + t), and a^-t by t, both modulo p.
     distance: NDArray[np.int64]
-    unturn: NDArray[np.int64]
+    inverse_powers: NDArray[np.int64]
     p: int
 
 
-class _Look(NamedTuple):
+class _LookAhead(NamedTuple):
     """How far to look ahead, whether nearer ends of equal rank go first, and room for one word."""
 
     depth: int
@@ -46,23 +46,23 @@ class _Look(NamedTuple):
     letter: IntArray
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     """Depth first; None where failures are known, or where hosts hang on the vertices."""
     return routes(scheme, links, nearest=False)
 
 
-def routes(scheme: Scheme, links: LinkState, nearest: bool) -> Ways | None:
+def routes(scheme: Scheme, links: LinkState, nearest: bool) -> SourceRoutes | None:
     """The walks of ``cr``, or with ``nearest`` those of ``cr-bfs``."""
     fabric = scheme.fabric
     if scheme.known or links or not fabric.relaying:
         return None
     ring, depth = cast(Cr, scheme).ring, cast(Cr, scheme).d
     graph, labels = _graph(cast(Cr, scheme)), np.array(ring.labels, dtype=np.int32)
-    first = fabric.slots.start[graph.vertices]
-    look = _Look(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
+    first = fabric.adjacency.start[graph.vertices]
+    look_ahead = _LookAhead(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
 
     def between(sources: IntArray, destinations: IntArray) -> IntArray:
-        return _routes(labels[sources], labels[destinations], first, graph, look)
+        return _routes(labels[sources], labels[destinations], first, graph, look_ahead)
 
     return between
 
@@ -71,21 +71,21 @@ def _graph(scheme: Cr) -> _Graph:
     ring, family = scheme.ring, scheme.ring.family
     vertices, labels = np.array(ring.vertices), np.array(ring.labels, dtype=np.int32)
     order = np.array(ring.order, dtype=np.int32)[vertices]
-    [distance] = rows(adjacency(scheme.fabric), np.zeros(1, dtype=np.int32)).astype(np.int64)
-    unturn = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
-    return _Graph(labels[order[:, :, 1]], order[:, :, 0], vertices, distance, unturn, family.p)
+    [distance] = rows(hop_graph(scheme.fabric), np.zeros(1, dtype=np.int32)).astype(np.int64)
+    inverse_powers = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
+    return _Graph(labels[order[:, :, 1]], order[:, :, 0], vertices, distance, inverse_powers, family.p)
 
 
 @compiled
 def _routes(
-    sources: IntArray, destinations: IntArray, first: NDArray[np.int64], graph: _Graph, look: _Look
+    sources: IntArray, destinations: IntArray, first: NDArray[np.int64], graph: _Graph, look_ahead: _LookAhead
 ) -> IntArray:
     out, longest = np.full((len(sources), _ROOM), NONE, np.int32), 0
     for pair in range(len(sources)):
         at, came, target, hop, intact = sources[pair], NONE, destinations[pair], 0, False
         while at != target:
-            intact = intact or _arrives(at, came, target, graph, look)
-            column = _choose(at, came, target, graph, look) if intact else _detour(at, target, graph)
+            intact = intact or _arrives(at, came, target, graph, look_ahead)
+            column = _choose(at, came, target, graph, look_ahead) if intact else _backup_hop(at, target, graph)
             if hop == out.shape[1]:
                 wider = np.full((len(sources), 2 * hop), NONE, np.int32)
                 wider[:, :hop] = out
@@ -97,7 +97,7 @@ def _routes(
 
 
 @compiled
-def _arrives(at: int, came: int, target: int, graph: _Graph, look: _Look) -> bool:
+def _arrives(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhead) -> bool:
     """Whether the rule alone leads to the target; else it comes back to a state (at, came)."""
     marked, marked_came, hops, following = NONE, NONE, 0, 1
     while at != target:
@@ -105,17 +105,17 @@ def _arrives(at: int, came: int, target: int, graph: _Graph, look: _Look) -> boo
             return False
         if hops == following:
             marked, marked_came, following = at, came, 2 * following
-        at, came, hops = graph.ends[at, _choose(at, came, target, graph, look)], at, hops + 1
+        at, came, hops = graph.ends[at, _choose(at, came, target, graph, look_ahead)], at, hops + 1
     return True
 
 
 @compiled
-def _choose(at: int, came: int, target: int, graph: _Graph, look: _Look) -> int:
+def _choose(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhead) -> int:
     """The first letter of the first word whose end is best, as a column of ``ends``."""
     size, letters = graph.ends.shape
-    word, letter, depth = look.word, look.letter, 0
+    word, letter, depth = look_ahead.word, look_ahead.letter, 0
     word[0], word[1], letter[0] = came, at, 0
-    best, chosen = size * look.depth, NONE
+    best, chosen = size * look_ahead.depth, NONE
     while depth >= 0:
         if letter[depth] == letters:
             depth -= 1
@@ -125,29 +125,29 @@ def _choose(at: int, came: int, target: int, graph: _Graph, look: _Look) -> int:
         if end == word[depth]:
             continue
         gap = abs(end - target)
-        rank = min(gap, size - gap) * look.depth + (depth if look.nearest else 0)
+        rank = min(gap, size - gap) * look_ahead.depth + (depth if look_ahead.nearest else 0)
         if rank < best:
             best, chosen = rank, letter[0] - 1
-        if depth + 1 < look.depth:
+        if depth + 1 < look_ahead.depth:
             depth += 1
             word[depth + 1], letter[depth] = end, 0
     return chosen
 
 
 @compiled
-def _detour(at: int, target: int, graph: _Graph) -> int:
+def _backup_hop(at: int, target: int, graph: _Graph) -> int:
     """The column of the lowest port on a shortest way."""
-    here, chosen = _apart(at, target, graph), NONE
+    here, chosen = _label_distance(at, target, graph), NONE
     for column in range(graph.ends.shape[1]):
-        nearer = _apart(graph.ends[at, column], target, graph) < here
+        nearer = _label_distance(graph.ends[at, column], target, graph) < here
         if nearer and (chosen == NONE or graph.ports[at, column] < graph.ports[at, chosen]):
             chosen = column
     return chosen
 
 
 @compiled
-def _apart(a: int, b: int, graph: _Graph) -> int:
+def _label_distance(a: int, b: int, graph: _Graph) -> int:
     """The distance of two CR labels: that of u^-1 v from the identity."""
-    k, u, v = len(graph.unturn), graph.vertices[a], graph.vertices[b]
-    y = graph.unturn[u % k] * (v // k - u // k) % graph.p
+    k, u, v = len(graph.inverse_powers), graph.vertices[a], graph.vertices[b]
+    y = graph.inverse_powers[u % k] * (v // k - u // k) % graph.p
     return int(graph.distance[y * k + (v - u) % k])

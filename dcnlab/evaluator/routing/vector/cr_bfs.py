@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from addressing.scheme import Scheme
-from dcnlab.evaluator.routing.forms import Ways
+from dcnlab.evaluator.routing.forms import SourceRoutes
 from dcnlab.evaluator.routing.vector.cr import routes
 from topos.graph import LinkState
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     """Of the words with the best end a shortest one; None where ``cr`` has none."""
     return routes(scheme, links, nearest=True)

@@ -16,23 +16,25 @@ from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.dcube import DCube, DCubeRouted
 from addressing.schemes.shortest import Shortest
-from dcnlab.evaluator.routing.forms import Lengths, Rule, Ways
-from dcnlab.evaluator.routing.reroute import blockwise, rerouted
+from dcnlab.evaluator.routing.forms import Lengths, Rule, SourceRoutes
+from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
 from dcnlab.evaluator.routing.vector import shortest
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways:
+def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes:
     """Algorithms 1 and 3 for every pair, and shortest ways round known failures."""
-    printed = _printed(cast(DCube, scheme))
-    down = scheme.blocked(links)
+    published = _published_routes(cast(DCube, scheme))
+    down = scheme.all_failures(links)
     if not down:
-        return printed
-    return rerouted(scheme.fabric, [printed], around(scheme, down), down, fits(cast(DCube, scheme)))
+        return published
+    return with_backup_routes(
+        scheme.fabric, [published], backup_next_hops(scheme, down), down, fits(cast(DCube, scheme))
+    )
 
 
-def around(scheme: Scheme, down: LinkState) -> Rule:
+def backup_next_hops(scheme: Scheme, down: LinkState) -> Rule:
     """The first slot nearer over what is up."""
     return blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
@@ -40,13 +42,13 @@ def around(scheme: Scheme, down: LinkState) -> Rule:
 def fits(scheme: DCubeRouted) -> Callable[[IntArray], NDArray[np.bool_]]:
     """Which ways have no more cables between servers than the tag has room for."""
     fabric = scheme.fabric
-    owner = np.repeat(np.arange(fabric.size), np.diff(fabric.slots.start))
-    cable = np.append((owner < fabric.servers) & (fabric.slots.peer < fabric.servers), False)
-    return lambda slots: cable[slots].sum(axis=1) <= scheme.longest
+    owner = np.repeat(np.arange(fabric.size), np.diff(fabric.adjacency.start))
+    cable = np.append((owner < fabric.servers) & (fabric.adjacency.peer < fabric.servers), False)
+    return lambda slots: cable[slots].sum(axis=1) <= scheme.max_hops
 
 
-def _printed(scheme: DCube) -> Ways:
-    cube, slots = scheme.cube, scheme.fabric.slots
+def _published_routes(scheme: DCube) -> SourceRoutes:
+    cube, slots = scheme.cube, scheme.fabric.adjacency
     order = _orders(cube)
     neighbours = np.array(
         [[cube.neighbour(a, j) for j in range(cube.m)] for a in range(2**cube.m)], dtype=np.int32

@@ -7,19 +7,19 @@ from typing import cast
 
 from addressing.scheme import Scheme
 from addressing.schemes.dcube_shortest import DCubeShortest
-from dcnlab.evaluator.routing.forms import Ways
-from dcnlab.evaluator.routing.reroute import along, rerouted
-from dcnlab.evaluator.routing.vector.dcube import around, fits
+from dcnlab.evaluator.routing.forms import SourceRoutes
+from dcnlab.evaluator.routing.reroute import follow_next_hops, with_backup_routes
+from dcnlab.evaluator.routing.vector.dcube import backup_next_hops, fits
 from topos.graph import ALL_UP, LinkState
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     """The first shortest way, and round known failures a shortest one over what is up; None where
     flows are spread over parallel ways."""
-    dcube, down = cast(DCubeShortest, scheme), scheme.blocked(links)
+    dcube, down = cast(DCubeShortest, scheme), scheme.all_failures(links)
     if dcube.multipath:
         return None
-    intact = partial(along, scheme.fabric, around(scheme, ALL_UP))
+    intact = partial(follow_next_hops, scheme.fabric, backup_next_hops(scheme, ALL_UP))
     if not down:
         return intact
-    return rerouted(scheme.fabric, [intact], around(scheme, down), down, fits(dcube))
+    return with_backup_routes(scheme.fabric, [intact], backup_next_hops(scheme, down), down, fits(dcube))

@@ -19,7 +19,7 @@ from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.dfr import Dfr
 from dcnlab.evaluator.routing.forms import Rule
-from dcnlab.evaluator.routing.repair import mended
+from dcnlab.evaluator.routing.repair import repaired
 from topos.cells import CellFamily
 from topos.graph import NONE, IntArray, LinkState
 
@@ -30,15 +30,15 @@ def rule(scheme: Scheme, links: LinkState) -> Rule | None:
     dfr = cast(Dfr, scheme)
     if links.down - dfr.known.down:
         return None
-    cells, start = dfr.cells, dfr.fabric.slots.start
+    cells, start = dfr.cells, dfr.fabric.adjacency.start
     sizes, widths = np.array(cells.sizes), np.array(cells.widths)
-    ports = np.array([NONE, *map(cells.cable_port, range(1, cells.k + 1))])
+    ports = np.array([NONE, *map(cells.level_port, range(1, cells.k + 1))])
     gates = _gates(cells)
 
     def towards(destinations: IntArray) -> IntArray:
         return _leave(destinations, sizes, widths, gates, ports, start, dfr.fabric.servers)
 
-    return mended(dfr, towards) if dfr.known else towards
+    return repaired(dfr, towards) if dfr.known else towards
 
 
 def _gates(cells: CellFamily) -> IntArray:
@@ -48,7 +48,7 @@ def _gates(cells: CellFamily) -> IntArray:
     for level, width in enumerate(cells.widths):
         if level:
             here, there = np.nonzero(~np.eye(width, dtype=np.bool_))
-            gates[level, here, there] = cells.gate(level, here, there)
+            gates[level, here, there] = cells.gateway_place(level, here, there)
     return gates
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from addressing.algorithms.grid import Grid
 from addressing.jit import threaded
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import homes
+from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
 
@@ -22,10 +22,10 @@ def rule(scheme: Scheme, links: LinkState) -> Rule | None:
     grid = Grid.of(fabric)
     places = np.zeros((fabric.size, len(grid.sizes)), dtype=np.int32)
     steps = np.full((fabric.size, len(grid.sizes), 2), NONE, dtype=np.int32)
-    for node in filter(grid.holds, range(fabric.size)):
+    for node in filter(grid.contains, range(fabric.size)):
         places[node] = grid.coordinates(node)
         steps[node] = _steps(grid, node)
-    last, final = homes(fabric)
+    last, final = attachment_points(fabric)
     sizes = np.array(grid.sizes, dtype=np.int32)
 
     def towards(destinations: IntArray) -> IntArray:
@@ -45,7 +45,7 @@ def _steps(grid: Grid, node: int) -> list[list[int]]:
     rows = []
     for dimension, value in enumerate(here):
         ends = [grid.node((*here[:dimension], value + sign, *here[dimension + 1 :])) for sign in (-1, 1)]
-        first = int(fabric.slots.start[node]) - 1
+        first = int(fabric.adjacency.start[node]) - 1
         rows.append([first + ports[end] if end in ports else NONE for end in ends])
     return rows
 

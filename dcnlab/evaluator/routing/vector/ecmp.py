@@ -10,31 +10,31 @@ from numpy.typing import NDArray
 
 from addressing.jit import threaded
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import live_slots
-from dcnlab.evaluator.graph.betweenness import split_loads
-from dcnlab.evaluator.graph.nearest import UNSEEN, descend
+from dcnlab.evaluator.graph.betweenness import shortest_path_loads
+from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops
 from dcnlab.evaluator.routing.forms import Loads, Shares
 from topos.graph import NONE, IntArray, LinkState
 
 
 def shares(scheme: Scheme, links: LinkState) -> Shares:
     """Equal shares of the live ports that are nearer over the links that the tables know to be up."""
-    slots = scheme.fabric.slots
-    known, live = live_slots(scheme.fabric, scheme.known), live_slots(scheme.fabric, links)
+    slots = scheme.fabric.adjacency
+    known, live = live_links(scheme.fabric, scheme.known), live_links(scheme.fabric, links)
 
     def towards(destinations: IntArray) -> NDArray[np.float64]:
-        return _spread(destinations, slots.start, slots.peer, known, known & live)
+        return _equal_shares(destinations, slots.start, slots.peer, known, known & live)
 
     return towards
 
 
 def loads(scheme: Scheme) -> Loads:
     """One search per destination."""
-    return partial(split_loads, scheme.fabric, down=scheme.known)
+    return partial(shortest_path_loads, scheme.fabric, down=scheme.known)
 
 
 @threaded
-def _spread(
+def _equal_shares(
     destinations: IntArray,
     start: NDArray[np.int64],
     peer: IntArray,
@@ -48,7 +48,7 @@ def _spread(
         depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
         first = np.full(size, NONE, np.int32)
         depth[destinations[i]], queue[0] = 0, destinations[i]
-        descend(first, depth, queue, 1, start, peer, known, live, everywhere)
+        bfs_next_hops(first, depth, queue, 1, start, peer, known, live, everywhere)
         for node in range(size):
             if first[node] == NONE:
                 continue

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from addressing.hierarchy import Hierarchy
 from addressing.jit import compiled
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import homes, live_slots
-from dcnlab.evaluator.graph.nearest import UNSEEN, descend, descend_to_each
+from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
+from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops, bfs_next_hops_each
 from dcnlab.evaluator.routing.forms import Rule
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
@@ -25,21 +25,21 @@ Towards = Callable[[tuple[int, ...]], IntArray]
 def rule(scheme: Scheme, links: LinkState) -> Rule:
     """Between parts by the agreed next part, then inside by shortest paths, then the host."""
     hierarchy = cast(Hierarchy, scheme)
-    return with_inside(hierarchy, _Between(hierarchy).towards)
+    return with_intra_part_routing(hierarchy, _InterPartRouting(hierarchy).towards)
 
 
-def with_inside(scheme: Hierarchy, towards: Towards) -> Rule:
+def with_intra_part_routing(scheme: Hierarchy, towards: Towards) -> Rule:
     """``towards`` other parts, shortest paths inside the own one."""
     fabric, parts = scheme.fabric, scheme.parts
-    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    slots, tables = fabric.adjacency, live_links(fabric, scheme.known)
     group = np.array(parts.part, dtype=np.int32)
-    vertices, final = homes(fabric)
+    vertices, final = attachment_points(fabric)
     outward = _to_parts(scheme, towards)
 
     def destined(hosts: IntArray) -> IntArray:
         last = vertices[hosts]
         out = outward[group[last]]
-        descend_to_each(out, last, slots.start, slots.peer, tables, tables, group)
+        bfs_next_hops_each(out, last, slots.start, slots.peer, tables, tables, group)
         out[np.arange(len(hosts)), last] = final[hosts]
         return out
 
@@ -48,23 +48,23 @@ def with_inside(scheme: Hierarchy, towards: Towards) -> Rule:
 
 def _to_parts(scheme: Hierarchy, towards: Towards) -> IntArray:
     """``[part, node]``: the slot of packets for another part, detours included."""
-    parts, start = scheme.parts, scheme.fabric.slots.start
+    parts, start = scheme.parts, scheme.fabric.adjacency.start
     out = np.full((len(parts.members), scheme.fabric.size), NONE, dtype=np.int32)
     for part, row in enumerate(out):
-        goal = scheme.goal(part, parts.piece[part])
+        goal = scheme.target_parts(part, parts.component[part])
         row[:] = towards(goal)
         if len(goal) > 1:
-            for node, port in parts.detour(part).items():
+            for node, port in parts.backup_ports(part).items():
                 row[node] = start[node] + port - 1
     return out
 
 
-class _Between:
+class _InterPartRouting:
     """The slots towards neighbouring parts, put together per goal."""
 
     def __init__(self, scheme: Hierarchy) -> None:
         fabric, self.parts = scheme.fabric, scheme.parts
-        self._slots, self._tables = fabric.slots, live_slots(fabric, scheme.known)
+        self._slots, self._tables = fabric.adjacency, live_links(fabric, scheme.known)
         self.group = np.array(self.parts.part, dtype=np.int32)
         self._members = [np.array(nodes) for nodes in self.parts.members]
         self._exits: dict[tuple[int, int], IntArray] = {}
@@ -76,7 +76,7 @@ class _Between:
         out = np.full(len(self.group), NONE, dtype=np.int32)
         for own, far in distance.items():
             if far:
-                following = min(p for p in self.parts.touching[own] if distance.get(p) == far - 1)
+                following = min(p for p in self.parts.part_neighbours[own] if distance.get(p) == far - 1)
                 out[self._members[own]] = self._to(own, following)[self._members[own]]
         return out
 
@@ -90,7 +90,7 @@ class _Between:
 
     def _crossings(self, fabric: Fabric) -> dict[tuple[int, int], tuple[Longs, Longs]]:
         """By (part, other part) the slots that lead across, and whose they are."""
-        slots = fabric.slots
+        slots = fabric.adjacency
         owner: Longs = np.repeat(np.arange(fabric.size, dtype=np.int64), np.diff(slots.start))
         here, there = self.group[owner], self.group[slots.peer]
         across: Longs = np.flatnonzero(self._tables & (here != there) & (here != NONE) & (there != NONE))
@@ -122,5 +122,5 @@ def _to_exits(
         if depth[owner[i]] == UNSEEN:
             depth[owner[i]], out[owner[i]], queue[reached] = 0, leaving[i], owner[i]
             reached += 1
-    descend(out, depth, queue, reached, start, peer, usable, usable, group)
+    bfs_next_hops(out, depth, queue, reached, start, peer, usable, usable, group)
     return out

@@ -8,10 +8,10 @@ import numpy as np
 
 from addressing.hierarchy import Hierarchy
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import live_slots
-from dcnlab.evaluator.graph.nearest import UNSEEN, descend
+from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops
 from dcnlab.evaluator.routing.forms import Rule
-from dcnlab.evaluator.routing.vector.hrsw import with_inside
+from dcnlab.evaluator.routing.vector.hrsw import with_intra_part_routing
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -19,7 +19,7 @@ def rule(scheme: Scheme, links: LinkState) -> Rule:
     """Nearer to the set of the destination part's nodes; inside it as ``hrsw``."""
     hierarchy = cast(Hierarchy, scheme)
     fabric, parts = scheme.fabric, hierarchy.parts
-    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    slots, tables = fabric.adjacency, live_links(fabric, scheme.known)
     routers = (np.array(parts.part) != NONE).astype(np.int32)
 
     def towards(goal: tuple[int, ...]) -> IntArray:
@@ -28,7 +28,7 @@ def rule(scheme: Scheme, links: LinkState) -> Rule:
         depth = np.full(fabric.size, UNSEEN, dtype=np.int32)
         queue: IntArray = np.empty(fabric.size, dtype=np.int32)
         depth[members], queue[: len(members)] = 0, members
-        descend(out, depth, queue, len(members), slots.start, slots.peer, tables, tables, routers)
+        bfs_next_hops(out, depth, queue, len(members), slots.start, slots.peer, tables, tables, routers)
         return out
 
-    return with_inside(hierarchy, towards)
+    return with_intra_part_routing(hierarchy, towards)

@@ -22,7 +22,7 @@ def shares(scheme: Scheme, links: LinkState) -> Shares | None:
     """Inverse squared distances over everything that is nearer; None where failures are known."""
     if scheme.known or links:
         return None
-    torus, slots = cast(Pow, scheme).torus, scheme.fabric.slots
+    torus, slots = cast(Pow, scheme).torus, scheme.fabric.adjacency
     where = np.stack(np.unravel_index(np.arange(scheme.fabric.servers), torus.sizes), axis=1).astype(np.int32)
     sizes = np.array(torus.sizes, dtype=np.int32)
     members = np.zeros((0, 0), dtype=np.int32)

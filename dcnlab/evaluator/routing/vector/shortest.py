@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from addressing.scheme import Scheme
-from dcnlab.evaluator.graph.adjacency import live_slots
-from dcnlab.evaluator.graph.nearest import descend_to_each
+from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.graph.nearest import bfs_next_hops_each
 from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
 
 
 def rule(scheme: Scheme, links: LinkState) -> Rule:
     """The first live port that is nearer over the links that the tables know to be up."""
-    fabric, slots = scheme.fabric, scheme.fabric.slots
+    fabric, slots = scheme.fabric, scheme.fabric.adjacency
     everywhere = np.zeros(fabric.size, np.int32)
-    known, live = live_slots(fabric, scheme.known), live_slots(fabric, links)
+    known, live = live_links(fabric, scheme.known), live_links(fabric, links)
 
     def towards(destinations: IntArray) -> IntArray:
         out = np.full((len(destinations), fabric.size), NONE, np.int32)
-        descend_to_each(out, destinations, slots.start, slots.peer, known, known & live, everywhere)
+        bfs_next_hops_each(out, destinations, slots.start, slots.peer, known, known & live, everywhere)
         return out
 
     return towards

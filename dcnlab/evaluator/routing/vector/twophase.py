@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.twophase import TwoPhase
-from dcnlab.evaluator.routing.forms import Lengths, Ways
+from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes
 from topos.graph import NONE, IntArray, LinkState
 
 
-def ways(scheme: Scheme, links: LinkState) -> Ways | None:
+def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     """Both phases of every pair; None where failures are known, or where hosts hang on the vertices."""
     if scheme.known or links or not scheme.fabric.relaying:
         return None
     bound = cast(TwoPhase, scheme)
-    family, start = bound.borel, scheme.fabric.slots.start
+    family, start = bound.borel, scheme.fabric.adjacency.start
     moves = family.images(np.arange(family.vertices)).astype(np.int32)
     ports = np.array(bound.class_ports, dtype=np.int32)
     paths = np.full((family.p, max(map(len, bound.paths))), NONE, dtype=np.int32)
     for j, word in enumerate(bound.paths):
         paths[j, : len(word)] = word
-    unturn = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
+    inverse_powers = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
     room = bound.rule_bound()
 
     def between(sources: IntArray, destinations: IntArray) -> IntArray:
-        return _routes(sources, destinations, start, moves, ports, paths, unturn, room)
+        return _routes(sources, destinations, start, moves, ports, paths, inverse_powers, room)
 
     return between
 
@@ -45,12 +45,12 @@ def lengths(scheme: Scheme) -> Lengths | None:
     moves = family.images(np.arange(family.vertices)).astype(np.int32)
     ports = np.array(bound.class_ports, dtype=np.int32)
     rest = np.array([len(word) for word in bound.paths], dtype=np.int32)
-    unturn = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
+    inverse_powers = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
 
     first, ends = _first_phase(moves, ports)
 
     def between(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
-        return _count(sources, destinations, first, ends, rest, unturn)
+        return _count(sources, destinations, first, ends, rest, inverse_powers)
 
     return between
 
@@ -63,7 +63,7 @@ def _routes(
     moves: IntArray,
     ports: IntArray,
     paths: IntArray,
-    unturn: NDArray[np.int64],
+    inverse_powers: NDArray[np.int64],
     room: int,
 ) -> IntArray:
     """Vertices are y k + t; ``unturn[t]`` is a^-t modulo p."""
@@ -75,7 +75,7 @@ def _routes(
             port = ports[(to - at) % k]
             out[pair, hop] = start[at] + port - 1
             at, hop = moves[at, port - 1], hop + 1
-        for port in paths[unturn[at % k] * (to // k - at // k) % p]:
+        for port in paths[inverse_powers[at % k] * (to // k - at // k) % p]:
             if port == NONE:
                 break
             out[pair, hop] = start[at] + port - 1
@@ -105,7 +105,7 @@ def _count(
     first: IntArray,
     ends: IntArray,
     rest: IntArray,
-    unturn: NDArray[np.int64],
+    inverse_powers: NDArray[np.int64],
 ) -> IntArray:
     """``rest[j]`` is the length of the stored path from 0 to j k."""
     p, k = len(rest), first.shape[1]
@@ -115,7 +115,7 @@ def _count(
         # By y - y' + p, from 1 to 2p - 1, instead of a division per pair.
         stored = np.empty(2 * p, np.int32)
         for gap in range(2 * p):
-            stored[gap] = rest[unturn[side] * (gap - p) % p]
+            stored[gap] = rest[inverse_powers[side] * (gap - p) % p]
         for j in range(len(sources)):
             source = sources[j]
             hops[i, j] = first[source, side] + stored[row - ends[source, side] + p]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.updown import UpDown
-from dcnlab.evaluator.graph.adjacency import homes, live_slots
+from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNSEEN
 from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
@@ -20,10 +20,10 @@ from topos.graph import NONE, IntArray, LinkState
 def rule(scheme: Scheme, links: LinkState) -> Rule:
     """Down where going down alone arrives, else up."""
     fabric, order = scheme.fabric, np.array(cast(UpDown, scheme).order, dtype=np.int32)
-    slots, tables = fabric.slots, live_slots(fabric, scheme.known)
+    slots, tables = fabric.adjacency, live_links(fabric, scheme.known)
     rank = np.full(fabric.size, NONE, dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    vertices, final = homes(fabric)
+    vertices, final = attachment_points(fabric)
 
     def towards(destinations: IntArray) -> IntArray:
         last = vertices[destinations]

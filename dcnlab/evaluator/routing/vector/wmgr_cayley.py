@@ -8,7 +8,7 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr_cayley import WmgrCayley
-from dcnlab.evaluator.graph.adjacency import homes
+from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
 from topos.vertices import SymmetricGraph
@@ -18,13 +18,13 @@ def rule(scheme: Scheme, links: LinkState) -> Rule:
     """Towards d, vertex v uses the first letter of v^-1 d = (d^-1 v)^-1."""
     fabric, group = scheme.fabric, cast(WmgrCayley, scheme).structure.group
     family = cast(SymmetricGraph, fabric.family)
-    last, final = homes(fabric)
+    last, final = attachment_points(fabric)
     nodes = np.array([family.node_of(vertex) for vertex in group.vertices.tolist()], dtype=np.int32)
     elements = np.full(fabric.size, NONE, dtype=np.int32)
     elements[nodes] = np.arange(group.order, dtype=np.int32)
     ports = np.array([family.port_of(letter + 1) for letter in group.generators] + [0], dtype=np.int32)
     offset = ports[group.first[group.inverse]] - 1
-    start = fabric.slots.start[nodes].astype(np.int32)
+    start = fabric.adjacency.start[nodes].astype(np.int32)
 
     def towards(destinations: IntArray) -> IntArray:
         out = np.full((len(destinations), fabric.size), NONE, dtype=np.int32)

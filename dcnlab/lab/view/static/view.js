@@ -1,7 +1,7 @@
 // The page of `dcnlab view`: draws the fabric once, then asks for the lab's state every second.
 
 const EVERY_MS = 1000;
-const QUIETEST = 1e4, LOUDEST = 1e10; // bits per second: the ends of the colour scale
+const MIN_RATE = 1e4, MAX_RATE = 1e10; // bits per second: the ends of the colour scale
 const SVG = "http://www.w3.org/2000/svg";
 
 const byId = (id) => document.getElementById(id);
@@ -104,11 +104,11 @@ function showLoad() {
   const [cold, hot] = ["--cold", "--hot"].map((key) => style.getPropertyValue(key));
   fabric.links.forEach((link, number) => {
     const group = marks.links[number], wire = group.querySelector(".wire"), load = both(number);
-    const share = Math.min(1, Math.max(0, Math.log(load / QUIETEST) / Math.log(LOUDEST / QUIETEST)));
+    const share = Math.min(1, Math.max(0, Math.log(load / MIN_RATE) / Math.log(MAX_RATE / MIN_RATE)));
     const isDown = down.has(number);
     group.classList.toggle("down", isDown);
     wire.style.strokeWidth = isDown ? "" : `${1.4 + 5 * share}px`;
-    wire.style.stroke = isDown || load < QUIETEST ? ""
+    wire.style.stroke = isDown || load < MIN_RATE ? ""
       : `color-mix(in oklab, ${hot} ${Math.round(100 * share)}%, ${cold})`;
     const state = isDown ? "cut" : bits(load);
     group.querySelector("title").textContent = `${name(link.a)} – ${name(link.b)}: ${state}`;
@@ -138,14 +138,14 @@ async function showDetails() {
   let steps = [];
   try {
     if (wanted.link !== null) linkDetails(box, wanted.link);
-    else if (wanted.nodes.length === 2) steps = await wayDetails(box, ...wanted.nodes);
+    else if (wanted.nodes.length === 2) steps = await pathDetails(box, ...wanted.nodes);
     else if (wanted.nodes.length === 1) await nodeDetails(box, wanted.nodes[0]);
   } catch (error) {
     element(box, "p", {}, error.message);
   }
   if (wanted === chosen) {
     byId("details").replaceChildren(box);
-    showWay(steps);
+    showPath(steps);
   }
 }
 
@@ -161,21 +161,21 @@ function linkDetails(box, number) {
 }
 
 function linkRow(table, number, from, text) {
-  const row = element(table, "tr"), way = from === fabric.links[number].a ? 0 : 1;
+  const row = element(table, "tr"), direction = from === fabric.links[number].a ? 0 : 1;
   element(row, "td", {}, text);
-  showRate(element(row, "td", { "data-link": number, "data-way": way }));
+  showRate(element(row, "td", { "data-link": number, "data-direction": direction }));
   return row;
 }
 
 function showRate(cell) {
-  const { link, way } = cell.dataset;
-  cell.textContent = down.has(Number(link)) ? "cut" : bits((rates[link] ?? [0, 0])[way]);
+  const { link, direction } = cell.dataset;
+  cell.textContent = down.has(Number(link)) ? "cut" : bits((rates[link] ?? [0, 0])[direction]);
 }
 
 function cutButton(parent, number) {
-  const op = down.has(number) ? "heal" : "fail";
-  const words = op === "heal" ? { class: "heal" } : { class: "cut" };
-  const button = element(parent, "button", words, op === "heal" ? "Heal" : "Cut");
+  const op = down.has(number) ? "restore" : "fail";
+  const words = op === "restore" ? { class: "restore" } : { class: "cut" };
+  const button = element(parent, "button", words, op === "restore" ? "Restore" : "Cut");
   button.addEventListener("click", async () => {
     button.disabled = true;
     await ask(`${op}/${number}`, "POST").catch((error) => alert(error.message));
@@ -204,7 +204,7 @@ async function nodeDetails(box, number) {
   if (lines.length) element(box, "pre", {}, lines.map(brief).join("\n"));
 }
 
-async function wayDetails(box, a, b) {
+async function pathDetails(box, a, b) {
   element(box, "h2", {}, `${name(a)} → ${name(b)}`);
   const steps = await ask(`explain/${name(a)}/${name(b)}`);
   element(box, "p", { class: "quiet" },
@@ -219,23 +219,23 @@ async function wayDetails(box, a, b) {
   return steps;
 }
 
-function showWay(steps) {
+function showPath(steps) {
   const nodes = steps.map((step) => fabric.nodes.findIndex((node) => node.name === step.node));
-  marks.nodes.forEach((group, number) => group.classList.toggle("on-way", nodes.includes(number)));
-  const way = byId("way");
-  way.replaceChildren();
+  marks.nodes.forEach((group, number) => group.classList.toggle("on-path", nodes.includes(number)));
+  const path = byId("path");
+  path.replaceChildren();
   nodes.slice(1).forEach((to, index) => {
     const from = nodes[index];
     const link = fabric.links.find((one, number) => !down.has(number)
       && ((one.a === from && one.b === to) || (one.a === to && one.b === from)));
-    if (link) element(way, "path", { d: curve(link) });
+    if (link) element(path, "path", { d: curve(link) });
   });
 }
 
 // --- the state, every second --------------------------------------------------------------
 
-function showDamage(lines) {
-  const list = byId("damage"), shown = [...list.children].map((item) => item.textContent);
+function showEndedProcesses(lines) {
+  const list = byId("ended-processes"), shown = [...list.children].map((item) => item.textContent);
   if (shown.join("\n") === lines.join("\n")) return;
   list.hidden = !lines.length;
   list.replaceChildren();
@@ -244,11 +244,11 @@ function showDamage(lines) {
 
 async function refresh() {
   const now = await ask("state");
-  showDamage(now.ended);
+  showEndedProcesses(now.ended);
   if (before) {
     const seconds = now.at - before.at;
     if (seconds > 0) {
-      rates = now.links.map((bytes, link) => bytes.map((n, way) => 8 * (n - before.links[link][way]) / seconds));
+      rates = now.links.map((bytes, link) => bytes.map((n, direction) => 8 * (n - before.links[link][direction]) / seconds));
     }
   }
   const changed = now.down.length !== down.size || now.down.some((link) => !down.has(link));

@@ -30,7 +30,7 @@ _EXACT = 250
 #: Hosts are drawn this far from their switch.
 _HOST = 0.34
 #: More dimensions than these are not recognised on paper.
-_MOST_DIMENSIONS, _MOST_BITS = 3, 6
+_MAX_DIMENSIONS, _MAX_BITS = 3, 6
 #: Neighbours on the widest level are that far apart, levels by that share of its width, or at least.
 _NEXT, _STEP, _LEAST_STEP = 0.4, 0.16, 0.8
 #: How far cells keep from each other, and how many turns of each are tried.
@@ -44,9 +44,9 @@ def places(fabric: Fabric) -> Points:
         return _matrix(fabric, family) if family.k == 1 else _levels(fabric, _bcube_rows(family))
     if isinstance(family, FatTree):
         return _levels(fabric, _fattree_rows(fabric, family))
-    if isinstance(family, CubeOfSwitches) and family.cube == "hyper" and family.m <= _MOST_BITS:
+    if isinstance(family, CubeOfSwitches) and family.cube == "hyper" and family.m <= _MAX_BITS:
         return _dcube(fabric, family)
-    if isinstance(family, Hypercube) and 1 < family.s <= _MOST_BITS:
+    if isinstance(family, Hypercube) and 1 < family.s <= _MAX_BITS:
         first = 0 if fabric.relaying else fabric.servers
         return _with_hosts(fabric, {first + v: _corner(v, family.s) for v in range(family.vertices)})
     if isinstance(family, Dragonfly):
@@ -55,7 +55,7 @@ def places(fabric: Fabric) -> Points:
         return _cells(family)
     if Grid.fits(family):
         grid = Grid.of(fabric)
-        if 1 < len(grid.sizes) <= _MOST_DIMENSIONS:
+        if 1 < len(grid.sizes) <= _MAX_DIMENSIONS:
             return _on_grid(fabric, grid)
     return _by_distance(fabric)
 
@@ -69,7 +69,9 @@ def _on_grid(fabric: Fabric, grid: Grid) -> Points:
     *deep, _, _ = grid.sizes
     apart = 1.0 if not deep else max(2.0, 0.9 * deep[0])
     axes = np.array([[0.9, -0.7], [0.0, apart], [apart, 0.0]])[-len(grid.sizes) :]
-    found = {node: np.array(grid.coordinates(node)) @ axes for node in range(fabric.size) if grid.holds(node)}
+    found = {
+        node: np.array(grid.coordinates(node)) @ axes for node in range(fabric.size) if grid.contains(node)
+    }
     taken = np.array(list(found.values()))
     for node in range(fabric.servers, fabric.size):
         if node not in found:
@@ -100,7 +102,7 @@ def _with_hosts(fabric: Fabric, found: dict[int, Points]) -> Points:
     for node, place in found.items():
         points[node] = place
     for switch in range(fabric.servers, fabric.size):
-        hosts = [node for node in fabric.neighbours(switch) if fabric.is_plain(node)]
+        hosts = [node for node in fabric.neighbours(switch) if fabric.is_end_host(node)]
         for number, host in enumerate(hosts):
             angle = math.pi / 4 + 2 * math.pi * number / max(4, len(hosts))
             points[host] = points[switch] + _HOST * np.array([math.cos(angle), math.sin(angle)])
@@ -123,8 +125,8 @@ def _levels(fabric: Fabric, rows: Sequence[Iterable[int]]) -> Points:
 
 def _bcube_rows(family: BCube) -> list[range]:
     """Servers, then the switches of level 0 to k."""
-    firsts = (0, *family.firsts)
-    return [range(first, after) for first, after in itertools.pairwise(firsts)]
+    level_starts = (0, *family.level_starts)
+    return [range(first, after) for first, after in itertools.pairwise(level_starts)]
 
 
 def _fattree_rows(fabric: Fabric, family: FatTree) -> list[list[int]]:
@@ -174,7 +176,7 @@ def _groups(fabric: Fabric, family: Dragonfly) -> Points:
         across = np.array([-outward[1], outward[0]])
         switch = fabric.servers + vertex
         points[switch] = radius * outward
-        hosts = [node for node in fabric.neighbours(switch) if fabric.is_plain(node)]
+        hosts = [node for node in fabric.neighbours(switch) if fabric.is_end_host(node)]
         for number, host in enumerate(hosts):
             aside = 0.5 * (number - (len(hosts) - 1) / 2)
             points[host] = points[switch] + 0.9 * outward + aside * across
@@ -208,7 +210,7 @@ def _circle(count: int) -> Complex:
 def _turn(family: CellFamily, level: int, here: int, centres: Complex, servers: Complex) -> complex:
     """The turn of a cell by which the servers with cables to its siblings come nearest to them."""
     others = np.delete(np.arange(len(centres)), here)
-    ends = servers[family.gate(level, np.full_like(others, here), others)]
+    ends = servers[family.gateway_place(level, np.full_like(others, here), others)]
     turns = _circle(_TURNS)
     gaps = np.abs(centres[here] + turns[:, None] * ends - centres[others]).sum(axis=1)
     return complex(turns[np.argmin(gaps)])
@@ -221,13 +223,13 @@ def _by_distance(fabric: Fabric) -> Points:
     """Drawn so that distances on paper are like distances in the network."""
     graph = nx.Graph()
     graph.add_nodes_from(range(fabric.size))
-    graph.add_edges_from(fabric.cables[:, [0, 2]].tolist())
+    graph.add_edges_from(fabric.link_ends[:, [0, 2]].tolist())
     if fabric.size <= _EXACT and nx.is_connected(graph):
         found = nx.kamada_kawai_layout(graph)
     else:
         found = nx.spring_layout(graph, pos=nx.spectral_layout(graph), seed=1, iterations=100)
     points = np.array([found[node] for node in range(fabric.size)])
-    ends = fabric.cables[:, [0, 2]]
+    ends = fabric.link_ends[:, [0, 2]]
     lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
     scaled: Points = points / (np.median(lengths) or 1.0)
     return scaled

@@ -20,7 +20,7 @@ NodePath = Sequence[int]
 
 
 @dataclass(frozen=True)
-class Certificate:
+class PathCheck:
     """What is wrong with a set of paths: nothing when all three are empty, and ``most``, the
     largest number that there can be by max-flow, is their number (None: not asked)."""
 
@@ -28,65 +28,62 @@ class Certificate:
     #: Paths that do not lead from end to end over cables, each node once, as texts.
     broken: tuple[str, ...]
     shared_nodes: tuple[str, ...]
-    shared_cables: tuple[str, ...]
-    most: int | None = None
+    shared_links: tuple[str, ...]
+    max_paths: int | None = None
 
     @property
     def holds(self) -> bool:
         """True when the paths are disjoint, and there can be no more of them."""
-        wrong = self.broken or self.shared_nodes or self.shared_cables
-        return not wrong and self.most in (None, self.count)
+        wrong = self.broken or self.shared_nodes or self.shared_links
+        return not wrong and self.max_paths in (None, self.count)
 
     def __str__(self) -> str:
         """One line."""
-        bound = "" if self.most is None else f"; max-flow allows {self.most}"
+        bound = "" if self.max_paths is None else f"; max-flow allows {self.max_paths}"
         wrong = [
             f"{what} {', '.join(names)}"
             for what, names in (
                 ("broken:", self.broken),
                 ("shared nodes:", self.shared_nodes),
-                ("shared cables:", self.shared_cables),
+                ("shared links:", self.shared_links),
             )
             if names
         ]
         return f"{self.count} paths: {'; '.join(wrong) or 'disjoint'}{bound}"
 
 
-def of_parallel(
+def check_parallel(
     fabric: Fabric, source: int, destination: int, paths: Sequence[NodePath], shareable: Collection[int]
-) -> Certificate:
+) -> PathCheck:
     """Paths between two servers with no node in common but the ends and ``shareable`` ones."""
     free = {source, destination, *shareable}
     broken = _broken(fabric, [((source, destination), path) for path in paths])
     nodes = Counter(node for path in paths for node in path if node not in free)
     cables = Counter(
-        cable
-        for path in paths
-        for cable in _cables(path)
-        if not {source, destination} & cable or len(path) == 2
+        cable for path in paths for cable in _links(path) if not {source, destination} & cable or len(path) == 2
     )
-    return Certificate(
+    return PathCheck(
         len(paths),
         broken,
         tuple(fabric.name(node) for node, times in nodes.items() if times > 1),
         _repeated(fabric, cables, ()),
-        most_paths(fabric, source, destination, shareable),
+        max_disjoint_paths(fabric, source, destination, shareable),
     )
 
 
-def of_complete(
+def check_complete_graph(
     fabric: Fabric, servers: Sequence[int], paths: Mapping[tuple[int, int], NodePath]
-) -> Certificate:
+) -> PathCheck:
     """A path for every two servers, no cable on two of them but those of servers with fewer ports
     than there are other servers; no path relayed by a member."""
     few = {s for s in servers if len(list(fabric.neighbours(s))) < len(servers) - 1}
     pairs = {frozenset(pair) for pair in paths}
     wanted = {frozenset((a, b)) for i, a in enumerate(servers) for b in servers[:i]}
     missing = tuple("no path " + " to ".join(fabric.name(v) for v in sorted(pair)) for pair in wanted - pairs)
-    cables = Counter(cable for path in paths.values() for cable in _cables(path))
+    cables = Counter(cable for path in paths.values() for cable in _links(path))
     relays = {node for path in paths.values() for node in path[1:-1]} & set(servers)
     own = [cable for cable in cables if cable & few]
-    return Certificate(
+    return PathCheck(
         len(paths),
         missing + _broken(fabric, paths.items()),
         tuple(map(fabric.name, sorted(relays))),
@@ -94,16 +91,16 @@ def of_complete(
     )
 
 
-def most_paths(fabric: Fabric, source: int, destination: int, shareable: Collection[int]) -> int:
+def max_disjoint_paths(fabric: Fabric, source: int, destination: int, shareable: Collection[int]) -> int:
     """How many paths there can be without a node in common, but for ``shareable`` ones: max-flow with
     every other node split.  Ends that a shareable node joins have one path: through it."""
     near = set(fabric.neighbours(source)) & set(fabric.neighbours(destination))
     if near & set(shareable) and destination not in set(fabric.neighbours(source)):
         return 1
-    size, large = fabric.size, len(fabric.cables)
+    size, large = fabric.size, len(fabric.link_ends)
     capacity = np.ones(size, dtype=np.int32)
     capacity[[source, destination, *shareable]] = large
-    a, b = fabric.cables[:, 0], fabric.cables[:, 2]
+    a, b = fabric.link_ends[:, 0], fabric.link_ends[:, 2]
     ends = np.isin(a, [source, destination]) & np.isin(b, [source, destination])
     width = np.where(ends, 1, np.minimum(capacity[a], capacity[b]))
     rows, columns = (
@@ -116,7 +113,7 @@ def most_paths(fabric: Fabric, source: int, destination: int, shareable: Collect
     return int(maximum_flow(network, size + source, destination).flow_value)
 
 
-def _cables(path: NodePath) -> list[frozenset[int]]:
+def _links(path: NodePath) -> list[frozenset[int]]:
     return [frozenset(step) for step in pairwise(path)]
 
 
@@ -125,7 +122,7 @@ def _broken(fabric: Fabric, paths: Iterable[tuple[tuple[int, int], NodePath]]) -
     found = []
     for (a, b), path in paths:
         joined = all(fabric.links_between(x, y) for x, y in pairwise(path))
-        relayed = not any(fabric.is_plain(node) for node in path[1:-1])
+        relayed = not any(fabric.is_end_host(node) for node in path[1:-1])
         if not (joined and relayed and (path[0], path[-1]) == (a, b) and len(set(path)) == len(path)):
             found.append("-".join(map(fabric.name, path)))
     return tuple(found)

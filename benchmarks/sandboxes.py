@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dcnlab.lab.emulation import programs, sandbox
 
 
-def enter_world() -> None:
+def enter_sandbox() -> None:
     """New namespaces, as a lab has: what follows is their first process, and the caller waits for its end."""
     sandbox.unshare(sandbox.CLONE_NEWNS | sandbox.CLONE_NEWNET | sandbox.CLONE_NEWPID)
     child = os.fork()
@@ -21,7 +21,7 @@ def enter_world() -> None:
     sandbox.mount("none", "/", "", 0x44000)
     sandbox.mount("proc", "/proc", "proc")
     sandbox.mount("tmpfs", "/run", "tmpfs")
-    programs.complete_path()
+    programs.extend_path()
 
 
 def from_child(action: Callable[[], str]) -> str:

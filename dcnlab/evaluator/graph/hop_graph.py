@@ -19,7 +19,7 @@ Hops = Literal["links", "servers"]
 
 
 @dataclass(frozen=True, eq=False)
-class Adjacency:
+class HopGraph:
     """Neighbours in compressed rows: those of node v are ``peer[start[v]:start[v + 1]]``.
 
     The nodes are the fabric's, followed by ``hubs`` that stand for switches where
@@ -36,15 +36,15 @@ class Adjacency:
         return len(self.start) - 1
 
 
-def live_slots(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.bool_]:
-    """Per slot of ``fabric.slots``: cabled, and its link up."""
-    down = np.zeros(len(fabric.cables) + 1, dtype=np.bool_)
+def live_links(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.bool_]:
+    """Per slot of ``fabric.adjacency``: cabled, and its link up."""
+    down = np.zeros(len(fabric.link_ends) + 1, dtype=np.bool_)
     down[list(links.down)] = True
     down[NONE] = True
-    return np.logical_not(down[fabric.slots.link])
+    return np.logical_not(down[fabric.adjacency.link])
 
 
-def homes(fabric: Fabric) -> tuple[IntArray, IntArray]:
+def attachment_points(fabric: Fabric) -> tuple[IntArray, IntArray]:
     """Per server the node where its packets end, and the slot of that node towards it.
 
     Servers that relay are at home themselves, without a slot (``NONE``), and so are plain
@@ -53,7 +53,7 @@ def homes(fabric: Fabric) -> tuple[IntArray, IntArray]:
     home, towards = np.arange(fabric.servers, dtype=np.int32), np.full(fabric.servers, NONE, dtype=np.int32)
     if fabric.relaying:
         return home, towards
-    slots = fabric.slots
+    slots = fabric.adjacency
     own = np.flatnonzero(slots.peer[: slots.start[fabric.servers]] != NONE)
     host = np.searchsorted(slots.start, own, side="right") - 1
     home[host] = slots.peer[own]
@@ -61,7 +61,7 @@ def homes(fabric: Fabric) -> tuple[IntArray, IntArray]:
     return home, towards
 
 
-def adjacency(fabric: Fabric, links: LinkState = ALL_UP, hops: Hops = "links") -> Adjacency:
+def hop_graph(fabric: Fabric, links: LinkState = ALL_UP, hops: Hops = "links") -> HopGraph:
     """The graph of what is up, neighbours in port order.
 
     With ``hops="servers"`` every set of switches joined to each other becomes one hub
@@ -70,9 +70,9 @@ def adjacency(fabric: Fabric, links: LinkState = ALL_UP, hops: Hops = "links") -
     """
     if hops == "servers" and fabric.switches:
         return _hubs(fabric, links)
-    slots, live = fabric.slots, live_slots(fabric, links)
+    slots, live = fabric.adjacency, live_links(fabric, links)
     before = np.concatenate([[0], np.cumsum(live)])
-    return Adjacency(before[slots.start], slots.peer[live])
+    return HopGraph(before[slots.start], slots.peer[live])
 
 
 def hub_of(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.int64]:
@@ -86,13 +86,13 @@ def hub_of(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.int64]:
 
 
 def _live_ends(fabric: Fabric, links: LinkState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    keep = np.ones(len(fabric.cables), dtype=np.bool_)
+    keep = np.ones(len(fabric.link_ends), dtype=np.bool_)
     keep[list(links.down)] = False
-    ends = fabric.cables[keep].astype(np.int64)
+    ends = fabric.link_ends[keep].astype(np.int64)
     return ends[:, 0], ends[:, 2]
 
 
-def _hubs(fabric: Fabric, links: LinkState) -> Adjacency:
+def _hubs(fabric: Fabric, links: LinkState) -> HopGraph:
     a, b = _live_ends(fabric, links)
     hub, servers = hub_of(fabric, links), fabric.servers
     direct, between = (a < servers) & (b < servers), (a >= servers) & (b >= servers)
@@ -103,8 +103,8 @@ def _hubs(fabric: Fabric, links: LinkState) -> Adjacency:
     return _from_edges(2 * fabric.size + len(cable), tail, head)
 
 
-def _from_edges(size: int, a: NDArray[np.int64], b: NDArray[np.int64]) -> Adjacency:
+def _from_edges(size: int, a: NDArray[np.int64], b: NDArray[np.int64]) -> HopGraph:
     tail, head = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.argsort(tail, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=size))])
-    return Adjacency(start, head[order].astype(np.int32), scale=2)
+    return HopGraph(start, head[order].astype(np.int32), scale=2)
