@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
+from addressing.algorithms.bcube_paths import build_path_set
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop
 from addressing.scheme import ForwardingClass
 from addressing.source import ServerPath, SourceRouted, max_tag_hops
@@ -120,30 +121,8 @@ class Brp(SourceRouted):
                     yield Pattern(own, full, tag, first), Header(own, tag)
 
     def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
-        """The parallel paths, the shortest first: the others leave by a digit that was right."""
-        yield from sorted(self._parallel(source, destination), key=len)
-
-    def _parallel(self, source: int, destination: int) -> Iterator[ServerPath]:
-        """BuildPathSet of Fig. 4, the path of the highest level first."""
-        here, there = self.bcube.digits(source), self.bcube.digits(destination)
-        if here == there:
-            yield (source,)
-            return
-        k = self.bcube.k
-        for first in range(k, -1, -1):
-            order = [(first - step) % (k + 1) for step in range(k + 1)]
-            hops = [(level, there[level]) for level in order if here[level] != there[level]]
-            if here[first] == there[first]:
-                aside = (here[first] + 1) % self.bcube.radices[first]
-                hops = [(first, aside), *hops, (first, there[first])]
-            yield self._servers(here, hops)
-
-    def _servers(self, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> ServerPath:
-        way = [self.bcube.server(digits)]
-        for level, digit in hops:
-            digits = (*digits[:level], digit, *digits[level + 1 :])
-            way.append(self.bcube.server(digits))
-        return tuple(way)
+        """The parallel paths (BuildPathSet, Fig. 4), the shortest first."""
+        yield from sorted(build_path_set(self.bcube, source, destination), key=len)
 
     def _switch_classes(self, at: int) -> Iterator[ForwardingClass]:
         level = self.bcube.level(at)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from addressing.algorithms.cubeways import disjoint_switch_paths, path_along
+from addressing.algorithms.dcube_paths import disjoint_switch_paths, path_along
 from addressing.schemes.dcube import DCubeRouted
 from addressing.source import ServerPath
 from topos.families.dcube import CubeOfSwitches
@@ -22,7 +22,7 @@ from topos.family import Family, param
 class DCubeShortest(DCubeRouted):
     """A breadth-first search by the source; ``multipath=yes`` spreads flows over as many ways as
     have no switch in common (m of them,
-    :mod:`addressing.algorithms.cubeways`), or over the first ``paths`` of those."""
+    :mod:`addressing.algorithms.dcube_paths`), or over the first ``paths`` of those."""
 
     name: ClassVar[str] = "dcube-shortest"
     summary: ClassVar[str] = "DCube source routing along shortest ways, on any of its cubes"

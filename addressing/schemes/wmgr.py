@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding, Word
-from addressing.algorithms.scan_order import ORDERS, Scans, by_word, in_port_order
+from addressing.algorithms.wmgr_scan_order import ORDERS, Scans, by_word, in_port_order
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, only, prefix
 from addressing.scheme import ForwardingClass, Scheme
 from topos.family import Family, ParameterError, param
@@ -65,7 +65,7 @@ class Wmgr(Scheme):
     def scans(self) -> Scans:
         """Per node its ports in the order in which neighbours are compared."""
         if self.order == "searched":
-            from addressing.algorithms.scan_search import searched  # compiled: only where it is wanted
+            from addressing.algorithms.wmgr_scan_search import searched  # compiled: only where it is wanted
 
             return searched(self.fabric, self.root_node)
         built = in_port_order(self.fabric)

@@ -23,17 +23,19 @@ def paths(
     json: JsonFlag = False,
 ) -> None:
     """Parallel paths between two servers, checked to be disjoint and as many as max-flow allows."""
-    from addressing.multipath.parallel_paths import parallel, shareable
+    from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
     from dcnlab.cli.catalogue import fabric_of
     from dcnlab.evaluator.graph.path_check import check_parallel
 
     fabric = fabric_of(spec)
     source, destination = naming.two_servers(fabric, a, b)
     try:
-        found = parallel(fabric, source, destination, weak)
+        found = parallel_paths(fabric, source, destination, weak)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    verdict = check_parallel(fabric, source, destination, found, shareable(fabric, source, destination, weak))
+    verdict = check_parallel(
+        fabric, source, destination, found, shareable_nodes(fabric, source, destination, weak)
+    )
     names = [[fabric.name(node) for node in path] for path in found]
     if json:
         print_json(
@@ -55,8 +57,8 @@ def complete_graph(
     json: JsonFlag = False,
 ) -> None:
     """An edge-disjoint complete graph of servers for one-to-several traffic: a path for every two."""
-    from addressing.multipath.complete_graphs import NoCompleteGraph
     from addressing.multipath.complete_graphs import complete_graph as search
+    from addressing.multipath.construction import NoCompleteGraph
     from dcnlab.cli.catalogue import fabric_of
     from dcnlab.evaluator.graph.path_check import check_complete_graph
 

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addressing.algorithms.disjoint import disjoint_paths
-from addressing.multipath.complete_graphs import NoCompleteGraph, complete_graph, shareable_links
-from addressing.multipath.parallel_paths import parallel, shareable
+from addressing.multipath.complete_graphs import complete_graph
+from addressing.multipath.construction import NoCompleteGraph
+from addressing.multipath.edge_disjoint import shareable_links
+from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
 from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel
 from tests.topos.graphs import graph
 from topos.fabric import Fabric
@@ -51,7 +53,7 @@ def test_dcube_has_as_many_ways_as_max_flow_allows(spec: str, weak: bool) -> Non
     assert isinstance(cube, CubeOfSwitches)
     for destination in range(1, network.servers, max(1, network.servers // 24)):
         source = destination * 7 % cube.n
-        paths = parallel(network, source, destination, weak)
+        paths = parallel_paths(network, source, destination, weak)
         check_walks(network, list(paths), source, destination)
         ends = {cube.switch(cube.address(source)), cube.switch(cube.address(destination))}
         if len(ends) == 1:
@@ -65,7 +67,7 @@ def test_dcube_has_as_many_ways_as_max_flow_allows(spec: str, weak: bool) -> Non
             assert len(paths) == cube_paths(network, source, destination) >= cube.m
         assert sum(map(len, inner)) == len(set().union(*inner))
         assert check_parallel(
-            network, source, destination, paths, shareable(network, source, destination, weak)
+            network, source, destination, paths, shareable_nodes(network, source, destination, weak)
         ).holds
 
 
@@ -78,7 +80,7 @@ def test_elsewhere_paths_share_nothing_and_are_as_many_as_max_flow_allows(spec: 
     ends = random.Random(4)
     for _ in range(25):
         source, destination = ends.sample(range(network.servers), 2)
-        paths = parallel(network, source, destination)
+        paths = parallel_paths(network, source, destination)
         check_walks(network, list(paths), source, destination)
         assert len(list(itertools.chain(*(path[1:-1] for path in paths)))) == len(
             set(itertools.chain(*(path[1:-1] for path in paths)))
@@ -92,10 +94,10 @@ def test_elsewhere_paths_share_nothing_and_are_as_many_as_max_flow_allows(spec: 
 
 def test_hosts_of_a_fat_tree_share_their_switches_only() -> None:
     network = fabric("fattree:6")
-    assert len(parallel(network, 0, network.servers - 1)) == 3
-    assert parallel(network, 0, 1) == ((0, network.servers, 1),)
-    with pytest.raises(ValueError, match="weak parallel paths are DCube's"):
-        parallel(network, 0, 9, weak=True)
+    assert len(parallel_paths(network, 0, network.servers - 1)) == 3
+    assert parallel_paths(network, 0, 1) == ((0, network.servers, 1),)
+    with pytest.raises(ValueError, match="only DCube has weak parallel paths"):
+        parallel_paths(network, 0, 9, weak=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -170,7 +172,7 @@ def test_named_servers_are_joined_by_search_or_the_reason_is_said() -> None:
 
 def test_certificates_name_what_is_wrong() -> None:
     network = fabric("bcube:4,1")
-    one, other = parallel(network, 0, 5)
+    one, other = parallel_paths(network, 0, 5)
     assert check_parallel(network, 0, 5, [one, one], ()).shared_nodes
     assert check_parallel(network, 0, 5, [one, one], range(network.size)).shared_links
     assert not check_parallel(network, 0, 5, [one], ()).holds
@@ -184,7 +186,7 @@ def test_certificates_name_what_is_wrong() -> None:
 
 
 def test_a_search_that_is_cut_short_says_so() -> None:
-    with pytest.raises(NoCompleteGraph, match=r"was found among ways of at most 4 switch hops .* in 0 s"):
+    with pytest.raises(NoCompleteGraph, match=r"was found among the paths of at most 4 switch hops .* in 0 s"):
         complete_graph(fabric("mdcube:6,1"), 0, budget=0)
 
 
@@ -195,7 +197,7 @@ def test_every_pair_of_switches_has_m_parallel_ways(spec: str) -> None:
     assert isinstance(cube, CubeOfSwitches)
     for here, there in itertools.permutations(range(2**cube.m), 2):
         source, destination = cube.server(here, there % cube.n), cube.server(there, here % cube.n)
-        paths = parallel(network, source, destination)
+        paths = parallel_paths(network, source, destination)
         inner = [set(path[1:-1]) - {cube.switch(here), cube.switch(there)} for path in paths]
         assert len(paths) == cube.m
         assert sum(map(len, inner)) == len(set().union(*inner))

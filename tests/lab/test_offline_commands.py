@@ -65,7 +65,7 @@ def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
     ("words", "says", "error"),
     [
         (("paths", "bcube:4,1", "h0", "s1"), "s1 is a switch", UsageError),
-        (("paths", "bcube:4,1", "h0", "h1", "--weak"), "weak parallel paths are DCube's", UsageError),
+        (("paths", "bcube:4,1", "h0", "h1", "--weak"), "only DCube has weak parallel paths", UsageError),
         (("complete-graph", "dcell:4,1", "h0"), "name the other servers", LabError),
         (
             ("throughput", "bcube:4,1", "--scheme", "brp", "--traffic", "all"),

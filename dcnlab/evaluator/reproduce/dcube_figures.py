@@ -13,8 +13,9 @@ from functools import cache
 
 import numpy as np
 
-from addressing.multipath.complete_graphs import NoCompleteGraph, complete_graph
-from addressing.multipath.parallel_paths import parallel, shareable
+from addressing.multipath.complete_graphs import complete_graph
+from addressing.multipath.construction import NoCompleteGraph
+from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
 from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, read_prices
 from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel
 from dcnlab.evaluator.reporting.plots import Chart, Series
@@ -108,8 +109,8 @@ def one_to_one(topology: str) -> tuple[int, int, float, float]:
 
 def _certified(topology: str, destination: int, weak: bool) -> tuple[tuple[int, ...], ...]:
     network = fabric(topology)
-    paths = parallel(network, 0, destination, weak)
-    check = check_parallel(network, 0, destination, paths, shareable(network, 0, destination, weak))
+    paths = parallel_paths(network, 0, destination, weak)
+    check = check_parallel(network, 0, destination, paths, shareable_nodes(network, 0, destination, weak))
     return paths if check.holds else ()
 
 

@@ -1,7 +1,7 @@
 """WMGR's open choices: what the order of the scan and the root do to stretch.
 
 The paper fixes neither.  Orders do not change labels, only which of equally near
-neighbours is taken; see :mod:`addressing.algorithms.scan_order`.
+neighbours is taken; see :mod:`addressing.algorithms.wmgr_scan_order`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from addressing.algorithms.scan_order import ORDERS
+from addressing.algorithms.wmgr_scan_order import ORDERS
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from dcnlab.evaluator.reproduce.measure import routed

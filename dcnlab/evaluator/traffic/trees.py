@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from addressing.multipath.complete_graphs import CompleteGraph
+from addressing.multipath.construction import CompleteGraph
 from dcnlab.evaluator.traffic.flows import Flows
 from dcnlab.evaluator.traffic.throughput import Floats, max_min
 from topos.fabric import Fabric

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from addressing.multipath.complete_graphs import NoCompleteGraph, complete_graph
+from addressing.multipath.complete_graphs import complete_graph
+from addressing.multipath.construction import NoCompleteGraph
 from addressing.scheme import Scheme, path
 from addressing.source import SourceRouted
 from dcnlab.lab.errors import LabError, UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from addressing.algorithms.scan_search import Scan, Tree, next_slots, scanned_slots
+from addressing.algorithms.wmgr_scan_search import Scan, Tree, next_slots, scanned_slots
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.evaluator.graph.hop_graph import live_links

@@ -3,7 +3,7 @@
     built      by port number
     shortlex   by the neighbours' words: the shorter first, then the lesser
     revlex     ShortLex backwards: the deepest and last first
-    searched   the best that improvement finds from built and revlex (:mod:`addressing.algorithms.scan_search`)
+    searched   the best that a search from built and revlex finds (:mod:`wmgr_scan_search`)
 
 An order does not change labels: the tree's letters always follow port numbers.
 """

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding
-from addressing.algorithms.scan_order import Scans, by_word, in_port_order
+from addressing.algorithms.wmgr_scan_order import Scans, by_word, in_port_order
 from addressing.jit import compiled, inlined, threaded
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, Adjacency, IntArray

@@ -1,0 +1,54 @@
+"""BCube's parallel paths: BuildPathSet (Guo et al., BCube, SIGCOMM 2009, section 3.3 and Fig. 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from topos.families.bcube import BCube
+
+
+def build_path_set(bcube: BCube, source: int, destination: int) -> Iterator[tuple[int, ...]]:
+    """The servers of each of the k + 1 node-disjoint paths between two servers, ends included.
+
+    The path that corrects the digit of the highest level first comes first.  Where that digit is equal
+    already, the path changes it first and corrects it last.  A server's only path to itself is itself.
+    """
+    here, there = bcube.digits(source), bcube.digits(destination)
+    if here == there:
+        yield (source,)
+        return
+    k = bcube.k
+    for first in range(k, -1, -1):
+        order = [(first - step) % (k + 1) for step in range(k + 1)]
+        hops = [(level, there[level]) for level in order if here[level] != there[level]]
+        if here[first] == there[first]:
+            aside = (here[first] + 1) % bcube.radices[first]
+            hops = [(first, aside), *hops, (first, there[first])]
+        yield _servers(bcube, here, hops)
+
+
+def _servers(bcube: BCube, digits: tuple[int, ...], hops: list[tuple[int, int]]) -> tuple[int, ...]:
+    """The servers visited when the (level, digit) changes of ``hops`` are made one after the other."""
+    path = [bcube.server(digits)]
+    for level, digit in hops:
+        digits = (*digits[:level], digit, *digits[level + 1 :])
+        path.append(bcube.server(digits))
+    return tuple(path)
+
+
+def switch_of(bcube: BCube, server: int, level: int) -> int:
+    """The node number of a server's switch on ``level``."""
+    low = bcube.n**level
+    switch: int = bcube.level_starts[level] + server // (low * bcube.n) * low + server % low
+    return switch
+
+
+def with_switches(bcube: BCube, servers: tuple[int, ...]) -> tuple[int, ...]:
+    """The same path with the switch between every two of its servers, which differ in one digit."""
+    path = [servers[0]]
+    for a, b in pairwise(servers):
+        digits = zip(bcube.digits(a), bcube.digits(b), strict=True)
+        level = next(level for level, (x, y) in enumerate(digits) if x != y)
+        path += [switch_of(bcube, a, level), b]
+    return tuple(path)
