@@ -130,7 +130,7 @@ def _offline(scheme: Scheme, config: LabConfig, target: str) -> Runner:
 
     def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, dict[str, Any]]]:
         from dcnlab.lab import naming
-        from dcnlab.lab.measurement import overload
+        from dcnlab.lab.instruments import overload
 
         receiver = naming.server(scheme.fabric, target, scheme)
         for pattern, frames in wanted.items():

@@ -32,7 +32,7 @@ def explain(
     from dataclasses import asdict
 
     from dcnlab.lab import runtime
-    from dcnlab.lab.measurement.explain import steps
+    from dcnlab.lab.inspection.explain import steps
 
     if not scheme and any(found.name == where for found in runtime.labs()):
         found: list[dict[str, Any]] = Lab.attach(where).explain(a, b)

@@ -124,7 +124,7 @@ def path(
     json: JsonFlag = False,
 ) -> None:
     """The way a packet takes from A to B, and why at each node."""
-    from dcnlab.lab.measurement.explain import steps
+    from dcnlab.lab.inspection.explain import steps
 
     fabric, bound = resolve(spec, scheme)
     found = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
@@ -146,7 +146,7 @@ def tables(
     """A node's table: as the scheme predicts it, and for a lab beside what is installed."""
     from dcnlab.lab import runtime
     from dcnlab.lab.client import Lab
-    from dcnlab.lab.measurement import tables
+    from dcnlab.lab.inspection import tables
 
     if not scheme and any(found.name == where for found in runtime.labs()):
         result: dict[str, Any] = Lab.attach(where).tables(node)

@@ -14,7 +14,9 @@ namespace; the guard then removes the socket.
     emulation/    namespaces, links, private Open vSwitch, launch
     autoconfig/   servers that configure their own addresses (AACM) or labels (WMGR)
     running/      a running lab: link state, processes, programs in nodes
-    measurement/  what is measured in it
+    instruments/  what measurements are made with: echo requests, packet streams, counters
+    measurement/  the measurements themselves, one registered class per file
+    inspection/   tables, explanations and captures of a running lab
     session/      the process that serves it: operations, prompt
     scenario/     scenario files            view/         the web view
     kv/           a key-value store         replication/  one server's data to several others

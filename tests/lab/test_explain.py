@@ -8,8 +8,8 @@ import pytest
 
 from addressing import registry as schemes
 from addressing.scheme import path
-from dcnlab.lab.measurement import tables
-from dcnlab.lab.measurement.explain import steps
+from dcnlab.lab.inspection import tables
+from dcnlab.lab.inspection.explain import steps
 from tests.lab.test_command_line import dcnlab
 from topos import registry
 from topos.graph import ALL_UP

@@ -77,7 +77,7 @@ def test_a_program_in_a_server_ends_with_the_command(lab: Lab, number: signal.Si
     ("words", "program", "ends"),
     [
         ("iperf {} h0 h3 --seconds 600", "iperf3", 2),
-        ("iperf {} h0 h3 --seconds 600 --mptcp", "dcnlab.lab.measurement.mptcp_connection", 2),
+        ("iperf {} h0 h3 --seconds 600 --mptcp", "dcnlab.lab.instruments.mptcp_connection", 2),
         ("replicate {} h0 h1 h2 --size 200M", "dcnlab.lab.replication.node", 3),
     ],
 )

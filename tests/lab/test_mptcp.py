@@ -45,7 +45,7 @@ def test_one_way_is_not_enough() -> None:
 def test_a_kernel_without_it_is_one_line() -> None:
     """In a network namespace of its own, where it is really switched off."""
     script = (
-        "sysctl -qw net.mptcp.enabled=0 && exec $0 -c 'from dcnlab.lab.measurement.mptcp import check; check()'"
+        "sysctl -qw net.mptcp.enabled=0 && exec $0 -c 'from dcnlab.lab.instruments.mptcp import check; check()'"
     )
     own = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-Urn"]
     done = subprocess.run(

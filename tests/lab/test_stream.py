@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.measurement.packet_stream import most_lost_in_a_row
+from dcnlab.lab.instruments.packet_stream import most_lost_in_a_row
 from tests.lab import processes
 
 STILL = 0.4

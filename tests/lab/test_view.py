@@ -10,7 +10,7 @@ from matplotlib.bezier import BezierSegment
 from starlette.testclient import TestClient
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.measurement.counters import parse
+from dcnlab.lab.instruments.counters import parse
 from dcnlab.lab.view.app import HEADERS, application, fabric_json, new_token
 from dcnlab.lab.view.layout import draw
 from topos import registry

@@ -7,7 +7,7 @@ from typing import Any
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.lab.autoconfig import labelling
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.measurement import ping
+from dcnlab.lab.instruments import echo as ping
 from dcnlab.lab.running.lab import RunningLab
 
 #: Servers between all of which a lab is tried.

@@ -13,7 +13,7 @@ from typing import Any
 
 from dcnlab.lab.client import Lab, Progress
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.measurement.ping import IPERF_PORT
+from dcnlab.lab.instruments.echo import IPERF_PORT
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict
 from dcnlab.lab.scenario.model import Action, Event, PathQuery, Pings, Scenario, Stream, Throughput

@@ -18,10 +18,13 @@ from addressing.fields import ipv4
 from addressing.scheme import path
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.inspection import capture, explain, tables
+from dcnlab.lab.instruments import echo as ping
+from dcnlab.lab.instruments import mptcp, overload
+from dcnlab.lab.instruments.counters import LinkCounters
+from dcnlab.lab.instruments.packet_stream import PacketStream
 from dcnlab.lab.kv import bulk, ring
-from dcnlab.lab.measurement import capture, explain, labels, mptcp, next_hops, overload, ping, tables
-from dcnlab.lab.measurement.counters import LinkCounters
-from dcnlab.lab.measurement.packet_stream import PacketStream
+from dcnlab.lab.measurement import labels, next_hops
 from dcnlab.lab.replication import plan, runner
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, process_health

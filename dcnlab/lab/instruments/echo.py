@@ -36,8 +36,6 @@ _SLOW_AFTER = 0.25
 PING_TIMEOUT = 5.0
 #: iperf3's own; runs towards one server at the same time need one each.
 IPERF_PORT = 5201
-#: Bytes that a socket may keep until it is read, and the option that gives root more than the usual limit.
-_BUFFER, _SO_RCVBUFFORCE = 16 << 20, 33
 
 
 @dataclass
@@ -57,15 +55,6 @@ class PingReport:
             "rtt_ms": {"p50": quantile(self.rtt_ms, 0.5), "p99": quantile(self.rtt_ms, 0.99)},
             "lost": [list(pair) for pair in self.lost],
         }
-
-
-def enlarge_receive_buffer(handle: socket.socket) -> None:
-    """Let a socket keep as much as the kernel allows, so that what is lost was lost on the way, and not
-    because whoever measures came too late."""
-    for option in (_SO_RCVBUFFORCE, socket.SO_RCVBUF):
-        with contextlib.suppress(PermissionError):  # not root outside: as much as the kernel gives
-            handle.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
-            return
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:

@@ -1,7 +1,7 @@
 """One connection of TCP or Multipath TCP, as a program at each end of it.
 
-    python -m dcnlab.lab.measurement.mptcp_connection serve tcp|mptcp ADDRESS PORT
-    python -m dcnlab.lab.measurement.mptcp_connection send  tcp|mptcp ADDRESS PORT FROM SECONDS SUBFLOWS
+    python -m dcnlab.lab.instruments.mptcp_connection serve tcp|mptcp ADDRESS PORT
+    python -m dcnlab.lab.instruments.mptcp_connection send  tcp|mptcp ADDRESS PORT FROM SECONDS SUBFLOWS
 
 Each says one line of JSON: the server ``{}`` once it listens, and at the end how many ``bytes`` came
 in how many ``seconds``; the client how many ``subflows`` there were while it sent.  The measurement

@@ -104,7 +104,7 @@ def _alias(server: int, number: int) -> str:
 
 
 def _start(inside: Callable[[str, list[str]], list[str]], name: str, *words: str) -> subprocess.Popen[str]:
-    command = inside(name, [sys.executable, "-m", "dcnlab.lab.measurement.mptcp_connection", *words])
+    command = inside(name, [sys.executable, "-m", "dcnlab.lab.instruments.mptcp_connection", *words])
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from addressing.fields import ipv4
 from addressing.header import Deliver, Drop, Field, Forward
 from addressing.scheme import Hop, Scheme, walk
-from dcnlab.lab.measurement import tables
+from dcnlab.lab.inspection import tables
 from topos.graph import LinkState
 
 

@@ -26,7 +26,7 @@ from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import Running
 from dcnlab.lab.emulation.openvswitch import Shard
-from dcnlab.lab.measurement.ping import enlarge_receive_buffer
+from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.flowcontrol.simulation import SaturationSimulation

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.measurement.ping import enlarge_receive_buffer
+from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 
 #: The option that has the kernel say when a packet arrived, and what it says: seconds and nanoseconds.

@@ -1,0 +1,10 @@
+"""What measurements are made with.
+
+echo.py              echo requests between many pairs of servers
+packet_stream.py     numbered packets that show outages
+overload.py          more packets than the network takes
+counters.py          bytes that links have carried
+mptcp.py             Multipath TCP over parallel paths
+mptcp_connection.py  the program at each end of such a connection
+sockets.py           receive buffers
+"""
