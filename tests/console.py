@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 _EXIT = re.compile(r"\s+# exit (\d+)$")
-_MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+\.\d+(?![.\d])(?: ?ms\b)?|\b\d+ ?ms\b")
-_COUNTED = re.compile(r"\b(seq|id|sent|received|lost) \d+")
+_MEASURED = re.compile(r"\b\d\d:\d\d:\d\d\.\d+|(?<!\.)\b\d+(?:,\d{3})*\.\d+(?![.\d])(?: ?ms\b)?|\b\d+ ?ms\b")
+_COUNTED = re.compile(r"\b(seq|id|sent|received|lost) \d+|\b\d+ of \d+(?= lost)")
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -72,7 +72,7 @@ def agrees(shown: tuple[str, ...], printed: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    return _SPACES.sub(" ", _COUNTED.sub(r"\1 #", _MEASURED.sub("#", line))).strip()
+    return _SPACES.sub(" ", _COUNTED.sub(lambda found: f"{found[1] or ''} #", _MEASURED.sub("#", line))).strip()
 
 
 def rewrite(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The registries as rows: what `dcnlab list` and the README's table show."""
+"""The registries as rows: what `dcnlab list` and docs/catalogue.md show."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
 def markdown() -> str:
     """Both tables as Markdown."""
     lines = [
-        "| topology | who forwards | example | servers | switches | schemes |",
+        "| topology | forwards | example | servers | switches | schemes |",
         "|---|---|---|---|---|---|",
     ]
     for t in topologies():

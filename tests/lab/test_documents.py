@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +12,15 @@ import pytest
 
 from tests import console
 
-DOCS = Path(__file__).parents[2] / "docs"
-EXECUTED = sorted(path.name for path in DOCS.glob("*.md") if "```console\n$ " in path.read_text())
+ROOT = Path(__file__).parents[2]
+EXECUTED = sorted(
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    if "```console\n$ " in path.read_text()
+)
 #: A page's scenarios expect times.
 PAGES = [
-    pytest.param(name, marks=pytest.mark.quiet if "$ dcnlab run " in (DOCS / name).read_text() else ())
+    pytest.param(name, marks=pytest.mark.quiet if "$ dcnlab run " in (ROOT / name).read_text() else ())
     for name in EXECUTED
 ]
 
@@ -38,6 +44,10 @@ def test_documents_are_read() -> None:
         (("a", "...", "z"), "a\nb\nc\nz\n", True),
         (("a", "..."), "b\na\n", False),
         (("10.0.0.16",), "10.0.0.17", False),
+        (("2,392.1 Mb/s over 1",), "815.0 Mb/s over 1\n", True),
+        (("2,392.1 Mb/s over 1",), "815.0 Mb/s over 2\n", False),
+        (("3 of 225 lost",), "0 of 231 lost\n", True),
+        (("12 of 12 pings",), "11 of 12 pings\n", False),
         ((), "anything", True),
     ],
 )
@@ -57,12 +67,20 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_document(name: str, alone: None) -> None:
-    found = list(console.steps((DOCS / name).read_text()))
+    found = list(console.steps((ROOT / name).read_text()))
     for step in found:
         done: subprocess.CompletedProcess[str] = console.run(step)
         assert done.returncode == step.code, f"$ {step.command}\n{done.stdout}"
         assert console.agrees(step.shown, done.stdout), f"$ {step.command}\n{done.stdout}"
 
 
-def test_the_tutorial_is_among_them() -> None:
-    assert "tutorial.md" in EXECUTED
+def test_the_readme_and_the_tutorial_are_among_them() -> None:
+    assert {"README.md", "docs/tutorial.md"} <= set(EXECUTED)
+
+
+@pytest.mark.lab
+def test_the_python_of_the_readme(alone: None) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"\d+(\.\d+)? ms\n", done.stdout)

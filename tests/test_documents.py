@@ -1,0 +1,109 @@
+"""Documents name what exists: generated parts are current, links lead somewhere, commands are accepted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from addressing import registry as schemes
+from dcnlab.cli import app, catalogue
+from topos import registry as topologies
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "vagrant").glob("*.md")])
+_LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+_CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}.*$", re.DOTALL | re.MULTILINE)
+#: A command on a line of its own: indented, after a console's prompt, or in a row of code.
+_COMMAND = re.compile(r"^(?: {4}|\$ )(dcnlab .*)$", re.MULTILINE)
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub forms them."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), re.MULTILINE
+    )
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    for link in _LINK.finditer(_CODE.sub("", page.read_text())):
+        path, fragment = link.groups()
+        if path.startswith(("http://", "https://")):
+            continue
+        target = page.parent / path if path else page
+        if not target.exists() or (fragment and fragment not in anchors(target)):
+            yield link[0]
+
+
+def commands(text: str) -> Iterator[str]:
+    """The dcnlab commands of a document, without comments, pipes and redirections."""
+    for line in _COMMAND.findall(text):
+        yield from (
+            part.strip() for part in re.split(r"\s[|;&>]+\s?|\s2>|\s#\s", line) if part.startswith("dcnlab ")
+        )
+
+
+@cache
+def parsers() -> dict[str, Any]:
+    app._import_commands()
+    found: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
+    return found
+
+
+COMMANDS = sorted({(name_of(page), line) for page in PAGES for line in commands(page.read_text())})
+
+
+def test_the_catalogue_is_current() -> None:
+    text = (DOCS / "catalogue.md").read_text()
+    assert catalogue.rewrite(text) == text, "run: python -m dcnlab.cli.catalogue docs/catalogue.md"
+
+
+def test_the_readme_counts_topologies_and_schemes() -> None:
+    text = " ".join((ROOT / "README.md").read_text().split())
+    assert f"{len(schemes.known())} routing schemes" in text
+    assert f"{len(topologies.known())} topologies" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_something(page: Path) -> None:
+    assert list(broken_links(page)) == []
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (DOCS / "README.md").read_text()
+    listed = {link[1] for link in _LINK.finditer(index)}
+    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} <= listed
+    decisions = {link[1] for link in _LINK.finditer((DOCS / "decisions" / "README.md").read_text())}
+    assert {path.name for path in (DOCS / "decisions").glob("*.md")} - {"README.md"} <= decisions
+
+
+def test_the_index_marks_the_pages_that_are_run() -> None:
+    marked = set(re.findall(r"\]\((\w[\w-]*\.md)\)\*", (DOCS / "README.md").read_text()))
+    assert marked == {path.name for path in DOCS.glob("*.md") if "```console\n$ " in path.read_text()}
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS)
+def test_commands_are_accepted(page: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, name, *words = shlex.split(line)
+    parsers()[name].make_context(name, words)  # raises for what it does not know
+
+
+def test_one_address_of_the_repository() -> None:
+    """It has to be set in three files before publishing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for name in ("user-data", "lima.yaml"):
+        assert project["urls"]["Source"] in (ROOT / "vagrant" / name).read_text()
