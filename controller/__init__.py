@@ -8,7 +8,6 @@
     lower.py    rules as OpenFlow 1.3 messages
     backend.py  os-ken or Ryu 4.34, whichever was asked for
     app.py      the Ryu application, a shim around the core
-    channel.py  JSON lines between the lab and the controller
     client.py   what the lab holds: the controller's process and its control channel
 
 ``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower`` and ``backend``

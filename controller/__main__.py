@@ -10,7 +10,7 @@ from typing import Any
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme
-from controller import channel
+from hostagent.channel import Channel
 from topos import registry as topologies
 from topos.registry import SpecError
 
@@ -19,16 +19,17 @@ def main() -> int:
     """Run until the control channel closes; exit code 2 for requests that cannot be met."""
     options = _options()
     os.environ["DCNLAB_OPENFLOW"] = options.backend
-    control = socket.socket(fileno=options.control_fd)
+    control = Channel(socket.socket(fileno=options.control_fd))
     try:
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
         backend, application = _library(options.backend)
     except (ValueError, OSError) as error:
-        channel.send(control, {"event": "error", "text": str(error)})
+        control.send({"event": "error", "text": str(error)})
         return 2
     backend.patch()
-    backend.run(application, listeners, scheme, socket.socket(fileno=control.detach())).prepare()
+    lab = Channel(socket.socket(fileno=control.socket.detach()))  # patch() may have replaced the class
+    backend.run(application, listeners, scheme, lab).prepare()
     backend.wait()
     return 0
 

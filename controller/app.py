@@ -8,16 +8,16 @@ so the core needs no locks.
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from addressing.scheme import Scheme
-from controller import channel, lower
+from controller import lower
 from controller.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
 from controller.core import Core, Effect, Event, PacketOut, Send
 from controller.plan import Change, NotInstallable
+from hostagent.channel import Channel
 
 _CHUNK = 1 << 18
 
@@ -35,7 +35,7 @@ class TableApp(Application):  # type: ignore[misc]
 
     OFP_VERSIONS = (ofp.OFP_VERSION,)
 
-    def __init__(self, scheme: Scheme, lab: socket.socket) -> None:
+    def __init__(self, scheme: Scheme, lab: Channel) -> None:
         super().__init__()
         self.core = Core(scheme, time.monotonic())
         self._lab = lab
@@ -67,7 +67,7 @@ class TableApp(Application):  # type: ignore[misc]
     def _listen(self) -> None:
         """Queue what the lab says; without a lab there is nothing left to do."""
         try:
-            for message in channel.receive(self._lab):
+            for message in self._lab.messages():
                 self.send_event(self.name, LabMessage(message))
         finally:
             os._exit(0)
@@ -175,7 +175,7 @@ class TableApp(Application):  # type: ignore[misc]
 
     def _notify_lab(self, message: Mapping[str, Any]) -> None:
         try:
-            channel.send(self._lab, message)
+            self._lab.send(message)
         except OSError:
             os._exit(0)
 

@@ -17,11 +17,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import IO, Any
+from typing import IO
 
-from controller import channel
-
-Message = dict[str, Any]
+from hostagent.channel import Channel, Message
 
 
 class ControllerError(RuntimeError):
@@ -41,7 +39,7 @@ class ControllerProcess:
         on_event: Callable[[Message], None] | None = None,
     ) -> None:
         self.process = process
-        self._control = control
+        self._control = Channel(control)
         self._on_event = on_event
         self._events: list[Message] = []
         self._changed = threading.Condition()
@@ -147,7 +145,7 @@ class ControllerProcess:
     def close(self, timeout: float = 5.0) -> None:
         """End it: it exits when its control channel closes."""
         with contextlib.suppress(OSError):  # It may have gone already.
-            self._control.shutdown(socket.SHUT_RDWR)
+            self._control.socket.shutdown(socket.SHUT_RDWR)
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -160,12 +158,12 @@ class ControllerProcess:
         """Write one request; ControllerError when there is nobody to read it."""
         try:
             with self._sending:  # a long one goes in pieces, between which no other may come
-                channel.send(self._control, message)
+                self._control.send(message)
         except OSError as error:
             raise ControllerError("the controller has ended") from error
 
     def _read(self) -> None:
-        for message in channel.receive(self._control):
+        for message in self._control.messages():
             with self._changed:
                 self._events.append(message)
                 self._changed.notify_all()

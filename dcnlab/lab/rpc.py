@@ -9,47 +9,46 @@ program runs the client may send ``{"signal": 2}`` lines.
 from __future__ import annotations
 
 import contextlib
-import json
+import itertools
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from dcnlab.lab.errors import LabError, UsageError
+from hostagent.channel import Channel, ChannelError, encode
+from hostagent.channel import Message as Request
 
 _LONGEST_REQUEST = 1 << 26
 _CHUNK = 1 << 16
 _MAX_DESCRIPTORS = 3
 _POLL_INTERVAL = 0.05
 
-Request = dict[str, Any]
-
 
 @dataclass
 class Call:
-    """One request as the lab sees it: its words, its descriptors and the way back."""
+    """One request as the lab sees it: its fields, its descriptors and the channel back."""
 
     request: Request
     descriptors: list[int]
-    connection: socket.socket
-    _lines: Iterator[bytes] = field(repr=False)
+    channel: Channel
+    _messages: Iterator[Request] = field(repr=False, default_factory=lambda: iter(()))
 
     def progress(self, value: object) -> None:
-        """Tell the client how far the operation is."""
-        _send(self.connection, {"progress": value})
+        """Report to the client how far the operation is."""
+        self.channel.send({"progress": value})
 
     def close_descriptors(self) -> None:
-        """Give up the caller's descriptors: an end of a pipe that stays open here is never at its end."""
+        """Close the client's descriptors: a pipe has its end only when nobody holds it open."""
         while self.descriptors:
             os.close(self.descriptors.pop())
 
     def messages(self) -> Iterator[Request]:
-        """What the client sends while the operation runs, until it goes away."""
-        for line in self._lines:
-            yield json.loads(line)
+        """What the client sends while the operation runs, until it disconnects."""
+        return self._messages
 
 
 Operation = Callable[[Call], Any]
@@ -76,7 +75,7 @@ def serve(listener: socket.socket, operations: dict[str, Operation], stop: threa
 
 def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None:
     with connection:
-        call = Call({}, [], connection, iter(()))
+        call = Call({}, [], Channel(connection, _LONGEST_REQUEST))
         try:
             if not _receive(call):
                 return
@@ -86,29 +85,26 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
             answer: Request = {"result": operation(call)}
         except LabError as error:
             answer = {"error": str(error), "code": error.exit_code}
-        except Exception as error:  # the lab goes on, and whoever asked is told
+        except Exception as error:  # the lab goes on; the client gets the error
             answer = {"error": f"{type(error).__name__}: {error}", "code": 1}
         finally:
             call.close_descriptors()
-        with contextlib.suppress(OSError):  # whoever asked has gone
-            _send(connection, answer)
+        with contextlib.suppress(OSError):  # the client has disconnected
+            call.channel.send(answer)
 
 
 def _receive(call: Call) -> bool:
-    """Read a request and what came with it into ``call``; False when whoever asked has gone."""
-    data, descriptors, _, _ = socket.recv_fds(call.connection, _CHUNK, _MAX_DESCRIPTORS)
+    """Read a request and its descriptors into ``call``; False when the client has disconnected."""
+    data, descriptors, _, _ = socket.recv_fds(call.channel.socket, _CHUNK, _MAX_DESCRIPTORS)
     call.descriptors += descriptors
-    line = bytearray(data)
-    while not line.endswith(b"\n"):
-        more = call.connection.recv(_CHUNK)
-        if not more:
-            return False
-        line += more
-        if len(line) > _LONGEST_REQUEST:
-            raise UsageError(f"a request has at most {_LONGEST_REQUEST} bytes")
-    call.request = json.loads(line)
-    call._lines = iter(call.connection.makefile("rb"))
-    return True
+    try:
+        call._messages = itertools.chain(call.channel.feed(data), call.channel.messages())
+        request = next(call._messages, None)
+    except ChannelError as error:
+        raise UsageError(str(error)) from error
+    if request is not None:
+        call.request = request
+    return request is not None
 
 
 class Connection:
@@ -116,12 +112,12 @@ class Connection:
     long it takes)."""
 
     def __init__(self, path: Path, timeout: float | None = None) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(timeout)
+        self._channel = Channel(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        self._channel.socket.settimeout(timeout)
         try:
-            self._socket.connect(str(path))
+            self._channel.socket.connect(str(path))
         except OSError as error:
-            self._socket.close()
+            self._channel.close()
             raise LabError(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
 
     def call(
@@ -132,8 +128,7 @@ class Connection:
         **arguments: Any,
     ) -> Any:
         """Ask and wait for the answer; raises LabError or UsageError with the lab's text."""
-        line = json.dumps({"op": op, **arguments}).encode() + b"\n"
-        for answer in self._answers(line, descriptors):
+        for answer in self._answers(encode({"op": op, **arguments}), descriptors):
             if "progress" in answer:
                 if progress is not None:
                     progress(answer["progress"])
@@ -144,34 +139,22 @@ class Connection:
         raise LabError("the lab ended before it answered")
 
     def _answers(self, line: bytes, descriptors: tuple[int, ...]) -> Iterator[Request]:
-        """What the lab says to a request, until it hangs up."""
-        with contextlib.suppress(ConnectionError):  # it may have answered before it hung up
-            sent = socket.send_fds(self._socket, [line], list(descriptors))
+        """The lab's answers to a request, until it disconnects."""
+        connection = self._channel.socket
+        with contextlib.suppress(ConnectionError):  # it may have answered before it disconnected
+            sent = socket.send_fds(connection, [line], list(descriptors))
             if sent < len(line):
-                self._socket.sendall(line[sent:])
-        with self._socket.makefile("rb") as lines:
-            while text := self._next(lines):
-                yield json.loads(text)
-
-    @staticmethod
-    def _next(lines: BinaryIO) -> bytes:
-        """The next line; nothing at the end, an orderly one or not."""
+                connection.sendall(line[sent:])
         try:
-            return lines.readline()
-        except ConnectionError:
-            return b""
+            yield from self._channel.messages()
         except TimeoutError:
             raise LabError("the lab does not answer yet") from None
 
     def signal(self, number: int) -> None:
         """Pass a signal to the program that the lab runs for this connection, if that still runs."""
         with contextlib.suppress(ConnectionError):
-            _send(self._socket, {"signal": number})
+            self._channel.send({"signal": number})
 
     def close(self) -> None:
-        """Hang up."""
-        self._socket.close()
-
-
-def _send(connection: socket.socket, value: Request) -> None:
-    connection.sendall(json.dumps(value).encode() + b"\n")
+        """Disconnect."""
+        self._channel.close()

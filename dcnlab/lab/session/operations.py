@@ -47,7 +47,7 @@ def table(session: RunningLab) -> dict[str, Operation]:
 
 def _terminate_with_client(call: Call) -> Callable[[subprocess.Popen[str]], None]:
     """What lets processes end when whoever asked goes away."""
-    return lambda process: terminate_with_client(call.connection, process)
+    return lambda process: terminate_with_client(call.channel.socket, process)
 
 
 class _Operations:

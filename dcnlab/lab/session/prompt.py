@@ -20,6 +20,7 @@ from dcnlab.lab.running import process_health
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.session import operations, terminal
 from dcnlab.lab.session.display import display_error
+from hostagent.channel import Channel
 
 #: What Mininet's names for terminals stand for.
 _PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
@@ -42,7 +43,7 @@ class Prompt(CLI):  # type: ignore[misc]
         near, far = socket.socketpair()
         with near, far:
             try:
-                return self._operations[op](Call({"op": op, **words}, list(descriptors), far, iter(())))
+                return self._operations[op](Call({"op": op, **words}, list(descriptors), Channel(far)))
             except LabError as error:
                 output(f"{error}\n")
         return None
