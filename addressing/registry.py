@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
 from functools import cache
 
 from addressing import schemes
 from addressing.scheme import Scheme
 from topos.fabric import Fabric
 from topos.family import Family
-from topos.registry import Registry, SpecError, instantiate, lookup, split_spec
+from topos.plugins import Registry
+from topos.spec import SpecError, instantiate, lookup, split_spec
 
 
 @cache
-def known() -> Mapping[str, type[Scheme]]:
-    """All schemes by name."""
-    return Registry[Scheme](schemes, Scheme)
+def known() -> Registry[Scheme]:
+    """All schemes by name: this program's, those of installed packages, those of ``--custom`` files."""
+    return Registry(schemes, Scheme, "scheme", "dcnlab.schemes")
 
 
 def compatible_schemes(family: Family) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from addressing import registry as schemes
 from addressing.scheme import Scheme
 from hostagent.channel import Channel
 from topos import registry as topologies
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from hostagent.channel import Channel
 from hostagent.options import Options
 from hostagent.runtime.factory import AgentFactory
 from hostagent.runtime.supervisor import Supervisor
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 def main() -> int:

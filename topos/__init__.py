@@ -11,7 +11,9 @@ through the coordinates that it declares.
     graph.py        Node, Port, Link, LinkState, Adjacency: frozen values
     fabric.py       Fabric: a network of them, over arrays
     family.py       what a family is; how its parameters are declared and checked
-    registry.py     families found by name; parsing and printing of specifications
+    spec.py         specifications such as ``bcube:4,1``: read, checked, refused in one line
+    plugins.py      classes found by name: our own, ``--custom`` files, installed packages
+    registry.py     families found by name
     families/       one file each
     vertices.py     base of graphs of like vertices: servers, or switches with hosts
     cayley.py       base of those that are Cayley graphs: the group in vertex numbers

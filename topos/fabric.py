@@ -31,6 +31,22 @@ class Fabric:
         servers, switches = family.counts()
         return cls(family, servers, switches, np.ascontiguousarray(family.link_ends(), dtype=np.int32))
 
+    def problem(self) -> str | None:
+        """What makes these links no network; None when all is well (for families of other people)."""
+        if self.link_ends.ndim != 2 or self.link_ends.shape[1] != 4:
+            return f"link_ends has shape {self.link_ends.shape}; it must have rows (a, a_port, b, b_port)"
+        nodes, ports = self.link_ends[:, [0, 2]], self.link_ends[:, [1, 3]]
+        for row in np.flatnonzero(((nodes < 0) | (nodes >= self.size)).any(axis=1))[:1]:
+            return f"row {row} of link_ends names a node that is not among 0 to {self.size - 1}"
+        for row in np.flatnonzero((ports < 1).any(axis=1))[:1]:
+            return f"row {row} of link_ends has a port below 1: ports are numbered from 1"
+        for row in np.flatnonzero(nodes[:, 0] == nodes[:, 1])[:1]:
+            return f"row {row} of link_ends links node {nodes[row, 0]} to itself"
+        used, counts = np.unique(self.link_ends.reshape(-1, 2), axis=0, return_counts=True)
+        for node, port in used[counts > 1][:1].tolist():
+            return f"link_ends uses port {port} of node {node} ({self.name(node)}) twice"
+        return None
+
     @property
     def spec(self) -> str:
         """The canonical specification, such as ``bcube:4,1``."""

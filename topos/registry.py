@@ -1,87 +1,21 @@
-"""Families found by name, and specifications such as ``bcube:4,1`` read and checked."""
+"""Families by name: ``bcube:4,1`` becomes a family instance, and a built network."""
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
-import importlib
-import inspect
-import math
-import pkgutil
-import traceback
-import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, TypeVar
 
 from topos import families
 from topos.fabric import Fabric
-from topos.family import Family, ParameterError
-
-T = TypeVar("T")
-
-
-class SpecError(ValueError):
-    """A specification that names nothing or cannot be read; its text is one line for the user."""
-
-
-class Registry(Mapping[str, type[T]]):
-    """Classes found by name: ``package`` has a file for each (``-`` written ``_``), which is imported
-    when its class is asked for.
-
-    What is wrong with a file (it cannot be imported, it has no subclass of ``base`` of its name, or that
-    one leaves something out) raises SpecError then, with one line that says where.
-    """
-
-    def __init__(self, package: types.ModuleType, base: type[Any]) -> None:
-        self._package, self._base = package.__name__, base
-        files = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-        self._names = {file.replace("_", "-"): file for file in files}
-        self._found: dict[str, type[T]] = {}
-
-    def __getitem__(self, name: str) -> type[T]:
-        if name not in self._found:
-            self._found[name] = self._load(name, f"{self._package}.{self._names[name]}")
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def _load(self, name: str, path: str) -> type[T]:
-        try:
-            module = importlib.import_module(path)
-        except Exception as error:  # whatever somebody's new file does
-            raise SpecError(f"{name} cannot be loaded: {_where(error)}") from error
-        kind = self._base.__name__
-        for item in vars(module).values():
-            if inspect.isclass(item) and issubclass(item, self._base) and vars(item).get("name") == name:
-                if lacking := sorted(getattr(item, "__abstractmethods__", ())):
-                    raise SpecError(
-                        f"{name} ({module.__file__}) does not say {', '.join(lacking)}, as a {kind} must"
-                    )
-                return typing.cast(type[T], item)
-        raise SpecError(f"{module.__file__} has no {kind} whose name is {name!r}")
-
-
-def _where(error: Exception) -> str:
-    """An error and the line that raised it: ``.../ring.py, line 4: NameError: ...``."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = (error.filename, error.lineno) if isinstance(error, SyntaxError) else (last.filename, last.lineno)
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{place[0]}, line {place[1]}: {type(error).__name__}: {said}"
+from topos.family import Family
+from topos.plugins import Registry
+from topos.spec import instantiate, lookup, split_spec
 
 
 @cache
-def known() -> Mapping[str, type[Family]]:
-    """All families by name."""
-    return Registry[Family](families, Family)
+def known() -> Registry[Family]:
+    """All families by name: this program's, those of installed packages, those of ``--custom`` files."""
+    return Registry(families, Family, "topology", "dcnlab.topologies")
 
 
 def parse(text: str) -> Family:
@@ -92,117 +26,9 @@ def parse(text: str) -> Family:
 
 
 def fabric(text: str) -> Fabric:
-    """Build the network that a specification names; raises SpecError."""
-    return Fabric.of(parse(text))
-
-
-def split_spec(text: str) -> tuple[str, str]:
-    """``name:arguments`` in its two parts."""
-    name, _, arguments = text.strip().partition(":")
-    return name, arguments
-
-
-def lookup(name: str, table: Mapping[str, T], what: str) -> T:
-    """``table[name]``, or SpecError offering the nearest names."""
-    if name in table:
-        return table[name]
-    near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(table))}"
-    raise SpecError(f"unknown {what} {name!r}: {hint}")
-
-
-def instantiate(owner: type, name: str, arguments: str, *given: object) -> object:
-    """``owner(*given, ...)`` with the text ``arguments`` read by its parameters."""
-    fields = parameters(owner)
-    values = _assign(name, fields, [part.strip() for part in arguments.split(",") if part.strip()])
-    hints = typing.get_type_hints(owner)
-    parsed = {f.name: _read(name, f.name, hints[f.name], values[f.name]) for f in fields if f.name in values}
-    try:
-        return owner(*given, **parsed)
-    except ParameterError as error:
-        raise SpecError(str(error)) from error
-
-
-def parameters(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a dataclass that a specification can set (those of a type that can be read
-    from text), the positional ones first."""
-    hints = typing.get_type_hints(owner)
-    fields = [f for f in dataclasses.fields(owner) if f.init and _reader(hints[f.name])]
-    return tuple(sorted(fields, key=lambda f: bool(f.kw_only)))
-
-
-def usage(owner: type[Any], name: str) -> str:
-    """How a specification of ``owner`` is written: ``bcube:n,k``."""
-    return _form(name, parameters(owner))
-
-
-def _form(name: str, fields: tuple[dataclasses.Field[Any], ...]) -> str:
-    parts = [f.name if f.default is dataclasses.MISSING else f"{f.name}=..." for f in fields]
-    return name + (":" + ",".join(parts) if parts else "")
-
-
-def _assign(name: str, fields: tuple[dataclasses.Field[Any], ...], parts: list[str]) -> dict[str, str]:
-    """Give each part to its field: by position first, then by ``key=``."""
-    names = [f.name for f in fields]
-    positional = [f.name for f in fields if not f.kw_only]
-    shown = _form(name, fields) if names else f"{name} (it takes no parameters)"
-    values: dict[str, str] = {}
-    position = 0
-    for part in parts:
-        key, equals, value = part.partition("=")
-        if not equals or key not in names:
-            if equals and key.isidentifier():
-                raise SpecError(f"{name} has no parameter {key!r}: write {shown}")
-            if position >= len(positional):
-                raise SpecError(f"too many parameters: write {shown}")
-            key, value = positional[position], part
-            position += 1
-        if key in values:
-            raise SpecError(f"{name}: {key} is given twice")
-        values[key] = value
-    missing = [f.name for f in fields if f.default is dataclasses.MISSING and f.name not in values]
-    if missing:
-        raise SpecError(f"{name} needs {', '.join(missing)}: write {shown}")
-    return values
-
-
-def _boolean(text: str) -> bool:
-    words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-    return words[text.lower()]
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-def _grid(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("x"))
-
-
-_READERS: list[tuple[object, Callable[[str], object], str]] = [
-    (bool, _boolean, "yes or no"),
-    (int, int, "a whole number"),
-    (float, _finite, "a number"),
-    (tuple[int, ...], _grid, "sizes such as 4x4"),
-    (str, str, "text"),
-]
-
-
-def _reader(hint: object) -> tuple[Callable[[str], object], str] | None:
-    """How a value of that type is read from text, and its name; None when it cannot be."""
-    wanted = typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
-    return next(((reader, words) for kind, reader, words in _READERS if wanted == kind), None)
-
-
-def _read(name: str, key: str, hint: object, text: str) -> object:
-    """``text`` as the field's type says; SpecError when it is not of that form."""
-    found = _reader(hint)
-    assert found is not None
-    reader, words = found
-    try:
-        return reader(text)
-    except (ValueError, KeyError):
-        raise SpecError(f"{name}: {key} must be {words}, not {text!r}") from None
+    """The network that a specification names, built; raises SpecError with one line."""
+    family = parse(text)
+    built = Fabric.of(family)
+    if not known().is_builtin(family.name):
+        known().check(type(family), built.problem())
+    return built

@@ -9,13 +9,13 @@ from addressing.multipath import constructions
 from addressing.multipath.construction import Construction
 from addressing.multipath.general import General
 from topos.fabric import Fabric
-from topos.registry import Registry
+from topos.plugins import Registry
 
 
 @cache
 def known() -> Mapping[str, type[Construction]]:
     """All constructions by name."""
-    return Registry[Construction](constructions, Construction)
+    return Registry(constructions, Construction)
 
 
 def construction(fabric: Fabric) -> Construction:

@@ -16,7 +16,7 @@ import typer
 from dcnlab.cli import examples
 from dcnlab.cli.show import StdoutState, print_json
 from dcnlab.lab.errors import LabError
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 #: The base of the errors that a command line itself can have (typer exports its children only).
 _ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")

@@ -49,7 +49,7 @@ def _torus(spec: str) -> Any:
     """The torus of that specification; UsageError where AACM cannot configure it."""
     from dcnlab.lab.autoconfig import configuring
     from topos import registry
-    from topos.registry import SpecError
+    from topos.spec import SpecError
 
     try:
         fabric = registry.fabric(spec)

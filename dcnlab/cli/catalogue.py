@@ -10,16 +10,16 @@ from typing import Any
 
 from addressing import registry as schemes_registry
 from dcnlab.lab.errors import UsageError
-from topos import registry
+from topos import registry, spec
 from topos.fabric import Fabric
 from topos.family import format_value
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
-def fabric_of(spec: str) -> Fabric:
+def fabric_of(text: str) -> Fabric:
     """The network that a specification names; UsageError with one line."""
     try:
-        return registry.fabric(spec)
+        return registry.fabric(text)
     except SpecError as error:
         raise UsageError(str(error)) from error
 
@@ -33,7 +33,7 @@ def topologies() -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": name,
-                "usage": registry.usage(family, name),
+                "usage": spec.usage(family, name),
                 "centric": family.centric,
                 "example": family.example,
                 "servers": servers,
@@ -50,7 +50,7 @@ def schemes() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "usage": registry.usage(scheme, name),
+            "usage": spec.usage(scheme, name),
             "summary": scheme.summary,
             "source": scheme.source,
         }
@@ -63,12 +63,12 @@ def entry(name: str) -> dict[str, Any]:
     for a name of neither."""
     families, known = registry.known(), schemes_registry.known()
     try:
-        owner = registry.lookup(name, {**families, **known}, "topology or scheme")
+        owner = spec.lookup(name, {**families, **known}, "topology or scheme")
     except SpecError as error:
         raise UsageError(str(error)) from error
     rows = topologies() if name in families else schemes()
     row = next(row for row in rows if row["name"] == name)
-    return {**row, "parameters": [_parameter(field) for field in registry.parameters(owner)]}
+    return {**row, "parameters": [_parameter(field) for field in spec.parameters(owner)]}
 
 
 def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 def topologies(incomplete: str) -> Iterator[tuple[str, str]]:
     """Examples of the families, each with who forwards."""
-    from topos import registry
+    from topos import registry, spec
 
     for family in registry.known().values():
         if family.example.startswith(incomplete):
-            yield family.example, f"{registry.usage(family, family.name)}, {family.centric}-centric"
+            yield family.example, f"{spec.usage(family, family.name)}, {family.centric}-centric"
 
 
 def schemes(incomplete: str) -> Iterator[tuple[str, str]]:

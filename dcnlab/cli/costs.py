@@ -11,7 +11,7 @@ from dcnlab.cli import completion
 from dcnlab.cli.app import app
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 @app.command()

@@ -17,7 +17,7 @@ from dcnlab.cli.app import app
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table, working
 from dcnlab.cli.topologies import Topology
 from dcnlab.lab.errors import UsageError
-from topos.registry import SpecError, lookup, split_spec
+from topos.spec import SpecError, lookup, split_spec
 
 _METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bits_max"
 

@@ -13,7 +13,7 @@ from dcnlab.cli.show import JsonFlag, print_json, table, working
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import UsageError
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 #: More flows than this do not fit into the memory of an ordinary machine with their paths.
 _MAX_FLOWS = 40_000_000

@@ -11,7 +11,7 @@ from dcnlab.cli import options
 from dcnlab.cli.app import app
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
-from topos.registry import SpecError, lookup
+from topos.spec import SpecError, lookup
 
 if TYPE_CHECKING:
     from dcnlab.evaluator.reproduce.claim import Result, Row

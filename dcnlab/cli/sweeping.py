@@ -13,7 +13,7 @@ from dcnlab.cli.app import app
 from dcnlab.cli.evaluation import schemes_of
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 @app.command()

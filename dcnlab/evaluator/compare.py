@@ -33,7 +33,8 @@ from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import Conditions, check
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
-from topos.registry import SpecError, parse, split_spec
+from topos.registry import parse
+from topos.spec import SpecError, split_spec
 
 #: Changes whenever results would; part of every request's hash.
 FORMAT = 2

@@ -19,7 +19,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from topos.family import Family
-from topos.registry import SpecError, parse
+from topos.registry import parse
+from topos.spec import SpecError
 
 #: The sizes of the paper's comparison.
 SIZES = (2048, 4096, 8192, 12288)

@@ -30,7 +30,8 @@ from dcnlab.evaluator.routing.path_lengths import (
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from topos.fabric import Fabric
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 #: The points of the stretch distribution that are reported.
 CDF = (1.0, 1.25, 1.5, 1.75, 2.0, 3.0, 5.0)

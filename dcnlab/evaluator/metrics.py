@@ -24,7 +24,7 @@ from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
 from dcnlab.evaluator.traffic.traffic import read, traffic
 from topos.fabric import Fabric
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 Figures = Mapping[str, float | int]
 #: The least and the largest load: more packets than that do not fit, fewer than one are none.

@@ -22,7 +22,8 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.statistics import mean_and_error
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
-from topos.registry import SpecError, fabric, parse, split_spec
+from topos.registry import fabric, parse
+from topos.spec import SpecError, split_spec
 
 #: What a sweep shows, and the axis that shows it.
 METRICS = {

@@ -16,7 +16,7 @@ from hostagent.options import FlowControl, LinkStateSource, LoadBalance, Mode
 from topos import registry as topologies
 from topos.fabric import Fabric
 from topos.family import Family
-from topos.registry import SpecError, split_spec
+from topos.spec import SpecError, split_spec
 
 #: Frames per buffer where credits are asked for and nothing else is said (CLOT's evaluation).
 DEFAULT_BUFFERS = 10

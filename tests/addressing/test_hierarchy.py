@@ -19,7 +19,7 @@ from dcnlab.evaluator.routing.path_lengths import PathLengths, path_lengths
 from tests.topos.graphs import built, graph
 from topos.fabric import Fabric
 from topos.graph import LinkState
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 WORLDS = [
     "smallworld:6x6,clusters=2x2",

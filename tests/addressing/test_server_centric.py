@@ -24,7 +24,7 @@ from tests.topos.graphs import built, graph
 from topos.fabric import Fabric
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import LinkState
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 def servers(fabric: Fabric, nodes: tuple[int, ...] | None) -> list[int]:

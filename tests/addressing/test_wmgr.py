@@ -28,7 +28,7 @@ from tests.topos.graphs import built, graph
 from topos import registry as families
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 Word = tuple[int, ...]
 

@@ -16,7 +16,8 @@ from addressing.schemes.wmgr_cayley import WmgrCayley
 from addressing.table import compile_table
 from tests.automata.oracles import family, normal_forms
 from tests.topos.graphs import graph
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 SPECS = (
     "hypercube:4", "bubblesort:4", "star:4", "transposition:4", "pancake:4", "butterfly:3", "borel:11,3,1,2",

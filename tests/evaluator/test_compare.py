@@ -32,7 +32,7 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.reporting.plots import Chart, Series, alt_text, save, svg
 from dcnlab.evaluator.reporting.report import charts, comparison
 from tests.ovs import poll
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 WANTED = requests(["bcube:3,1", "torus:3x4"], ["wmgr", "brp"], ["", "links=10%"], [1, 2], pattern="permutation")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, design, fat_tree, read_prices
-from topos.registry import SpecError, fabric, parse
+from topos.registry import fabric, parse
+from topos.spec import SpecError
 
 EXAMPLES = ["bcube:4,1", "hdcube:4,2", "dcell:3,1", "fattree:4", "torus:3x4", "hcn:3,1", "bcube:8,3,parts=4"]
 

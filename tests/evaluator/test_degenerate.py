@@ -16,7 +16,8 @@ from dcnlab.evaluator.reporting.plots import save
 from dcnlab.evaluator.sweep import Point, charts, measure, summary
 from dcnlab.evaluator.traffic.traffic import traffic
 from tests.topos.graphs import graph
-from topos.registry import SpecError, fabric, parse
+from topos.registry import fabric, parse
+from topos.spec import SpecError
 
 METRICS = ("bisection", "diversity", "loads", "throughput", "latency")
 #: By name: servers, switches, cables.

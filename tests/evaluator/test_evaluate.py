@@ -21,7 +21,8 @@ from dcnlab.evaluator.routing.table_sizes import table_sizes
 from dcnlab.evaluator.traffic.latency import simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from tests.topos.graphs import graph
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 
 def test_the_contract_of_the_json() -> None:

@@ -20,7 +20,8 @@ from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
 from dcnlab.evaluator.traffic.latency import BUFFER_FULL, NO_ROUTE, Settings, queue, simulate, summarise
 from dcnlab.evaluator.traffic.traffic import traffic
 from topos.graph import NONE
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 
 def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[int]:

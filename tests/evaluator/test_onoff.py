@@ -10,7 +10,8 @@ from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.onoff import Phases, active, on_off_rates, parse
 from dcnlab.evaluator.traffic.throughput import max_min
 from dcnlab.evaluator.traffic.traffic import traffic
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 
 def test_flows_are_on_as_long_and_as_often_as_asked() -> None:

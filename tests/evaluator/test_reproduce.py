@@ -11,7 +11,8 @@ from dcnlab.evaluator.reproduce.claim import Claim, Row
 from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
 from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, run, summary
 from topos.families.torus import Torus
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from dcnlab.evaluator import compare, sweep
 from dcnlab.evaluator.graph.failures import draw
 from dcnlab.evaluator.reporting import panels
 from tests.topos.graphs import graph
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 SPECS = ["hdcube:3,1", "bcube:3,1", "fattree:4"]
 

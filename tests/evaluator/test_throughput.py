@@ -14,7 +14,8 @@ from dcnlab.evaluator.graph import failures
 from dcnlab.evaluator.traffic.flows import Flows, flows
 from dcnlab.evaluator.traffic.throughput import bottleneck, max_min, throughput
 from dcnlab.evaluator.traffic.traffic import PATTERNS, traffic
-from topos.registry import SpecError, fabric
+from topos.registry import fabric
+from topos.spec import SpecError
 
 
 @st.composite

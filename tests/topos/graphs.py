@@ -18,7 +18,8 @@ from scipy.sparse.csgraph import shortest_path
 from topos.fabric import Fabric
 from topos.family import Family, ParameterError
 from topos.graph import ALL_UP, LinkState
-from topos.registry import SpecError, fabric, known, parameters, parse
+from topos.registry import fabric, known, parse
+from topos.spec import SpecError, parameters
 
 #: Nodes of the instances that properties are drawn from.
 SMALL = 120

@@ -8,7 +8,8 @@ import pytest
 
 from tests.topos.graphs import built, distances, graph, server_hops
 from topos.families.bcube import BCube
-from topos.registry import SpecError, parse
+from topos.registry import parse
+from topos.spec import SpecError
 
 
 @pytest.mark.parametrize(

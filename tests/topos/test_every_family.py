@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.topos.graphs import built, graph, instances
 from topos.fabric import Fabric
 from topos.graph import NONE, Port
-from topos.registry import fabric, known, parse, usage
+from topos.registry import fabric, known, parse
+from topos.spec import usage
 from topos.vertices import SymmetricGraph
 
 EVERY = pytest.mark.parametrize("name", sorted(known()))

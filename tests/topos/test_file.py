@@ -15,7 +15,8 @@ from ruamel.yaml import YAML
 
 from tests.topos.graphs import built, graph, links, refusal
 from topos.fabric import Fabric
-from topos.registry import SpecError, fabric, parse
+from topos.registry import fabric, parse
+from topos.spec import SpecError
 
 
 def two_tier() -> nx.Graph:

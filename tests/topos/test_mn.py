@@ -15,7 +15,8 @@ from mininet.util import buildTopo
 
 from tests.capabilities import lacking
 from tests.topos.graphs import built
-from topos.registry import SpecError, known
+from topos.registry import known
+from topos.spec import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "topos" / "mn.py"

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from tests.topos.graphs import refusal
 from topos.family import Family
-from topos.registry import Registry, SpecError, known, parse, usage
+from topos.plugins import Registry
+from topos.registry import known, parse
+from topos.spec import SpecError, usage
 
 
 @pytest.mark.parametrize(
@@ -94,10 +96,10 @@ _HEAD = "from topos.family import Family\n"
             "mine cannot be loaded: {file}, line 2: NameError: name 'nothing' is not defined",
         ),
         (_HEAD + "\ndef (\n", "mine cannot be loaded: {file}, line 3: SyntaxError: invalid syntax"),
-        (_HEAD, "{file} has no Family whose name is 'mine'"),
+        (_HEAD, "{file} defines no topology named 'mine'"),
         (
             _HEAD + "class Mine(Family):\n    name = 'mine'\n    def counts(self):\n        return 1, 0\n",
-            "mine ({file}) does not say link_ends, as a Family must",
+            "{file}, line 2: Mine: does not define centric, example, link_ends, source, as every Family must",
         ),
     ],
     ids=["name", "syntax", "empty", "abstract"],
@@ -112,7 +114,7 @@ def test_what_is_wrong_with_a_new_file_is_one_line_that_says_where(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "myfamilies", raising=False)
     monkeypatch.delitem(sys.modules, "myfamilies.mine", raising=False)
-    shelf: Registry[Family] = Registry(importlib.import_module("myfamilies"), Family)
+    registry: Registry[Family] = Registry(importlib.import_module("myfamilies"), Family, "topology", "none")
     with pytest.raises(SpecError) as caught:
-        shelf["mine"]
+        registry["mine"]
     assert str(caught.value) == said.format(file=folder / "mine.py")

@@ -15,7 +15,8 @@ from topos.families.dragonfly import Dragonfly
 from topos.families.fattree import FatTree
 from topos.families.slimfly import SlimFly
 from topos.galois import field, prime_power
-from topos.registry import SpecError, parse
+from topos.registry import parse
+from topos.spec import SpecError
 
 
 def routers(spec: str) -> nx.Graph:

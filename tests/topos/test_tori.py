@@ -14,7 +14,8 @@ from tests.topos.graphs import built, distances, graph, links, server_hops
 from topos.families.clot import Clot
 from topos.families.novacube import NovaCube
 from topos.families.torus import Torus
-from topos.registry import SpecError, parse
+from topos.registry import parse
+from topos.spec import SpecError
 
 SIZES = st.lists(st.integers(2, 5), min_size=1, max_size=3).map(tuple)
 EVEN = st.lists(st.sampled_from([2, 4, 6]), min_size=1, max_size=3).map(tuple)

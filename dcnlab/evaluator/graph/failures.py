@@ -10,7 +10,7 @@ import numpy as np
 
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 #: What can be asked to fail.
 KINDS = ("links", "nodes", "servers", "switches")

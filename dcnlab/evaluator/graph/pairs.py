@@ -9,7 +9,7 @@ import numpy as np
 
 from topos.fabric import Fabric
 from topos.graph import IntArray
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 @dataclass(frozen=True, eq=False)

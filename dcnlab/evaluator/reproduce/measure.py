@@ -11,7 +11,8 @@ from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.routing.path_lengths import PathLengths, path_lengths
 from topos.fabric import Fabric
-from topos.registry import fabric, split_spec
+from topos.registry import fabric
+from topos.spec import split_spec
 
 
 def scheme_or_none(topology: str, scheme: str) -> Scheme | None:

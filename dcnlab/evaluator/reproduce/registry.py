@@ -12,7 +12,7 @@ from types import MappingProxyType
 from dcnlab.evaluator import reproduce
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.reproduce.claim import Experiment, Result, Row, Verdict
-from topos.registry import lookup
+from topos.spec import lookup
 
 _READING = (
     "A claim holds when what is measured stands to what is printed as the relation says, to half a unit"

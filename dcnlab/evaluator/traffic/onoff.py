@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dcnlab.evaluator.traffic.flows import Flows
 from dcnlab.evaluator.traffic.throughput import max_min
 from topos.fabric import Fabric
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 Floats = NDArray[np.float64]
 #: What each parameter may be; a larger ``sigma`` has a mean that no trace would ever show.

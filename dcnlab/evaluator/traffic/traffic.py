@@ -10,7 +10,7 @@ import numpy as np
 from dcnlab.evaluator.graph.pairs import Pairs
 from topos.fabric import Fabric
 from topos.graph import IntArray
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 @dataclass(frozen=True, eq=False)

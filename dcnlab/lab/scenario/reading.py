@@ -22,7 +22,7 @@ from dcnlab.lab.scenario import check
 from dcnlab.lab.scenario.check import Location
 from dcnlab.lab.scenario.model import Scenario
 from topos import registry as topologies
-from topos.registry import SpecError
+from topos.spec import SpecError
 
 
 def read(path: Path) -> Scenario:

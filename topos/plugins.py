@@ -1,0 +1,229 @@
+"""Classes found by name: in a package of this program, in ``--custom`` files, in installed packages.
+
+Topologies, schemes and measurements are found alike, each by a :class:`Registry` of its own:
+
+1. the program's package, one file per class;
+2. files that the user names (``--custom FILE.py``), which may define several classes;
+3. installed packages, by the entry points of the registry's group.
+
+Nothing is imported before it is asked for, except the user's files: :func:`load` runs them at once.
+What is wrong with any of them is a SpecError, one line with the file and the line number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import sys
+import traceback
+import types
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, cast
+
+from topos.spec import SpecError
+
+T = TypeVar("T")
+
+#: The user's files that this process has loaded, by absolute path, in order.
+_custom: dict[str, types.ModuleType] = {}
+
+
+def load(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Run the user's files, each once; raises SpecError with one line.
+
+    The module's name follows from the path: what is pickled in one process is found in another one
+    that has loaded the same files.
+    """
+    for path in map(os.path.realpath, paths):
+        if path not in _custom:
+            _custom[path] = _run(path)
+
+
+def loaded() -> tuple[str, ...]:
+    """The absolute paths of the user's files that are loaded: other processes load the same."""
+    return tuple(_custom)
+
+
+def custom_error(error: BaseException) -> str | None:
+    """One line for an error that a file of the user's raised while it was used; None for other errors."""
+    frames = traceback.extract_tb(error.__traceback__)
+    frame = next((frame for frame in reversed(frames) if frame.filename in _custom), None)
+    return frame and f"{frame.filename}, line {frame.lineno}: {type(error).__name__}: {error}"
+
+
+class Registry(Mapping[str, type[T]]):
+    """Subclasses of ``base`` by name.
+
+    ``package`` has a file for each (``-`` is written ``_``), which is imported when its class is asked
+    for; ``kind`` says what they are ("topology"); ``group`` is the group of entry points, if there is one.
+    """
+
+    def __init__(self, package: types.ModuleType, base: type[Any], kind: str = "", group: str = "") -> None:
+        self._package, self._base, self._group = package.__name__, base, group
+        self._kind = kind or base.__name__
+        files = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+        self._files = {file.replace("_", "-"): file for file in files}
+        self._entry_points: dict[str, Any] | None = None
+        self._classes: dict[str, type[T]] = {}
+        self._files_read = 0
+
+    def __getitem__(self, name: str) -> type[T]:
+        self._read_custom()
+        if name not in self._classes:
+            self._classes[name] = self._find(name)
+        return self._classes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._read_custom()
+        return iter(sorted({*self._files, *self._classes, *self._installed}))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._files:
+            return True
+        self._read_custom()
+        return name in self._classes or name in self._installed
+
+    def is_builtin(self, name: str) -> bool:
+        """True for the program's own classes."""
+        return name in self._files
+
+    def defined_in(self, path: str | os.PathLike[str]) -> list[str]:
+        """The names that a loaded file of the user's defines."""
+        self._read_custom()
+        module = _custom[os.path.realpath(path)].__name__
+        return [name for name, cls in self._classes.items() if cls.__module__ == module]
+
+    def check(self, cls: type[Any], problem: str | None) -> None:
+        """Raise SpecError with the place of a class when there is a problem with it."""
+        if problem:
+            raise SpecError(f"{_place(cls)}: {cls.__name__}: {problem}")
+
+    def _find(self, name: str) -> type[T]:
+        """A class that is not loaded yet; KeyError when no file and no package has it."""
+        if name in self._files:
+            path = f"{self._package}.{self._files[name]}"
+            module = _guarded(lambda: importlib.import_module(path), f"{name} cannot be loaded: ")
+            if cls := self._classes_of(module).get(name):
+                return cls
+            raise SpecError(f"{module.__file__} defines no {self._kind} named {name!r}")
+        point = self._installed[name]
+        item = _guarded(point.load, f"{name}, installed by {_package_of(point)}, cannot be loaded: ")
+        found = self._classes_of(item) if inspect.ismodule(item) else self._checked({"": item})
+        if cls := found.get(name):
+            return cls
+        raise SpecError(f"{point.value} of {_package_of(point)} is no {self._kind} named {name!r}")
+
+    @property
+    def _installed(self) -> dict[str, Any]:
+        """The entry points of installed packages; read when a name is not found before."""
+        if self._entry_points is None:
+            import importlib.metadata  # with threading and email: agents of built-in schemes do without
+
+            points = importlib.metadata.entry_points(group=self._group) if self._group else ()
+            for point in points:
+                if point.name in self._files:
+                    raise SpecError(
+                        f"{_package_of(point)} installs a {self._kind} {point.name!r}, a name of dcnlab's own"
+                    )
+            self._entry_points = {point.name: point for point in points}
+        return self._entry_points
+
+    def _read_custom(self) -> None:
+        """Take the classes of the user's files that were loaded since the last look."""
+        for module in list(_custom.values())[self._files_read :]:
+            for name, cls in self._classes_of(module).items():
+                if name in self._files or name in self._classes:
+                    raise SpecError(f"{_place(cls)}: there is a {self._kind} {name!r} already: choose another")
+                self._classes[name] = cls
+            self._files_read += 1
+
+    def _classes_of(self, module: types.ModuleType) -> dict[str, type[T]]:
+        """The named classes that a module defines itself."""
+        own = {key: item for key, item in vars(module).items() if _is_from(item, module)}
+        return self._checked(own)
+
+    def _checked(self, items: Mapping[str, object]) -> dict[str, type[T]]:
+        """The subclasses with a name of their own, by it; SpecError for an incomplete one."""
+        found: dict[str, type[T]] = {}
+        for item in items.values():
+            if inspect.isclass(item) and issubclass(item, self._base) and "name" in vars(item):
+                self.check(item, _incomplete(item, self._base))
+                found[vars(item)["name"]] = cast(type[T], item)
+        return found
+
+
+def _run(path: str) -> types.ModuleType:
+    """The module in a file; SpecError when it cannot be read or raises something."""
+    stem = os.path.basename(path).removesuffix(".py")
+    if not path.endswith(".py") or not os.path.isfile(path):
+        raise SpecError(f"{path} is no Python file: --custom takes the path of a .py file")
+    name = f"dcnlab_custom_{stem}_{zlib.crc32(path.encode()):08x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look up their module
+    try:
+        _guarded(functools.partial(spec.loader.exec_module, module), path=path)
+    except SpecError:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _guarded(work: Callable[[], Any], what: str = "", path: str = "") -> Any:
+    """What ``work`` returns; any error of the code that it runs becomes a SpecError with its place."""
+    try:
+        return work()
+    except Exception as error:
+        raise SpecError(what + _raised_at(error, path)) from error
+
+
+def _raised_at(error: Exception, path: str) -> str:
+    """An error and the line that raised it, the last one in ``path`` if that is given:
+    ``.../ring.py, line 4: NameError: ...``."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((frame for frame in reversed(frames) if frame.filename == path), frames[-1])
+    return f"{last.filename}, line {last.lineno}: {type(error).__name__}: {error}"
+
+
+def _is_from(item: object, module: types.ModuleType) -> bool:
+    return getattr(item, "__module__", None) == module.__name__
+
+
+def _package_of(point: Any) -> str:
+    return str(point.dist.name) if point.dist else "a package"
+
+
+def _place(cls: type[Any]) -> str:
+    """Where a class is defined: ``.../ring.py, line 14``."""
+    try:
+        return f"{inspect.getsourcefile(cls)}, line {inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return cls.__module__
+
+
+def _incomplete(cls: type[Any], base: type[Any]) -> str | None:
+    """What a class leaves out of what its base asks for; None when it is complete."""
+    constants = [
+        name
+        for owner in base.__mro__
+        for name, hint in vars(owner).get("__annotations__", {}).items()
+        if str(hint).startswith(("ClassVar", "typing.ClassVar")) and not hasattr(cls, name)
+    ]
+    if missing := sorted({*constants, *getattr(cls, "__abstractmethods__", ())}):
+        return f"does not define {', '.join(missing)}, as every {base.__name__} must"
+    if dataclasses.is_dataclass(base) and "__dataclass_fields__" not in vars(cls):
+        return "is no frozen dataclass: write @dataclass(frozen=True) above the class"
+    return None
