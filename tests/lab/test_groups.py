@@ -14,7 +14,7 @@ from tests.lab.test_ordinary_user import script
 pytestmark = pytest.mark.lab
 CODE = """
 import os
-from lab import groups
+from dcnlab.lab.emulation import seccomp as groups
 assert groups.forbidden() == {forbidden}
 try:
     os.setgroups([])

@@ -107,8 +107,8 @@ def test_a_lab_says_which_of_its_own_processes_have_been_killed(monkeypatch: pyt
             wait_until(lambda: len(lab.info()["ended"]) == len(said))
         assert all(any(re.fullmatch(line, text) for text in lab.info()["ended"]) for line in said)
         shown = dcnlab("ps")
-        assert re.search(rf"(?m)^{dcnlab.lab.config.name} .*damaged *$", shown)
-        assert f"{dcnlab.lab.config.name}: the controller: its process ended with -9" in shown
+        assert re.search(rf"(?m)^{lab.config.name} .*damaged *$", shown)
+        assert f"{lab.config.name}: the controller: its process ended with -9" in shown
 
 
 def dcnlab(*words: str) -> str:

@@ -18,7 +18,7 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import netns, openvswitch, shaping
+from dcnlab.lab.emulation import netns, openvswitch, receive_buffers, shaping
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
 from dcnlab.lab.errors import LabError
 from hostagent.client import AgentPlacement, AgentPool
@@ -137,6 +137,8 @@ def build_network(running: Running, clock: Stages) -> None:
             running.agents.start(places(fabric))
         clock.stage("switches")
         openvswitch.start_switches(shards, starting)
+        if running.datapath == "userspace":
+            receive_buffers.enlarge(shards)
         carrying.result()
     if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
         shaping.impose(running.config.shape, _ends(running))

@@ -18,6 +18,8 @@ def display_error(program: str, display: str) -> str:
         return f"{program} needs a display and DISPLAY is not set: `NODE COMMAND` and `dcnlab exec` need none"
     if shutil.which(program) is None:
         return f"there is no {program} on this machine: install it (apt-get install {program})"
+    if display.startswith((":", "unix:")) and shutil.which("xhost") is None:
+        return f"{program} needs xhost to open windows on {display}: apt-get install x11-xserver-utils"
     found = _DISPLAY.fullmatch(display)
     if found is None:
         return f"DISPLAY={display} is no display: one is written as in :0"
