@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import tomllib
@@ -15,6 +16,7 @@ import typer.main
 
 from addressing import registry as schemes
 from dcnlab.cli import app, catalogue
+from tests import architecture
 from topos import registry as topologies
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +24,10 @@ DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "vagrant").glob("*.md")])
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}.*$", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(r"`((?:topos|addressing|hostagent|controller|dcnlab|tests|docs|examples|vagrant)/[\w./-]+)`")
+_MODULE = re.compile(r"python -m ((?:topos|addressing|hostagent|controller|dcnlab|tests|benchmarks)[\w.]*\w)")
+#: The files that CONTRIBUTING shows how to write.
+EXAMPLES = {"topos/families/ring.py", "addressing/schemes/roundabout.py"}
 #: A command on a line of its own: indented, after a console's prompt, or in a row of code.
 _COMMAND = re.compile(r"^(?: {4}|\$ )(dcnlab .*)$", re.MULTILINE)
 
@@ -71,6 +77,11 @@ def test_the_catalogue_is_current() -> None:
     assert catalogue.rewrite(text) == text, "run: python -m dcnlab.cli.catalogue docs/catalogue.md"
 
 
+def test_the_diagrams_are_current() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert architecture.rewrite(text) == text, "run: python -m tests.architecture ARCHITECTURE.md"
+
+
 def test_the_readme_counts_topologies_and_schemes() -> None:
     text = " ".join((ROOT / "README.md").read_text().split())
     assert f"{len(schemes.known())} routing schemes" in text
@@ -80,6 +91,15 @@ def test_the_readme_counts_topologies_and_schemes() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_to_something(page: Path) -> None:
     assert list(broken_links(page)) == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+def test_files_and_modules_exist(page: Path) -> None:
+    """Files that a document names in code; those that a reader is to write are in capitals or in EXAMPLES."""
+    text = page.read_text()
+    files = {name.rstrip(".:") for name in _FILE.findall(text)} - EXAMPLES
+    assert [name for name in sorted(files) if "NAME" not in name and not (ROOT / name).exists()] == []
+    assert [name for name in sorted(set(_MODULE.findall(text))) if importlib.util.find_spec(name) is None] == []
 
 
 def test_the_index_lists_every_page() -> None:

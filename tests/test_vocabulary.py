@@ -1,0 +1,102 @@
+"""Documents and help texts use the field's words: the last table of docs/glossary.md says which not to use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from addressing import registry as schemes
+from dcnlab.cli import app
+from dcnlab.cli.catalogue import entry
+from topos import registry as topologies
+
+ROOT = Path(__file__).parents[1]
+GLOSSARY = ROOT / "docs" / "glossary.md"
+#: The glossary and the changelog name former words; licences are others' texts.
+EXEMPT = {GLOSSARY, ROOT / "CHANGELOG.md"}
+PAGES = sorted(
+    {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("vagrant/*.md"), *ROOT.glob("examples/*")}
+    - EXEMPT
+)
+#: Where a refused word is the right one: idioms, physical cabling, the alias of `restore`, names in JSON.
+ALLOWED = re.compile(
+    r"""
+    one-way | both\ ways | \bway\ (?:to|of\ thinking) | (?:the\ same|in\ any|in\ this|that|this)\ way\b
+    | half-way | way\ it\ is | cabling
+    | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|optical|copper|ports,)\ cables?
+    | swap(?:s|ping)?\ of\ two\ cables | cables?\ at\ two\ ports | price\ of\ a\ cable
+    | (?<!`)`[^`\n]+`(?!`) | ^\ {4}.*?$
+    """,
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+
+
+@cache
+def refused() -> re.Pattern[str]:
+    """The words of the glossary's last table, with what follows them in brackets left out."""
+    rows = GLOSSARY.read_text().partition("## Words not to use")[2]
+    cells = [row.split("|")[1] for row in rows.splitlines() if row.startswith("| ")][1:]
+    words = [word.strip() for cell in cells for word in re.sub(r"\(.*?\)", "", cell).split(",")]
+    assert len(words) >= 30
+    return re.compile(rf"\b(?:{'|'.join(re.escape(word) for word in words)})\b", re.IGNORECASE)
+
+
+def found(text: str) -> list[str]:
+    """The refused words of a text, each with what stands around it."""
+    plain = " ".join(ALLOWED.sub(" ", text).split())
+    return [plain[max(0, hit.start() - 30) : hit.end() + 30] for hit in refused().finditer(plain)]
+
+
+@cache
+def commands() -> dict[str, Any]:
+    app._import_commands()
+    result: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
+    return result
+
+
+def help_texts(name: str) -> Iterator[str]:
+    command = commands()[name]
+    yield command.help or ""
+    for parameter in command.params:
+        yield getattr(parameter, "help", None) or ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents(page: Path) -> None:
+    assert found(page.read_text()) == []
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_help_of_commands(name: str) -> None:
+    assert [hit for text in help_texts(name) for hit in found(text)] == []
+
+
+@pytest.mark.parametrize("name", [*topologies.known(), *schemes.known()])
+def test_topologies_and_schemes(name: str) -> None:
+    row = entry(name)
+    texts = [row.get("summary", ""), *(parameter["meaning"] for parameter in row["parameters"])]
+    assert [hit for text in texts for hit in found(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "hits"),
+    [
+        ("packets take another way", 1),
+        ("two ways of the packet", 1),
+        ("cut a cable", 1),
+        ("The Cables of a torus", 1),
+        ("computed on paper", 1),
+        ("begin anew", 1),
+        ("the best way to start; a one-way delay; both ways", 0),
+        ("`--miswire` swaps two cables", 0),
+        ("always, anyway, cardinal, health, place", 0),
+    ],
+)
+def test_what_is_found(text: str, hits: int) -> None:
+    assert len(found(text)) == hits
