@@ -11,6 +11,7 @@ from typing import Any
 from addressing import registry as schemes
 from addressing.scheme import Scheme
 from hostagent.channel import Channel
+from topos import plugins
 from topos import registry as topologies
 from topos.spec import SpecError
 
@@ -21,6 +22,7 @@ def main() -> int:
     os.environ["DCNLAB_OPENFLOW"] = options.backend
     control = Channel(socket.socket(fileno=options.control_fd))
     try:
+        plugins.load(options.custom)
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
         backend, application = _library(options.backend)
@@ -38,6 +40,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="controller", description=__doc__)
     parser.add_argument("--topology", required=True, metavar="SPEC")
     parser.add_argument("--scheme", required=True, metavar="SPEC")
+    parser.add_argument("--custom", action="append", default=[], metavar="FILE.py")
     parser.add_argument("--listen", action="append", default=[], metavar="HOST:PORT")
     parser.add_argument("--listen-fd", action="append", default=[], type=int, metavar="N")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")

@@ -57,6 +57,7 @@ class ControllerProcess:
         listeners: Sequence[socket.socket],
         *,
         backend: str = "os-ken",
+        custom: Sequence[str] = (),
         on_event: Callable[[Message], None] | None = None,
         log: IO[bytes] | None = None,
     ) -> ControllerProcess:
@@ -69,6 +70,7 @@ class ControllerProcess:
         handed = [listener.fileno() for listener in listeners]
         command = [sys.executable, "-m", "controller", "--topology", topology, "--scheme", scheme]
         command += ["--backend", backend, "--control-fd", str(theirs.fileno())]
+        command += [f"--custom={path}" for path in custom]
         command += [f"--listen-fd={descriptor}" for descriptor in handed]
         with theirs:
             process = subprocess.Popen(

@@ -35,6 +35,8 @@ class Options:
     flow_control: FlowControl = "none"
     #: Hosts leave checksums and the cutting of super-packets to whoever comes later.
     offloads: bool = True
+    #: Files of the user's own that define the topology or the scheme.
+    custom: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """As text for a command line."""

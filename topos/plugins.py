@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -24,14 +25,16 @@ import traceback
 import types
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from topos.spec import SpecError
 
 T = TypeVar("T")
 
-#: The user's files that this process has loaded, by absolute path, in order.
+#: The user's files that this process has loaded, by absolute path, in order; and a digest of their text.
 _custom: dict[str, types.ModuleType] = {}
+_text = hashlib.sha256()
 
 
 def load(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -43,11 +46,17 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> None:
     for path in map(os.path.realpath, paths):
         if path not in _custom:
             _custom[path] = _run(path)
+            _text.update(Path(path).read_bytes())
 
 
 def loaded() -> tuple[str, ...]:
     """The absolute paths of the user's files that are loaded: other processes load the same."""
     return tuple(_custom)
+
+
+def digest() -> str:
+    """A digest of the text of the loaded files; empty without any."""
+    return _text.hexdigest()[:16] if _custom else ""
 
 
 def custom_error(error: BaseException) -> str | None:

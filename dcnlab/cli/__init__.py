@@ -4,6 +4,7 @@
     options.py      options that commands share, checked before any work begins
     show.py         output: JSON for scripts, tables for people
     examples.py     the examples below each command's help
+    custom.py       the option --custom
     completion.py   what the shell completes
     catalogue.py    topologies and schemes as rows
 

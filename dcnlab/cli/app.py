@@ -14,8 +14,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from dcnlab.cli import examples
+from dcnlab.cli.custom import takes_custom, with_custom
 from dcnlab.cli.show import StdoutState, print_json
 from dcnlab.lab.errors import LabError
+from topos import plugins
 from topos.spec import SpecError
 
 #: The base of the errors that a command line itself can have (typer exports its children only).
@@ -78,6 +80,10 @@ def main() -> NoReturn:
         sys.exit(130)
     except OSError as error:  # a full disk, a folder that has gone
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
+    except Exception as error:
+        if text := plugins.custom_error(error):
+            _fail(text, 2)
+        raise
 
 
 def _fail(text: str, code: int) -> NoReturn:
@@ -121,5 +127,8 @@ def _import_commands() -> None:
 
     app.registered_commands.sort(key=place)
     for command in app.registered_commands:
+        assert command.callback is not None
+        if takes_custom(command.callback):
+            command.callback = with_custom(command.callback)
         command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
         command.epilog = examples.epilog(_name(command))

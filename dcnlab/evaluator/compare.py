@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -33,6 +34,7 @@ from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import Conditions, check
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from topos import plugins
 from topos.registry import parse
 from topos.spec import SpecError, split_spec
 
@@ -62,7 +64,8 @@ Q = TypeVar("Q", bound=Job)
 def key_of(asked: Job) -> str:
     """A key from a question's kind and fields."""
     kind = [] if isinstance(asked, Request) else [type(asked).__name__]
-    text = json.dumps([FORMAT, *kind, dataclasses.asdict(asked)], sort_keys=True)
+    custom = filter(None, [plugins.digest()])  # results of the user's own files hold for their text only
+    text = json.dumps([FORMAT, *kind, *custom, dataclasses.asdict(asked)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
@@ -251,13 +254,27 @@ def _begin_worker(threads: int, to: Connection | None) -> None:
 
 
 def _gather(executor: Executor, run_job: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:
-    futures = {executor.submit(run_job, asked): asked for asked in pending}
+    work = functools.partial(_run_with_custom, plugins.loaded(), plugins.digest(), run_job)
+    futures = {executor.submit(work, asked): asked for asked in pending}
     for future in as_completed(futures):
         asked = futures[future]
         try:
             yield future.result()
         except (SpecError, ValueError, MemoryError, ArithmeticError, BrokenExecutor) as error:
             yield {"key": asked.key, **dataclasses.asdict(asked), "error": str(error) or repr(error)}
+
+
+def _run_with_custom(custom: tuple[str, ...], digest: str, run_job: Callable[[Q], Row], asked: Q) -> Row:
+    """In a worker: run a job with the user's own topologies and schemes, wherever the worker was started."""
+    plugins.load(custom)
+    if plugins.digest() != digest:
+        raise SpecError(f"this worker has loaded another version of {', '.join(custom)}: start it again")
+    try:
+        return run_job(asked)
+    except Exception as error:
+        if text := plugins.custom_error(error):
+            raise SpecError(text) from error
+        raise
 
 
 def load(directory: Path) -> dict[str, Row]:

@@ -27,5 +27,5 @@ namespace; the guard then removes the socket.
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
     runtime.py     where sockets are, names of labs
     doctor.py      checks this machine              calibration.py finds the fastest settings on it
-    settings.py    what calibration found
+    settings.py    what calibration found          custom.py      loads files named with --custom
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from addressing import registry as schemes
@@ -13,6 +13,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.link_shape import Shape
 from hostagent.flowcontrol import relay
 from hostagent.options import FlowControl, LinkStateSource, LoadBalance, Mode
+from topos import plugins
 from topos import registry as topologies
 from topos.fabric import Fabric
 from topos.family import Family
@@ -56,6 +57,8 @@ class LabConfig:
     #: ``h3:2,h7:1``, whose cables are swapped.
     autoconfigure: bool = False
     miswire: str = ""
+    #: Files of the user's own that define topologies and schemes: those that this process has loaded.
+    custom: tuple[str, ...] = field(default_factory=plugins.loaded)
 
     @property
     def shape(self) -> Shape:
@@ -73,7 +76,10 @@ class LabConfig:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> LabConfig:
-        """From a JSON object; unknown keys are ignored."""
+        """From a JSON object; unknown keys are ignored.  Loads the files that it names as ``custom``."""
+        custom = tuple(value.get("custom", ()))
+        plugins.load(custom)
+        value = {**value, "custom": custom}
         return cls(**{f.name: value[f.name] for f in fields(cls) if f.name in value})
 
 

@@ -21,6 +21,7 @@ from hostagent.runtime.agent_io import AgentIO, EventSink
 from hostagent.runtime.buffered_io import BufferedAgentIO
 from hostagent.runtime.devices import Devices, disable_segmentation_offload, open_devices
 from hostagent.runtime.mmsg import PacketBuffers
+from topos import plugins
 from topos import registry as topologies
 from topos.graph import LinkState
 
@@ -32,6 +33,7 @@ class AgentFactory:
 
     def __init__(self, options: Options) -> None:
         self.options = options
+        plugins.load(options.custom)
         self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
         self._nodes = addresses_of(self._scheme)
         #: The agents' own: it authenticates what they tell each other, and is written to no channel.

@@ -163,6 +163,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChang
             buffers=config.frames,
             flow_control=config.flow_control,
             offloads=config.offloads,
+            custom=config.custom,
         )
     )
     pool.on_carrier = carrier
@@ -183,7 +184,12 @@ def _spawn_controller(
     sockets = openvswitch.listeners(shards)
     try:
         return ControllerProcess.spawn(
-            config.topology, config.scheme, sockets, backend=config.backend, on_event=event
+            config.topology,
+            config.scheme,
+            sockets,
+            backend=config.backend,
+            custom=config.custom,
+            on_event=event,
         )
     finally:
         for listener in sockets:

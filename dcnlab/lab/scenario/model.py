@@ -169,6 +169,8 @@ class Scenario(StrictModel):
     title: str = ""
     topology: str
     scheme: str
+    #: Python files that define the topology or the scheme, relative to this file's folder.
+    custom: tuple[str, ...] = ()
     options: Options = Options()
     traffic: tuple[Traffic, ...] = Field(min_length=1)
     events: tuple[Event, ...] = ()

@@ -15,6 +15,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from addressing import registry as schemes
+from dcnlab.lab import custom
 from dcnlab.lab.emulation.shaping import check_kernel
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.link_shape import Shape
@@ -32,6 +33,8 @@ def read(path: Path) -> Scenario:
         scenario = Scenario.model_validate(source.document)
     except ValidationError as error:
         raise source.error_at(*_explain(error.errors()[0])) from None
+    with source.locating_errors("custom"):
+        custom.load(path.parent / file for file in scenario.custom)
     with source.locating_errors("topology"):
         fabric = topologies.fabric(scenario.topology)
     with source.locating_errors("scheme"):

@@ -18,6 +18,7 @@ from dcnlab.lab.emulation import hosts, programs
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.client import AgentError
+from topos import plugins
 
 
 def _reset_signal_handlers() -> None:
@@ -48,7 +49,8 @@ def main() -> None:
         tell(error=str(error), code=1)
         sys.exit(1)
     except Exception as error:
-        tell(error=f"{type(error).__name__}: {error}", code=1)
+        custom = plugins.custom_error(error)
+        tell(error=custom or f"{type(error).__name__}: {error}", code=2 if custom else 1)
         raise
     _reset_signal_handlers()
     running = session.running

@@ -68,6 +68,7 @@ class _Operations:
             "scheme": session.config.scheme,
             "backend": session.config.backend,
             "datapath": session.running.datapath,
+            "custom": list(session.config.custom),
             "servers": fabric.servers,
             "switches": fabric.switches,
             "links": len(fabric.link_ends),

@@ -1,0 +1,32 @@
+"""Files of the user's own that define topologies, schemes and measurements: ``--custom FILE.py``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from addressing import registry as schemes
+from topos import plugins
+from topos import registry as topologies
+from topos.plugins import Registry
+from topos.spec import SpecError
+
+
+def registries() -> tuple[Registry[Any], ...]:
+    """What such a file can add to."""
+    return topologies.known(), schemes.known()
+
+
+def load(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Load the files in this process; processes of a lab and of a comparison then load them as well.
+
+    SpecError with one line: the file, the line and what is wrong.
+    """
+    for path in paths:
+        plugins.load([path])
+        defined = [registry.defined_in(path) for registry in registries()]
+        if not any(defined):
+            raise SpecError(
+                f"{path} defines no topology and no scheme: it needs a subclass of Family or Scheme with a name"
+            )
