@@ -1,4 +1,4 @@
-"""A lab from Python: launch it, ask it, break it, heal it."""
+"""A lab from Python: launch it, measure, cut a link, restore it."""
 
 from dcnlab.lab.client import Lab
 
