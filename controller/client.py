@@ -68,7 +68,7 @@ class ControllerProcess:
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
-        command = [sys.executable, "-m", "controller", "--topology", topology, "--scheme", scheme]
+        command = [sys.executable, "-P", "-m", "controller", "--topology", topology, "--scheme", scheme]
         command += ["--backend", backend, "--control-fd", str(theirs.fileno())]
         command += [f"--custom={path}" for path in custom]
         command += [f"--listen-fd={descriptor}" for descriptor in handed]

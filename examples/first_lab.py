@@ -1,6 +1,6 @@
 """A lab from Python: launch it, measure, cut a link, restore it."""
 
-from dcnlab.lab.client import Lab
+from dcnlab import Lab
 
 with Lab("bcube:2,1", scheme="brp") as lab:
     print(" ".join(lab.route("h0", "h3")))

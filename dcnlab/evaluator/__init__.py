@@ -10,6 +10,7 @@
     metrics.py       its figures beyond paths and tables, each by its name
     compare.py       grids of evaluations over processes: ``dcnlab compare``
     compiling.py     progress messages while workers compile kernels
+    worker_processes.py  fresh Python processes for it
     sweep.py         increasing failures: ``dcnlab sweep``
     cost.py          price and power: ``dcnlab cost``
     borel_search.py  the largest Borel Cayley graph of a diameter: ``dcnlab borel-search``

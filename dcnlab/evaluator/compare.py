@@ -17,7 +17,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -34,6 +34,7 @@ from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import Conditions, check
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool
 from topos import plugins
 from topos.registry import parse
 from topos.spec import SpecError, split_spec
@@ -229,12 +230,11 @@ def _run(
     cores = len(os.sched_getaffinity(0))
     count = min(workers or cores, len(pending))
     threads = min(max(1, cores // count), numba.get_num_threads())  # numba takes no more than it has
-    # Not forked: numba's threads do not survive that.
-    context = multiprocessing.get_context("spawn")
+    context = SafeSpawnContext()  # not forked: numba's threads do not survive that
     others = set(multiprocessing.active_children())
     with (
         compiling.compile_notifications(context, on_compile) as to,
-        ProcessPoolExecutor(count, context, _begin_worker, (threads, to)) as pool,
+        process_pool(count, context, _begin_worker, threads, to) as pool,
     ):
         try:
             yield from _gather(pool, run_job, pending)

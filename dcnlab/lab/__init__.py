@@ -25,6 +25,7 @@ namespace; the guard then removes the socket.
     rpc.py         the control socket's protocol
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
+    python_process.py  Python processes that run only our modules
     runtime.py     where sockets are, names of labs
     doctor.py      checks this machine              calibration.py finds the fastest settings on it
     settings.py    what calibration found          custom.py      loads files named with --custom

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dcnlab.lab import runtime, settings
+from dcnlab.lab import python_process, runtime, settings
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import (
     LabConfig,
@@ -143,10 +142,11 @@ class Lab:
         }
         terminal = None if prompt else subprocess.DEVNULL
         self._guard = subprocess.Popen(
-            [sys.executable, "-m", "dcnlab.lab.emulation.sandbox", json.dumps(request)],
+            python_process.command("dcnlab.lab.emulation.sandbox", json.dumps(request)),
             stdin=terminal,
             stdout=terminal,
             stderr=subprocess.DEVNULL if quiet else None,
+            env=python_process.environment(),
             pass_fds=(status_write, lifeline_read),
             start_new_session=not prompt,
         )
@@ -317,11 +317,12 @@ class Lab:
     ) -> subprocess.CompletedProcess[str]:
         """Run a program in a node's namespace and capture what it prints."""
         return subprocess.run(
-            [sys.executable, "-m", "dcnlab.cli", "exec", self.config.name, node, "--", *words],
+            python_process.command("dcnlab", "exec", self.config.name, node, "--", *words),
             capture_output=True,
             text=True,
             check=False,
             timeout=timeout,
+            env=python_process.environment(),
         )
 
 

@@ -25,7 +25,7 @@ def modules(lab: Lab, name: str) -> list[psutil.Process]:
     found = []
     for process in psutil.Process(lab._guard.pid).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # others end while one looks
-            found += [process] if process.cmdline()[1:3] == ["-m", name] else []
+            found += [process] if process.cmdline()[1:4] == ["-P", "-m", name] else []
     return found
 
 

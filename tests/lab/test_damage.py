@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lab
 UP = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
 #: At the prompt, which runs in the session: end all agents.
 KILL = """\
-py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if p.cmdline()[1:3] == \
+py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if p.cmdline()[2:4] == \
 ["-m", "hostagent"] and not p.children()]
 """
 

@@ -163,7 +163,7 @@ def _init(request: dict[str, object], listener: socket.socket) -> NoReturn:
         os.environ["PYTHONUNBUFFERED"] = "1"
         arguments = json.dumps({**request, "listener": listener.fileno()})
         os.set_inheritable(status, True)
-        os.execv(sys.executable, [sys.executable, "-m", "dcnlab.lab.session", arguments])
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", arguments])
     os.close(status)
     while True:
         pid, wait_status = os.wait()

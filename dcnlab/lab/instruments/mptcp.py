@@ -12,13 +12,13 @@ import errno
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from addressing.fields import ipv4
 from addressing.header import Field
 from addressing.scheme import Scheme
+from dcnlab.lab import python_process
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.running.endpoint import Endpoint
@@ -104,7 +104,7 @@ def _alias(server: int, number: int) -> str:
 
 
 def _start(inside: Callable[[str, list[str]], list[str]], name: str, *words: str) -> subprocess.Popen[str]:
-    command = inside(name, [sys.executable, "-m", "dcnlab.lab.instruments.mptcp_connection", *words])
+    command = inside(name, python_process.command("dcnlab.lab.instruments.mptcp_connection", *words))
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

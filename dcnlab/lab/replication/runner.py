@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +15,7 @@ from addressing.multipath.complete_graphs import complete_graph
 from addressing.multipath.construction import NoCompleteGraph
 from addressing.scheme import Scheme, path
 from addressing.source import SourceRouted
+from dcnlab.lab import python_process
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.replication import plan
 from dcnlab.lab.running.endpoint import Endpoint
@@ -150,7 +150,7 @@ def _start(
             for part in parts
         ],
     }
-    command = [sys.executable, "-m", "dcnlab.lab.replication.node", json.dumps(task)]
+    command = python_process.command("dcnlab.lab.replication.node", json.dumps(task))
     return subprocess.Popen(
         inside(ends[server].name, command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -1,0 +1,24 @@
+# The public Python interface for type checkers: what __init__.py imports when it is first used.
+
+from addressing.registry import bind as scheme
+from dcnlab.evaluator.compare import compare as compare
+from dcnlab.evaluator.compare import requests as grid
+from dcnlab.evaluator.evaluate import evaluate as evaluate
+from dcnlab.lab.client import Lab as Lab
+from dcnlab.lab.errors import LabError as LabError
+from dcnlab.lab.errors import UsageError as UsageError
+from topos.registry import fabric as fabric
+from topos.spec import SpecError as SpecError
+
+__all__ = [
+    "Lab",
+    "LabError",
+    "SpecError",
+    "UsageError",
+    "compare",
+    "evaluate",
+    "fabric",
+    "grid",
+    "scheme",
+]
+__version__: str

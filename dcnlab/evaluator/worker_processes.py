@@ -1,0 +1,53 @@
+"""Worker processes that start as fresh interpreters and do not search the current folder.
+
+``multiprocessing`` starts them as ``python -c``, which imports modules of the current folder first: a
+user's ``random.py`` there would run in each.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
+
+_VARIABLE = "PYTHONSAFEPATH"
+_changing = threading.Lock()
+
+
+class _SafeProcess(SpawnProcess):
+    def start(self) -> None:
+        with _safe_path():
+            super().start()
+
+
+class SafeSpawnContext(SpawnContext):
+    """``multiprocessing``'s spawn context with Python's safe path."""
+
+    Process = _SafeProcess
+
+
+def process_pool(
+    count: int, context: SafeSpawnContext, begin: Callable[..., None], *arguments: Any
+) -> ProcessPoolExecutor:
+    """A pool of ``count`` workers, each of which first calls ``begin(*arguments)``."""
+    with _safe_path():  # the pool's locks start a helper process
+        return ProcessPoolExecutor(count, context, begin, arguments)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """While it lasts, Python processes that start do not search the current folder."""
+    with _changing:
+        before = os.environ.get(_VARIABLE)
+        os.environ[_VARIABLE] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_VARIABLE]
+            else:
+                os.environ[_VARIABLE] = before

@@ -1,0 +1,37 @@
+"""How a lab starts Python processes that run its own modules and none from the folder of the caller."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from pathlib import Path
+
+#: The folder that holds the top-level packages: a clone, or site-packages.
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+
+def command(module: str, *words: str) -> list[str]:
+    """The command line of a module as a program; ``-P``: it does not search the current folder."""
+    return [sys.executable, "-P", "-m", module, *words]
+
+
+def environment() -> dict[str, str]:
+    """The environment for a child process: it finds the packages where this process found them.
+
+    An installed package is found without help.  Where the caller extended ``sys.path`` instead, the
+    folder goes into PYTHONPATH.
+    """
+    variables = dict(os.environ)
+    searched = variables.get("PYTHONPATH", "").split(os.pathsep)
+    if _ROOT not in searched and not _in_site_packages():
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, [_ROOT, *searched]))
+    return variables
+
+
+def _in_site_packages() -> bool:
+    """Whether every Python process of this installation finds the packages: there, or by a ``.pth`` file."""
+    folders = [*site.getsitepackages(), site.getusersitepackages()]
+    return _ROOT in folders or any(
+        _ROOT in links.read_text().splitlines() for folder in folders for links in Path(folder).glob("*.pth")
+    )
