@@ -15,6 +15,7 @@ next hops given what a node knows.  Four interpreters read it:
     rule.py       base: one port per destination, with backup paths when links fail
     hierarchy.py  base: labels by cluster
     source.py     base: source routes in packets
+    autoconfiguration.py  how servers that start without addresses learn them
     registry.py   schemes found by name, and which of them fit which family
     jit.py        typed decorators for numba kernels
 

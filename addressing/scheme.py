@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
+from addressing.autoconfiguration import Autoconfiguration, aacm
 from addressing.fields import ipv4
 from addressing.header import (
     TAG_BITS,
@@ -137,6 +138,11 @@ class Scheme(ABC):
         """Whether server ``at`` keeps up with the links of server ``origin`` where servers tell
         each other of failures themselves."""
         return True
+
+    def autoconfiguration(self) -> Autoconfiguration:
+        """How servers that start without addresses learn them: AACM on a torus, unless the scheme's
+        labels need a protocol of their own."""
+        return aacm(self.fabric.family)
 
     def repair_report(self) -> dict[str, Any]:
         """What the control plane has done about the failures that it knows, for people; JSON."""

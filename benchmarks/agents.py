@@ -36,7 +36,7 @@ ROUNDS = 5
 
 def forked(topology: str, mode: Mode, places: list[AgentPlacement]) -> dict[str, Any]:
     """All agents, as a lab starts them."""
-    with AgentPool(Options(topology, SCHEME, mode=mode)) as pool:
+    with AgentPool(Options(topology, SCHEME, agents=mode)) as pool:
         pool.stats()  # the parent has imported and built what it shares
         parent = psutil.Process(pool.process.pid)
         before = proportional(parent)

@@ -7,6 +7,7 @@ object (see :class:`hostagent.options.Options`).  The process ends when the othe
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import sys
 
@@ -21,7 +22,7 @@ from topos.spec import SpecError
 
 def main() -> int:
     """Serve; the exit code is 2 when the specifications name nothing that can run."""
-    descriptor, options = int(sys.argv[1]), Options.from_json(sys.argv[2])
+    descriptor, options = int(sys.argv[1]), Options.from_json(json.loads(sys.argv[2]))
     control = Channel(socket.socket(fileno=descriptor))
     try:
         supervisor = Supervisor(AgentFactory(options), control)

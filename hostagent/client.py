@@ -11,6 +11,7 @@ pool.close()
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -45,7 +46,8 @@ class AgentPool:
         """Start the parent and return; what it finds wrong is raised by the calls that wait."""
         ours, theirs = socket.socketpair()
         with theirs:
-            words = [sys.executable, "-P", "-m", "hostagent", str(theirs.fileno()), options.to_json()]
+            arguments = [str(theirs.fileno()), json.dumps(options.to_json())]
+            words = [sys.executable, "-P", "-m", "hostagent", *arguments]
             # Agents multiply no matrices: a pool of threads for that would only make forks dearer.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)

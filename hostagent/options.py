@@ -1,63 +1,73 @@
-"""What the lab and the agents' parent tell each other when they start: plain values."""
+"""The options of agents, and where each agent runs: plain values that travel as JSON.
+
+A lab's options (:class:`dcnlab.lab.config.LabConfig`) are these and its own.  The command line, scenario
+files and Python read names, types, help, bounds and defaults from the fields.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from typing import Any, Literal, Self
 
-#: How one of several next hops is chosen: by a hash of the flow, anew for each packet, or for each
-#: new flow by what probes of the parallel ways have found.
+from topos import plugins
+from topos.family import param
+
 LoadBalance = Literal["flow", "packet", "probe"]
-#: Who tells agents of links that are down: the lab, which sees all, or they each other.
 LinkStateSource = Literal["lab", "agents"]
-#: Whether relays with finite buffers drop what finds them full, or send only with credits.
 FlowControl = Literal["none", "credits"]
-#: A process per agent, or one per core for all agents.
 Mode = Literal["host", "workers"]
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the parent is started with: specifications, and how agents run."""
+    """How the agents of a lab run; ``topology`` and ``scheme`` are specifications."""
 
     topology: str
     scheme: str
-    mode: Mode = "host"
-    load_balance: LoadBalance = "flow"
-    seed: int = 1
-    #: Servers start without addresses; AACM is to give them.
-    autoconfigure: bool = False
-    link_state: LinkStateSource = "lab"
-    #: Frames per buffer of a relay; 0: as much as the kernel keeps, and no flow control.
-    buffers: int = 0
-    flow_control: FlowControl = "none"
-    #: Hosts leave checksums and the cutting of super-packets to whoever comes later.
-    offloads: bool = True
-    #: Files of the user's own that define the topology or the scheme.
-    custom: tuple[str, ...] = ()
+    _: KW_ONLY
+    agents: Mode = param("Agent processes: one per server (host), or one per core (workers).", default="host")
+    load_balance: LoadBalance = param(
+        "Choose among next hops by a hash of the flow, at random per packet, or by path probing per flow.",
+        default="flow",
+    )
+    link_state: LinkStateSource = param(
+        "Agents learn of failed links from the lab, or from each other (default with multipath).", default="lab"
+    )
+    flow_control: FlowControl = param(
+        "Relays with a full buffer drop packets (none), or neighbours hold them back (credits).", default="none"
+    )
+    buffers: int = param("Frames per buffer of a relay; 0: unlimited, or 10 with credits.", low=0, default=0)
+    autoconfigure: bool = param("Start servers without addresses; they configure themselves.", default=False)
+    offloads: bool = param(
+        "Checksum and segmentation offload on hosts (default: as `dcnlab doctor --calibrate` found).",
+        default=True,
+    )
+    seed: int = param("Seed of the agents' random choices.", low=0, high=2**63 - 1, default=1)
+    #: Files of the user that define topologies or schemes: those that this process has loaded.
+    custom: tuple[str, ...] = field(default_factory=plugins.loaded)
 
-    def to_json(self) -> str:
-        """As text for a command line."""
-        return json.dumps(asdict(self))
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
 
     @classmethod
-    def from_json(cls, text: str) -> Options:
-        """From that text."""
-        return cls(**json.loads(text))
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """From a JSON object; unknown keys are ignored."""
+        known = {f.name: value[f.name] for f in fields(cls) if f.name in value}
+        return cls(**{**known, "custom": tuple(known.get("custom", ()))})
 
 
 @dataclass(frozen=True)
 class AgentPlacement:
-    """Where the agent of server ``node`` works: a namespace's file and each port's interface."""
+    """Where the agent of server ``node`` runs: its network namespace's file, and each port's interface."""
 
     node: int
     netns: str
     ports: Mapping[int, str]
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object, whose keys are text."""
+        """As a JSON object; its keys are text."""
         return {"node": self.node, "netns": self.netns, "ports": {str(p): n for p, n in self.ports.items()}}
 
     @classmethod

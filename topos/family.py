@@ -100,6 +100,11 @@ class Family(ABC):
     def link_ends(self) -> IntArray:
         """All links: an int32 array of rows ``(a, a_port, b, b_port)``, ports from 1."""
 
+    @property
+    def radices(self) -> tuple[int, ...]:
+        """The radix of each dimension where the servers have the coordinates of a torus; else empty."""
+        return ()
+
     def label(self, node: int) -> str:
         """The node's coordinates as people write them; its number unless overridden."""
         return str(node)

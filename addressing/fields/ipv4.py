@@ -87,6 +87,23 @@ def to_coordinates(address: int) -> tuple[int, ...]:
     return values[:count]
 
 
+def usable_radices(radices: tuple[int, ...]) -> bool:
+    """Whether every server of a torus of those radices has a unicast address: the first octet,
+    which is a_1 and the top of a_2, must be neither 127 nor 224 or more."""
+    legal = 1 <= len(radices) <= SLICES and all(2 <= radix <= 1 << SLICE_BITS for radix in radices)
+    return legal and radices[0] <= 28 and not (radices[0] > 15 and len(radices) > 1 and radices[1] > 28)
+
+
+def check_radices(radices: tuple[int, ...]) -> None:
+    """Raise AddressError, one line for the user, unless radices are usable."""
+    if not usable_radices(radices):
+        shown = "x".join(map(str, radices))
+        raise AddressError(
+            f"AACM cannot configure {shown}: 1 to 6 radices from 2 to 32 whose addresses avoid"
+            " 127.0.0.0/8 and 224.0.0.0/3 (first radix at most 28; at most 15 if the second exceeds 28)"
+        )
+
+
 def _check_unicast(address: int, coordinates: tuple[int, ...]) -> None:
     first = address >> 24
     if first == 127 or 224 <= first < 240 or address == 0xFFFFFFFF:

@@ -16,6 +16,7 @@ from typing import ClassVar
 from addressing.algorithms import freegroup
 from addressing.algorithms.freegroup import Embedding, Word
 from addressing.algorithms.wmgr_scan_order import ORDERS, Scans, by_word, in_port_order
+from addressing.autoconfiguration import Autoconfiguration
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, only, prefix
 from addressing.scheme import ForwardingClass, Scheme
 from topos.family import Family, ParameterError, param
@@ -43,6 +44,15 @@ class Wmgr(Scheme):
 
     def endpoints(self) -> range:
         return range(self.fabric.size)
+
+    def autoconfiguration(self) -> Autoconfiguration:
+        if self.fabric.switches:
+            return Autoconfiguration(
+                None,
+                f"{self.fabric.spec} has switches, which need labels too but run no agent to learn them:"
+                " use `dcnlab label` offline, or a topology without switches",
+            )
+        return Autoconfiguration("labelling")
 
     @cached_property
     def root_node(self) -> int:

@@ -1,4 +1,4 @@
-"""Commands about AACM: a lab anew, a whole torus offline with a virtual clock, Wireshark's dissector."""
+"""Commands about AACM: reconfigure a lab, run a torus offline, print a Wireshark dissector."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.cli.topologies import Topology
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
+from topos.families.torus import Torus
 
 _KEY = b"dcnlab"
 
@@ -23,16 +24,13 @@ def aacm(
     loss: options.FrameLoss = 0.0,
     duplicate: options.Duplicate = 0.0,
     jitter: options.Jitter = 0.0,
-    miswire: options.Miswire = "",
-    swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two cables.")] = False,
+    miswire: Annotated[str, options.of_lab("miswire")] = "",
+    swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two links.")] = False,
     seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Let the servers of a torus configure themselves, offline with a virtual clock; exit 1 on errors."""
-    from topos.families.torus import Torus
-
+    """Configure the servers of a torus by AACM, offline with a virtual clock; exit 1 on errors."""
     torus = _torus(topology)
-    assert isinstance(torus, Torus)
     noise = (loss, duplicate, jitter * 1e-6)
     found, held = _every_swap(torus) if swaps else _once(torus, miswire, noise, seed)
     if json:
@@ -45,30 +43,28 @@ def aacm(
     raise typer.Exit(0 if held else 1)
 
 
-def _torus(spec: str) -> Any:
+def _torus(spec: str) -> Torus:
     """The torus of that specification; UsageError where AACM cannot configure it."""
-    from dcnlab.lab.autoconfig import configuring
-    from topos import registry
-    from topos.spec import SpecError
+    from addressing.autoconfiguration import aacm
+    from dcnlab.lab.config import family
 
-    try:
-        fabric = registry.fabric(spec)
-    except SpecError as error:
-        raise UsageError(str(error)) from error
-    configuring.check(fabric, True, "")
-    return fabric.family
+    found = family(spec)
+    if aacm(found).protocol is None:
+        raise UsageError(aacm(found).reason)
+    assert isinstance(found, Torus)
+    return found
 
 
 def _once(
-    torus: Any, miswire: str, noise: tuple[float, float, float], seed: int
+    torus: Torus, miswire: str, noise: tuple[float, float, float], seed: int
 ) -> tuple[dict[str, Any], bool]:
     """One configuration."""
-    from dcnlab.lab.autoconfig import configuring
+    from dcnlab.lab.miswiring import swapped_ports
     from hostagent.protocols.aacm.simulation import AacmSimulation, Noise
     from topos.fabric import Fabric
 
     simulation = AacmSimulation(torus, seed=seed, noise=Noise(*noise), key=_KEY)
-    swapped = list(configuring.swapped_ports(Fabric.of(torus), miswire))
+    swapped = list(swapped_ports(Fabric.of(torus), miswire))
     if swapped:
         simulation.swap(swapped[0], swapped[1])
     outcome = simulation.configure()
@@ -87,8 +83,8 @@ def _once(
     return result, outcome.success
 
 
-def _every_swap(torus: Any) -> tuple[dict[str, Any], bool]:
-    """All single swaps: how many were found, and how many named by exactly their four ends."""
+def _every_swap(torus: Torus) -> tuple[dict[str, Any], bool]:
+    """All single swaps: how many AACM found, and how many it located at exactly their four ports."""
     from hostagent.protocols.aacm.swap_trials import swaps
 
     tried = found = named = 0
@@ -99,14 +95,14 @@ def _every_swap(torus: Any) -> tuple[dict[str, Any], bool]:
 
 @app.command()
 def reconfigure(lab: LabName, json: JsonFlag = False) -> None:
-    """Let the servers of a lab that began --autoconfigure configure themselves anew; exit 1 on errors."""
+    """Configure the servers of a lab again (needs `up --autoconfigure`); exit 1 on errors."""
     found = Lab.attach(lab).ask("reconfigure")
     print_json(found) if json else show_configured(found)
 
 
 @app.command()
 def dissector() -> None:
-    """Print a Wireshark dissector (Lua) of AACM's frames."""
+    """Print a Wireshark dissector (Lua) for AACM frames."""
     from dcnlab.lab.autoconfig.dissector import lua
 
     print(lua(), end="")

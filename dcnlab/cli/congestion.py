@@ -11,13 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from addressing.scheme import Scheme
+from dcnlab.cli import options
 from dcnlab.cli.app import app
-from dcnlab.cli.options import FlowControl, LoadBalance
 from dcnlab.cli.running import stages
 from dcnlab.cli.show import Bar, JsonFlag, print_json, progress_bar, table
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig, check_buffers, resolve
+from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig
+from hostagent.options import LoadBalance
 from topos.fabric import Fabric
 
 #: Full frames a second that all links together carry unless a rate is given: what one machine's
@@ -31,6 +32,13 @@ class Pattern(StrEnum):
 
     incast = "incast"
     all_to_all = "all-to-all"
+
+
+class FlowControl(StrEnum):
+    """What relays with a full buffer do."""
+
+    none = "none"
+    credits = "credits"
 
 
 #: Packets of one overload unless a number per flow is given.
@@ -60,9 +68,7 @@ def overload(
     frames: Annotated[
         int | None, typer.Option(min=1, help="Full frames per flow; by default some thousands in all.")
     ] = None,
-    load_balance: Annotated[
-        LoadBalance, typer.Option(help="Choose among next hops per flow or packet.")
-    ] = LoadBalance.packet,
+    load_balance: Annotated[LoadBalance, options.of_lab("load_balance")] = "packet",
     target: Annotated[str, typer.Option(help="The receiver of an incast.")] = "h0",
     offline: Annotated[
         bool, typer.Option("--offline", help="The same relays with a virtual clock and links of 1 Gb/s.")
@@ -73,10 +79,11 @@ def overload(
 
     Exit 0 when no frame was lost with credits.
     """
-    config = LabConfig(topology, scheme, rate=rate or "1bit", buffers=buffers, load_balance=load_balance.value)
-    fabric, bound = resolve(topology, scheme)
+    config = LabConfig.of(topology, scheme, rate=rate or "1bit", buffers=buffers, load_balance=load_balance)
+    bound = config.validate()
     for control in flow_control:
-        check_buffers(bound, replace(config, flow_control=control.value))
+        bound = replace(config, flow_control=control.value).validate()
+    fabric = bound.fabric
     wanted = {name: frames or _default_frames(name, fabric.servers) for name in pattern}
     rate = "1Gbit" if offline else rate or _sustainable_rate(fabric)
     rows = []

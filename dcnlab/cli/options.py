@@ -1,80 +1,68 @@
-"""Options that commands share, and what is checked of them before any work begins."""
+"""Options that commands share, and the checks of their values before any work begins."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import os
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dcnlab.lab.config import lab_options, option_types
 from dcnlab.lab.errors import UsageError
 
 # --- labs -------------------------------------------------------------------------
 
-
-class Backend(StrEnum):
-    """The library under the controller."""
-
-    os_ken = "os-ken"
-    ryu = "ryu"
+Detach = Annotated[bool, typer.Option("--detach", "-d", help="Run the lab in the background.")]
+#: The source of a default that the user did not override.
+_DEFAULT = "DEFAULT"
 
 
-class Datapath(StrEnum):
-    """Which datapath Open vSwitch runs."""
+def of_labs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every option of :class:`~dcnlab.lab.config.LabConfig`.
 
-    auto = "auto"
-    kernel = "kernel"
-    userspace = "userspace"
+    The command takes them as ``**options``; it receives those that the user gave.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    added = [_parameter(name) for name in lab_options()]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
+    @functools.wraps(command)
+    def wrapped(*, context: typer.Context, **words: Any) -> None:
+        return command(**{name: value for name, value in words.items() if _given(context, name)})
 
-class LinkStateSource(StrEnum):
-    """Who tells agents of links that are down."""
+    def _given(context: typer.Context, name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return name not in lab_options() or (source is not None and source.name != _DEFAULT)
 
-    lab = "lab"
-    agents = "agents"
-
-
-class FlowControl(StrEnum):
-    """What relays with finite buffers do when one is full."""
-
-    none = "none"
-    credits = "credits"
-
-
-class LoadBalance(StrEnum):
-    """How agents spread traffic over several next hops."""
-
-    flow = "flow"
-    packet = "packet"
-    probe = "probe"
+    keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    wrapped.__signature__ = signature.replace(parameters=[*keywords, *added, context])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in (*keywords, *added, context)}
+    return wrapped
 
 
-Detach = Annotated[bool, typer.Option("--detach", "-d", help="Leave it running in the background.")]
-BackendOption = Annotated[Backend, typer.Option(help="The controller's library.")]
-DatapathOption = Annotated[Datapath, typer.Option(help="Open vSwitch's datapath.")]
-LoadBalanceOption = Annotated[LoadBalance, typer.Option(help="Choose ways per flow, packet or probe.")]
-Multipath = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="K", help="Spread flows over K parallel ways; agents mend them themselves."),
-]
-LinkStateOption = Annotated[
-    LinkStateSource | None,
-    typer.Option(help="Who tells agents of failures: the lab, or (default with --multipath) each other."),
-]
-Delay = Annotated[str, typer.Option(help="One-way delay of every link, such as 1ms (needs netem).")]
-Loss = Annotated[str, typer.Option(help="Loss on every link, such as 0.1% (needs netem).")]
-Rate = Annotated[str, typer.Option(help="Bandwidth of every link, such as 100Mbit.")]
-FlowControlOption = Annotated[
-    FlowControl, typer.Option(help="Relays with finite buffers: drop what finds one full, or use credits.")
-]
-Buffers = Annotated[int, typer.Option(min=0, help="Frames per buffer of a relay; 10 with credits.")]
-Autoconfigure = Annotated[
-    bool, typer.Option("--autoconfigure", help="Start without addresses: servers configure themselves.")
-]
-Miswire = Annotated[str, typer.Option(help="Swap the cables at two ports, such as h3:2,h7:1.")]
+def of_lab(name: str) -> Any:
+    """One option of labs with its help and bounds, for commands that have only some of them."""
+    field = lab_options()[name]
+    words = (f"--{name.replace('_', '-')}",) if field.default is False else ()
+    low, high = field.metadata["low"], field.metadata["high"]
+    return typer.Option(*words, help=field.metadata["doc"], min=low, max=high)
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    """An option of labs as a parameter of a command."""
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=lab_options()[name].default,
+        annotation=Annotated[option_types()[name], of_lab(name)],
+    )
+
 
 # --- numbers ----------------------------------------------------------------------
 

@@ -12,10 +12,8 @@ import typer
 
 from dcnlab.cli import completion, options
 from dcnlab.cli.app import app
-from dcnlab.cli.options import Backend, Datapath, FlowControl, LinkStateSource, LoadBalance
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.cli.topologies import SchemeName, Topology
-from dcnlab.lab import config
 from dcnlab.lab.client import Lab, end, run_here, try_info
 from dcnlab.lab.errors import LabError, UsageError
 
@@ -38,41 +36,24 @@ class Test(StrEnum):
 
 
 @app.command()
+@options.of_labs
 def up(
     topology: Topology,
     scheme: SchemeName = "shortest",
-    name: Annotated[str, typer.Option(help="The lab's name.")] = "",
-    test: Annotated[Test | None, typer.Option(help="Launch, test, end; exit 0 if the test held.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the lab.")] = "",
+    test: Annotated[Test | None, typer.Option(help="Launch, run a test, end; exit 0 if it passed.")] = None,
     detach: options.Detach = False,
-    backend: options.BackendOption = Backend.os_ken,
-    datapath: options.DatapathOption = Datapath.auto,
-    load_balance: options.LoadBalanceOption = LoadBalance.flow,
-    multipath: options.Multipath = None,
-    link_state: options.LinkStateOption = None,
-    delay: options.Delay = "",
-    loss: options.Loss = "",
-    rate: options.Rate = "",
-    flow_control: options.FlowControlOption = FlowControl.none,
-    buffers: options.Buffers = 0,
-    autoconfigure: options.Autoconfigure = False,
-    miswire: options.Miswire = "",
     json: JsonFlag = False,
+    **lab_options: Any,
 ) -> None:
-    """Launch a data centre: with a prompt, in the background (-d), or for one --test."""
+    """Launch a lab: with a prompt, in the background (-d), or for one --test."""
     if detach and test is not None:
-        raise UsageError("--test ends the lab and --detach leaves it running: say one of them")
-    teller = link_state or (LinkStateSource.agents if multipath else LinkStateSource.lab)
-    lab = Lab(
-        topology, config.multipath(scheme, multipath) if multipath else scheme, name,
-        backend=backend.value, datapath=datapath.value,
-        load_balance=load_balance.value, link_state=teller.value,
-        delay=delay, loss=loss, rate=rate, buffers=buffers, flow_control=flow_control.value,
-        autoconfigure=autoconfigure, miswire=miswire,
-    )  # fmt: skip
+        raise UsageError("--test ends the lab and --detach keeps it running: use one of them")
+    lab = Lab(topology, scheme, name, **lab_options)
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
         lab.start(stage, detach=detach, prompt=prompt)
-    if multipath and (note := config.fewer_paths_note(topology, lab.config.scheme, multipath)):
+    if note := lab.config.note():
         print(f"note: {note}", file=sys.stderr)
     if lab.aacm and not json:
         show_configured(lab.aacm)

@@ -20,17 +20,8 @@ from types import TracebackType
 from typing import Any
 
 from dcnlab.lab import python_process, runtime, settings
-from dcnlab.lab.autoconfig import configuring
-from dcnlab.lab.config import (
-    LabConfig,
-    check_buffers,
-    check_emulable,
-    check_link_state,
-    check_load_balance,
-    family,
-    resolve,
-)
-from dcnlab.lab.emulation import capacity, shaping
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.emulation import requirements
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv import bulk
 from dcnlab.lab.rpc import Connection
@@ -47,7 +38,7 @@ class Lab:
 
     def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: Any) -> None:
         options.setdefault("offloads", settings.load().offloads)
-        self.config = LabConfig(topology, scheme, name or runtime.free_name(), **options)
+        self.config = LabConfig.of(topology, scheme, name or runtime.free_name(), **options)
         self.path = runtime.socket_path(self.config.name)
         self._named = bool(name)
         #: Seconds that the launch took, whole and by stage; the datapath that was chosen.
@@ -76,16 +67,7 @@ class Lab:
         ``stage`` hears the name of each stage.  A detached lab outlives this process;
         with ``prompt`` the lab reads this process's terminal.
         """
-        capacity.check_size(family(self.config.topology))
-        _, scheme = resolve(self.config.topology, self.config.scheme)
-        capacity.check(scheme.fabric)
-        check_emulable(scheme)
-        configuring.check(scheme.fabric, self.config.autoconfigure, self.config.miswire, scheme)
-        check_link_state(scheme.fabric, self.config.link_state)
-        check_load_balance(scheme, self.config.load_balance)
-        check_buffers(scheme, self.config)
-        self.config.shape.check()
-        shaping.check_kernel(self.config.shape)
+        requirements.check(self.config)
         while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(

@@ -1,86 +1,226 @@
-"""What a lab is asked to be: one value, as JSON between the processes."""
+"""The configuration of a lab: its options, each stated once, and every check that needs no machine.
+
+An option is a field of :class:`LabConfig` with a help text and bounds.  The command line
+(:mod:`dcnlab.cli.options`), scenario files (:mod:`dcnlab.lab.scenario.model`), ``Lab(...)`` and the
+agents' processes read them from here, so a new option is one line.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+import dataclasses
+import difflib
+import functools
+import types
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from addressing import registry as schemes
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab import multipath
+from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.miswiring import swapped_ports
 from hostagent.flowcontrol import relay
-from hostagent.options import FlowControl, LinkStateSource, LoadBalance, Mode
+from hostagent.options import Options
 from topos import plugins
 from topos import registry as topologies
 from topos.fabric import Fabric
-from topos.family import Family
-from topos.spec import SpecError, split_spec
+from topos.family import Family, ParameterError, check_range, param
+from topos.spec import SpecError
 
-#: Frames per buffer where credits are asked for and nothing else is said (CLOT's evaluation).
+#: Frames per buffer with credits, unless ``buffers`` says otherwise (CLOT's evaluation).
 DEFAULT_BUFFERS = 10
-#: To so many servers the parallel ways are counted.
-_SAMPLE = 64
+
+Backend = Literal["os-ken", "ryu"]
+Datapath = Literal["auto", "kernel", "userspace"]
 
 
 @dataclass(frozen=True)
-class LabConfig:
-    """A lab in words: topology and scheme as specifications, and how to run them."""
+class LabConfig(Options):
+    """A lab: topology, scheme, name and options; :meth:`of` makes one from what a user wrote."""
 
-    topology: str
-    scheme: str
     name: str = ""
-    #: The controller's library: ``os-ken`` or ``ryu``.
-    backend: str = "os-ken"
-    #: ``auto``, ``kernel`` or ``userspace``.
-    datapath: str = "auto"
-    #: How agents choose among several next hops: per ``flow`` or per ``packet``.
-    load_balance: LoadBalance = "flow"
-    #: Agents: ``host`` (a process each) or ``workers`` (one per core for all).
-    agents: Mode = "host"
-    #: Who tells agents of failures: the ``lab``, or the ``agents`` each other and nobody else.
-    link_state: LinkStateSource = "lab"
-    #: What every link does to packets: ``1ms``, ``0.1%``, ``100Mbit``; nothing when empty.
-    delay: str = ""
-    loss: str = ""
-    rate: str = ""
-    #: Frames per buffer of the relays (0: as much as kernels keep, or 10 with credits), and whether
-    #: they drop what finds a buffer full or send only with credits.
-    buffers: int = 0
-    flow_control: FlowControl = "none"
-    #: Whether hosts leave checksums and the cutting of super-packets to whoever comes later; without,
-    #: Open vSwitch's userspace datapath needs no segmentation offload (see ``dcnlab doctor --probe``).
-    offloads: bool = True
-    #: Servers start without addresses and configure themselves (AACM); two of their ports,
-    #: ``h3:2,h7:1``, whose cables are swapped.
-    autoconfigure: bool = False
-    miswire: str = ""
-    #: Files of the user's own that define topologies and schemes: those that this process has loaded.
-    custom: tuple[str, ...] = field(default_factory=plugins.loaded)
+    _: KW_ONLY
+    backend: Backend = param("Library of the OpenFlow controller.", default="os-ken")
+    datapath: Datapath = param(
+        "Open vSwitch's datapath; auto: the kernel's where there is one.", default="auto"
+    )
+    multipath: int | None = param(
+        "Spread flows over this many parallel paths; agents route around failures themselves.",
+        low=1, default=None,
+    )  # fmt: skip
+    delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
+    loss: str = param("Packet loss on every link, such as 0.1% (needs netem).", default="")
+    rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")
+    miswire: str = param("Swap the links at two ports, such as h3:2,h7:1; AACM should find it.", default="")
+
+    @classmethod
+    def of(cls, topology: str, scheme: str, name: str = "", **options: Any) -> LabConfig:
+        """The configuration that a user asks for; OptionError for unknown options and wrong values."""
+        known = lab_options()
+        for key, value in options.items():
+            if key not in known:
+                raise OptionError(key, f"there is no option {key}: {_hint(key, known)}")
+            if not _accepts(option_types()[key], value):
+                raise OptionError(key, f"{key} must be {_describe(option_types()[key])}, not {value!r}")
+        config = cls(topology, scheme, name, **options)
+        for key in options:
+            try:
+                check_range("lab", (known[key],), config)
+            except ParameterError as error:
+                raise OptionError(key, str(error)) from error
+        if config.multipath:
+            source = options.get("link_state", "agents")
+            scheme = multipath.with_paths(scheme, config.multipath)
+            return replace(config, scheme=scheme, link_state=source)
+        return config
 
     @property
     def shape(self) -> Shape:
-        """Delay, loss and rate together, and how much waits for a link."""
+        """Delay, loss and rate of links, and the frames that wait for one."""
         return Shape(self.delay, self.loss, self.rate, relay.CHANNELS * self.frames)
 
     @property
     def frames(self) -> int:
-        """Frames per buffer of a relay; 0 where buffers are not limited."""
+        """Frames per buffer of a relay; 0 where buffers are unlimited."""
         return self.buffers or (DEFAULT_BUFFERS if self.flow_control == "credits" else 0)
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return asdict(self)
+    def agent_options(self) -> Options:
+        """What the agents' parent is started with."""
+        shared = {f.name: getattr(self, f.name) for f in fields(Options)}
+        return Options(**{**shared, "buffers": self.frames})
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> LabConfig:
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
         """From a JSON object; unknown keys are ignored.  Loads the files that it names as ``custom``."""
-        custom = tuple(value.get("custom", ()))
-        plugins.load(custom)
-        value = {**value, "custom": custom}
-        return cls(**{f.name: value[f.name] for f in fields(cls) if f.name in value})
+        plugins.load(value.get("custom", ()))
+        return super().from_json(value)
+
+    def validate(self) -> Scheme:
+        """The bound scheme; OptionError, in one line, for everything that no machine could run.
+
+        What depends on this machine is checked by :mod:`dcnlab.lab.emulation.requirements`.
+        """
+        try:
+            fabric = topologies.fabric(self.topology)
+        except SpecError as error:
+            raise OptionError("topology", str(error)) from error
+        try:
+            scheme = schemes.bind(self.scheme, fabric)
+        except SpecError as error:
+            raise OptionError("scheme", str(error)) from error
+        for check in _CHECKS:
+            check(self, scheme)
+        self.shape.check()
+        return scheme
+
+    def note(self) -> str:
+        """One line about a lab that is less than what was asked for; empty otherwise."""
+        if not self.multipath:
+            return ""
+        return multipath.shortage(resolve(self.topology, self.scheme)[1], self.multipath)
+
+
+# --- options as the command line and scenario files need them -------------------------
+
+
+@functools.cache
+def lab_options() -> Mapping[str, dataclasses.Field[Any]]:
+    """The options of a lab by name: fields whose metadata hold ``doc``, ``low`` and ``high``."""
+    return {f.name: f for f in fields(LabConfig) if "doc" in f.metadata}
+
+
+@functools.cache
+def option_types() -> Mapping[str, Any]:
+    """The type of each option: str, int, bool, a Literal, or one of them or None."""
+    hints = get_type_hints(LabConfig)
+    return {name: hints[name] for name in lab_options()}
+
+
+def _accepts(kind: Any, value: object) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_origin(kind) is types.UnionType:
+        return any(_accepts(part, value) for part in get_args(kind))
+    return type(value) is kind
+
+
+def _describe(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    if get_origin(kind) is types.UnionType:
+        return _describe(get_args(kind)[0])
+    return {bool: "true or false", int: "a whole number", str: "text"}[kind]
+
+
+def _hint(key: str, known: Mapping[str, object]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+
+
+# --- checks -----------------------------------------------------------------------------
+
+
+def _check_packets(config: LabConfig, scheme: Scheme) -> None:
+    """Labels and addresses fit into packets."""
+    try:
+        scheme.check_width()
+        for node in range(scheme.fabric.servers):
+            scheme.ipv4(node)
+    except (LabelTooWide, AddressError) as error:
+        raise OptionError("scheme", str(error)) from error
+
+
+def _check_autoconfiguration(config: LabConfig, scheme: Scheme) -> None:
+    """Servers without addresses can get them; AACM runs where links are swapped, at ports that exist."""
+    if config.autoconfigure and not scheme.autoconfiguration().protocol:
+        raise OptionError("autoconfigure", scheme.autoconfiguration().reason)
+    if config.miswire and not config.autoconfigure:
+        raise OptionError("miswire", "miswire needs autoconfigure: only AACM finds swapped links")
+    if config.miswire and scheme.autoconfiguration().protocol != "AACM":
+        raise OptionError(
+            "miswire", f"miswire needs AACM, and servers under {scheme.name} learn labels instead"
+        )
+    swapped_ports(scheme.fabric, config.miswire)
+
+
+def _check_link_state(config: LabConfig, scheme: Scheme) -> None:
+    """Agents that exchange link state exist."""
+    if config.link_state == "agents" and not scheme.fabric.relaying:
+        raise OptionError(
+            "link_state", f"the servers of {scheme.fabric.spec} relay nothing, so no agents exchange link state"
+        )
+
+
+def _check_load_balance(config: LabConfig, scheme: Scheme) -> None:
+    """There are parallel paths to probe."""
+    if config.load_balance == "probe" and not (isinstance(scheme, SourceRouted) and scheme.max_paths != 1):
+        raise OptionError(
+            "load_balance",
+            f"{scheme.name} has no parallel paths to probe: use scheme brp with multipath 2, for one",
+        )
+
+
+def _check_buffers(config: LabConfig, scheme: Scheme) -> None:
+    """Relays can have these buffers and this flow control."""
+    if not config.frames:
+        return
+    credits = config.flow_control == "credits"
+    if not credits and not config.rate:
+        raise OptionError("buffers", "buffers fill up where links have a bandwidth: set rate, such as 4Mbit")
+    try:
+        relay.check(scheme, config.frames, credits)
+    except relay.FlowControlError as error:
+        raise OptionError("flow_control" if credits else "buffers", str(error)) from error
+
+
+_CHECKS = (_check_packets, _check_autoconfiguration, _check_link_state, _check_load_balance, _check_buffers)
+
+
+# --- specifications ---------------------------------------------------------------------
 
 
 def family(topology: str) -> Family:
@@ -97,71 +237,4 @@ def resolve(topology: str, scheme: str) -> tuple[Fabric, Scheme]:
         fabric = topologies.fabric(topology)
         return fabric, schemes.bind(scheme, fabric)
     except SpecError as error:
-        raise UsageError(str(error)) from error
-
-
-def multipath(scheme: str, ways: int) -> str:
-    """The specification of a scheme that spreads flows over so many parallel ways; UsageError for
-    schemes that have none."""
-    name, arguments = split_spec(scheme)
-    able = [
-        name for name, cls in schemes.known().items() if {f.name for f in fields(cls)} >= {"multipath", "paths"}
-    ]
-    if name not in able:
-        raise UsageError(f"--multipath needs a scheme with parallel ways ({', '.join(able)}), not {name}")
-    kept = [
-        part for part in arguments.split(",") if part and part.partition("=")[0] not in ("multipath", "paths")
-    ]
-    return f"{name}:" + ",".join([*kept, "multipath=yes", f"paths={ways}"])
-
-
-def fewer_paths_note(topology: str, scheme: str, wanted: int) -> str:
-    """One line about how many parallel ways there are when they are fewer than wanted, as seen from
-    the first server to a sample of the others; empty when they are not."""
-    fabric, bound = resolve(topology, scheme)
-    assert isinstance(bound, SourceRouted)
-    others = range(1, fabric.servers, -(-fabric.servers // _SAMPLE))
-    most = 0
-    for other in others:
-        most = max(most, len(bound.usable(0, other)))
-        if most >= wanted:
-            return ""
-    ends = f"{fabric.name(0)} and {len(others)} other servers"
-    return f"flows are spread over {most}, not {wanted} ways: between {ends} no more are parallel"
-
-
-def check_load_balance(scheme: Scheme, load_balance: LoadBalance) -> None:
-    """UsageError when there are no parallel ways to probe."""
-    if load_balance == "probe" and not (isinstance(scheme, SourceRouted) and scheme.max_paths != 1):
-        raise UsageError(
-            f"{scheme.name} has no parallel ways to probe: say --scheme brp --multipath 2, for one"
-        )
-
-
-def check_link_state(fabric: Fabric, link_state: LinkStateSource) -> None:
-    """UsageError when nobody would learn of failures."""
-    if link_state == "agents" and not fabric.relaying:
-        raise UsageError(f"the servers of {fabric.spec} relay nothing, so no agents keep its link state")
-
-
-def check_buffers(scheme: Scheme, config: LabConfig) -> None:
-    """UsageError when relays cannot have the buffers and the flow control that are asked for."""
-    if not config.frames:
-        return
-    credits = config.flow_control == "credits"
-    if not credits and not config.rate:
-        raise UsageError("buffers fill up where links have a bandwidth: say --rate, such as 4Mbit, as well")
-    try:
-        relay.check(scheme, config.frames, credits)
-    except relay.FlowControlError as error:
-        raise UsageError(str(error)) from error
-
-
-def check_emulable(scheme: Scheme) -> None:
-    """UsageError when labels or addresses of the scheme do not fit into real packets."""
-    try:
-        scheme.check_width()
-        for node in range(scheme.fabric.servers):
-            scheme.ipv4(node)
-    except (LabelTooWide, AddressError) as error:
         raise UsageError(str(error)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.errors import OptionError
 
 _DELAY = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 _LOSS = re.compile(r"\d+(\.\d+)?%")
@@ -35,18 +35,18 @@ class Shape:
         return bool(self.delay or self.loss or self.rate)
 
     def check(self) -> None:
-        """Raise UsageError, in one line, for values that cannot be read."""
+        """Raise OptionError, in one line, for values that cannot be read."""
         for name, value, pattern, example in (
             ("delay", self.delay, _DELAY, "1ms"),
             ("loss", self.loss, _LOSS, "0.1%"),
             ("rate", self.rate, _RATE, "100Mbit"),
         ):
             if value and not pattern.fullmatch(value):
-                raise UsageError(f"{name} must be written as in {example}, not {value!r}")
+                raise OptionError(name, f"{name} must be written as in {example}, not {value!r}")
         if self.rate and not float(_NUMBER.findall(self.rate)[0]):
-            raise UsageError("a rate of 0 lets nothing through: cut links with `dcnlab fail`")
+            raise OptionError("rate", "a rate of 0 lets nothing through: cut links with `dcnlab fail`")
         if self.loss and float(self.loss.rstrip("%")) > 100:
-            raise UsageError(f"loss is at most 100%, not {self.loss}")
+            raise OptionError("loss", f"loss is at most 100%, not {self.loss}")
 
     def commands(self, interface: str) -> list[str]:
         """The lines for ``tc -batch`` that shape what leaves by ``interface``."""

@@ -109,7 +109,7 @@ class Supervisor:
                 child.channel.send(order)
 
     def _start(self, places: Sequence[AgentPlacement]) -> None:
-        if self._options.mode == "host" and (shares := _shares(places)):
+        if self._options.agents == "host" and (shares := _shares(places)):
             self._starts.append({self._fork_supervisor(share) for share in shares})
         else:
             self.start_local(places)
@@ -131,7 +131,7 @@ class Supervisor:
 
     def start_local(self, places: Sequence[AgentPlacement]) -> None:
         """Start agents as children of this process, and say so of each and of all."""
-        together = _FORK_BATCH if self._options.mode == "host" else max(1, len(places))
+        together = _FORK_BATCH if self._options.agents == "host" else max(1, len(places))
         for first in range(0, len(places), together):
             self._start_batch(places[first : first + together])
         self._control.send({"event": "ready"})
@@ -140,7 +140,7 @@ class Supervisor:
         """Prepare agents, then fork them in a tight loop: every page that the parent touches
         between two forks is one more page that the child does not share."""
         prepared = [agent_io for agent_io in map(self._prepare, places) if agent_io is not None]
-        per_host = self._options.mode == "host"
+        per_host = self._options.agents == "host"
         processes = len(prepared) if per_host else min(len(prepared), len(os.sched_getaffinity(0)))
         groups = [prepared[first::processes] for first in range(processes)]
         pairs = [socket.socketpair() for _ in groups]

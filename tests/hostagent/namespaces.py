@@ -76,7 +76,7 @@ def world(
     bound = schemes.bind(scheme, fabric)
     addresses = [text(bound.ipv4(node)) for node in range(fabric.servers)]
     with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(AgentPool(Options(topology, scheme, mode=mode, load_balance=load_balance)))
+        pool = stack.enter_context(AgentPool(Options(topology, scheme, agents=mode, load_balance=load_balance)))
         made = World(fabric, addresses, f"dcnt{os.getpid()}x{next(_numbers)}", pool)
         for node in range(fabric.servers):
             stack.callback(run, "ip", "netns", "del", made.netns(node))

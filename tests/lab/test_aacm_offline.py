@@ -49,7 +49,7 @@ def test_the_dissector_is_printed() -> None:
     [
         (("bcube:4,1",), "configure themselves"),
         (("torus:32x32",), "avoid 127.0.0.0/8"),
-        (("torus:4x4", "--miswire", "h3:9,h1:1"), "no torus cable at port 9"),
+        (("torus:4x4", "--miswire", "h3:9,h1:1"), "no torus link at port 9"),
     ],
 )
 def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:

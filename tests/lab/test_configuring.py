@@ -72,10 +72,10 @@ def test_swapped_cables_are_named() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("clot:4x4", "--scheme", "pow", "--miswire", "h3:2,h7:1"), "needs --autoconfigure"),
+        (("clot:4x4", "--scheme", "pow", "--miswire", "h3:2,h7:1"), "needs autoconfigure"),
         (("bcube:4,1", "--scheme", "brp", "--autoconfigure"), "configure themselves"),
         (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3:2"), "two different ports"),
-        (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3:5,h7:1"), "no torus cable"),
+        (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3:5,h7:1"), "no torus link"),
         (("clot:4x4", "--scheme", "pow", "--autoconfigure", "--miswire", "h3,h7:1"), "as in h3:2"),
     ],
 )

@@ -8,18 +8,18 @@ import pytest
 
 from addressing.registry import bind
 from addressing.source import SourceRouted
-from dcnlab.lab import config
 from dcnlab.lab.client import Lab
+from dcnlab.lab.config import LabConfig
 from topos import registry
 
 
 @pytest.mark.parametrize(("wanted", "fewer"), [(1, False), (2, False), (3, True), (99, True)])
 @pytest.mark.parametrize(("topology", "scheme"), [("bcube:4,1", "brp"), ("hdcube:4,2", "dcube-shortest")])
-def test_who_asks_for_more_ways_than_there_are_is_told(
+def test_a_note_tells_of_fewer_parallel_paths_than_asked_for(
     topology: str, scheme: str, wanted: int, fewer: bool
 ) -> None:
-    said = config.fewer_paths_note(topology, config.multipath(scheme, wanted), wanted)
-    assert said.startswith(f"flows are spread over 2, not {wanted} ways") if fewer else not said
+    note = LabConfig.of(topology, scheme, multipath=wanted).note()
+    assert note.startswith(f"flows use 2 parallel paths, not {wanted}") if fewer else not note
 
 
 @pytest.mark.lab

@@ -47,6 +47,10 @@ class Torus(Family):
         return index
 
     @property
+    def radices(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @property
     def halves(self) -> tuple[int, ...]:
         """k_i // 2 of each dimension: how far apart two coordinates can be."""
         return tuple(size // 2 for size in self.sizes)

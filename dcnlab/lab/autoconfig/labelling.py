@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.lab import naming
 from dcnlab.lab.config import resolve
@@ -22,7 +23,7 @@ from topos.fabric import Fabric
 _PAIRS = 10_000
 _KEY = b"dcnlab"
 #: Seconds that labels may take in a lab.
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
 def offline(
@@ -55,32 +56,27 @@ def offline(
 # --- in a lab ---------------------------------------------------------------------
 
 
-def check(fabric: Fabric) -> None:
-    """UsageError when the agents of a lab cannot label all of its nodes."""
-    if fabric.switches:
-        raise UsageError(
-            f"{fabric.spec} has switches, which have labels too but run no agent that could learn them:"
-            " `dcnlab label` runs such fabrics offline; in labs servers alone label themselves"
-        )
+def enable(agents: AgentPool, scheme: Scheme) -> None:
+    """Make all agents run labelling."""
+    agents.enable_labelling(_wmgr(scheme).root_node)
 
 
-def enable_labelling(agents: AgentPool, scheme: Wmgr) -> None:
-    """Have all servers take part."""
-    agents.enable_labelling(scheme.root_node)
-
-
-def start(agents: AgentPool, scheme: Wmgr) -> dict[str, Any]:
-    """Let the servers label themselves: ``ms`` until the last had its label, ``frames`` by kind.
-
-    LabError when the labels are not those of ``scheme``.
-    """
+def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
+    """Let the servers label themselves: milliseconds until the last had its label (``ms``), ``frames``
+    sent by kind.  LabError when the labels are not those of ``scheme``."""
+    wmgr = _wmgr(scheme)
     begun, before = time.monotonic(), frames(agents)
-    agents.label(scheme.root_node)
-    last = agents.wait_labels(expected(scheme), PATIENCE)
+    agents.label(wmgr.root_node)
+    last = agents.wait_labels(expected(wmgr), TIMEOUT)
     if last is None:
-        raise LabError(mismatch_message(agents, scheme))
+        raise LabError(mismatch_message(agents, wmgr))
     ms = round((last - begun) * 1000, 3)
     return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before)}
+
+
+def _wmgr(scheme: Scheme) -> Wmgr:
+    assert isinstance(scheme, Wmgr)  # the only scheme that names this protocol
+    return scheme
 
 
 def expected(scheme: Wmgr) -> dict[int, Label]:

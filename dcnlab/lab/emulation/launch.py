@@ -21,8 +21,8 @@ from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns, openvswitch, receive_buffers, shaping
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.miswiring import swapped_ports
 from hostagent.client import AgentPlacement, AgentPool
-from hostagent.options import Options
 from topos.fabric import Fabric
 from topos.graph import Port
 
@@ -152,20 +152,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChang
     def carrier(node: int, port: int, up: bool) -> None:
         on_link_change(Port(node, port), up)
 
-    pool = AgentPool(
-        Options(
-            config.topology,
-            config.scheme,
-            mode=config.agents,
-            load_balance=config.load_balance,
-            autoconfigure=config.autoconfigure,
-            link_state=config.link_state,
-            buffers=config.frames,
-            flow_control=config.flow_control,
-            offloads=config.offloads,
-            custom=config.custom,
-        )
-    )
+    pool = AgentPool(config.agent_options())
     pool.on_carrier = carrier
     return pool
 
@@ -243,7 +230,7 @@ def _bridges(fabric: Fabric) -> list[Bridge]:
 def _veth_pairs(running: Running) -> list[netns.VethPair]:
     """One veth pair per link; servers that relay do without ARP."""
     fabric = running.fabric
-    swapped = configuring.swapped_ports(fabric, running.config.miswire)
+    swapped = swapped_ports(fabric, running.config.miswire)
     cables = []
     for link in fabric.links():
         a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)

@@ -6,20 +6,21 @@ from collections.abc import Iterable
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.kernel import has_qdisc
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.errors import OptionError
 from dcnlab.lab.link_shape import Shape
 
 
 def check_kernel(shape: Shape) -> None:
-    """Raise UsageError, in one line, for what this kernel cannot impose."""
+    """Raise OptionError, in one line, for what this kernel cannot impose."""
     if (shape.delay or shape.loss) and not has_qdisc("netem", "delay", "1ms"):
-        asked = " and ".join(name for name, value in (("delay", shape.delay), ("loss", shape.loss)) if value)
-        raise UsageError(
-            f"this kernel has no netem, so {asked} cannot be imposed: load it (modprobe sch_netem),"
-            " run in the VM of vagrant/, or leave it out"
+        options = [name for name, value in (("delay", shape.delay), ("loss", shape.loss)) if value]
+        raise OptionError(
+            options[0],
+            f"this kernel has no netem, so {' and '.join(options)} cannot be imposed: load it"
+            " (modprobe sch_netem), run in the VM of vagrant/, or leave it out",
         )
     if shape.rate and not has_qdisc("htb"):
-        raise UsageError("this kernel has no htb, so rate cannot be imposed: modprobe sch_htb")
+        raise OptionError("rate", "this kernel has no htb, so rate cannot be imposed: modprobe sch_htb")
 
 
 def impose(shape: Shape, interfaces: Iterable[tuple[str, str]]) -> None:

@@ -20,7 +20,7 @@ def report(session: RunningLab) -> dict[str, Any]:
     running, scheme = session.running, session.scheme
     if not isinstance(scheme, Wmgr) or not running.config.autoconfigure or running.agents is None:
         raise UsageError("this lab's labels were given: start one with --scheme wmgr --autoconfigure")
-    last = running.agents.wait_labels(labelling.expected(scheme), labelling.PATIENCE)
+    last = running.agents.wait_labels(labelling.expected(scheme), labelling.TIMEOUT)
     if last is None:
         raise LabError(labelling.mismatch_message(running.agents, scheme))
     changes = session.link_state.changes

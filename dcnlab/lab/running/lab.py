@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from addressing.fields import ipv4, ipv6
 from addressing.scheme import Scheme
 from dcnlab.lab import naming
-from dcnlab.lab.config import LabConfig, check_emulable, resolve
+from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.running.endpoint import Endpoint
@@ -32,8 +32,8 @@ class RunningLab:
     def __init__(self, config: LabConfig, report: launch.Report) -> None:
         self.config = config
         self.started = time.time()
-        self.fabric, scheme = resolve(config.topology, config.scheme)
-        check_emulable(scheme)
+        scheme = config.validate()
+        self.fabric = scheme.fabric
         capacity.allow_files(self.fabric)
         self.link_state = LinkStateTracker(self.fabric, self._distribute)
         self.running = launch.launch(config, scheme, self.link_state.report, report)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    create_model,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from dcnlab.lab.config import LabConfig, lab_options, option_types
 from dcnlab.lab.scenario.expect import Expectation, read_expectation
 from dcnlab.lab.scenario.values import FailureTarget, Pair, read_duration, read_name, read_pair, read_target
-from hostagent.options import FlowControl, LinkStateSource, LoadBalance, Mode
 
 Name = Annotated[str, BeforeValidator(read_name)]
 Duration = Annotated[float, BeforeValidator(read_duration)]
@@ -39,19 +49,22 @@ class StrictModel(BaseModel):
         return value
 
 
-class Options(StrictModel):
-    """How to run the lab, as the options of ``dcnlab up``."""
+def _field(option: dataclasses.Field[Any]) -> Any:
+    """An option of labs as a key of ``options:``."""
+    known = option.metadata
+    return Field(option.default, ge=known["low"], le=known["high"], description=known["doc"])
 
-    backend: Literal["os-ken", "ryu"] = "os-ken"
-    datapath: Literal["auto", "kernel", "userspace"] = "auto"
-    load_balance: LoadBalance = "flow"
-    agents: Mode = "host"
-    link_state: LinkStateSource = "lab"
-    buffers: int = 0
-    flow_control: FlowControl = "none"
-    delay: str = ""
-    loss: str = ""
-    rate: str = ""
+
+if TYPE_CHECKING:
+    Options = StrictModel
+else:
+    #: The options of ``dcnlab up``: a key for each field of ``LabConfig`` that is one.
+    Options = create_model(
+        "Options",
+        __base__=StrictModel,
+        __doc__="How to run the lab: the options of `dcnlab up`.",
+        **{name: (option_types()[name], _field(option)) for name, option in lab_options().items()},
+    )
 
 
 class Action(StrictModel):
@@ -175,3 +188,11 @@ class Scenario(StrictModel):
     traffic: tuple[Traffic, ...] = Field(min_length=1)
     events: tuple[Event, ...] = ()
     expect: tuple[Expected, ...] = Field(min_length=1)
+
+    def config(self) -> LabConfig:
+        """The configuration of its lab; OptionError for what no lab can have."""
+        return LabConfig.of(self.topology, self.scheme, **self.given_options())
+
+    def given_options(self) -> dict[str, Any]:
+        """The options that the file gives."""
+        return self.options.model_dump(exclude_unset=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from addressing import registry as schemes
 from dcnlab.lab import custom
 from dcnlab.lab.emulation.shaping import check_kernel
-from dcnlab.lab.errors import UsageError
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.scenario import check
 from dcnlab.lab.scenario.check import Location
 from dcnlab.lab.scenario.model import Scenario
-from topos import registry as topologies
 from topos.spec import SpecError
 
 
@@ -33,18 +29,18 @@ def read(path: Path) -> Scenario:
         scenario = Scenario.model_validate(source.document)
     except ValidationError as error:
         raise source.error_at(*_explain(error.errors()[0])) from None
-    with source.locating_errors("custom"):
+    try:
         custom.load(path.parent / file for file in scenario.custom)
-    with source.locating_errors("topology"):
-        fabric = topologies.fabric(scenario.topology)
-    with source.locating_errors("scheme"):
-        schemes.bind(scenario.scheme, fabric)
-    with source.locating_errors("options"):
-        options = scenario.options
-        shape = Shape(options.delay, options.loss, options.rate)
-        shape.check()
-        check_kernel(shape)
-    for location, text in check.problems(scenario, fabric):
+    except SpecError as error:
+        raise source.error_at(("custom",), str(error)) from None
+    try:
+        config = scenario.config()
+        bound = config.validate()
+        check_kernel(config.shape)
+    except OptionError as error:
+        top = error.option in ("topology", "scheme")
+        raise source.error_at((error.option,) if top else ("options", error.option), str(error)) from None
+    for location, text in check.problems(scenario, bound.fabric):
         raise source.error_at(location, text)
     return scenario
 
@@ -60,14 +56,6 @@ class _Source:
         """The error about a place in the file."""
         line, where = self._find(location)
         return UsageError(f"{self.path}:{line}: {where}{': ' if where else ''}{text}")
-
-    @contextmanager
-    def locating_errors(self, key: str) -> Iterator[None]:
-        """Errors in here are about that key."""
-        try:
-            yield
-        except (SpecError, UsageError) as error:
-            raise self.error_at((key,), str(error)) from None
 
     def _find(self, location: Location) -> tuple[int, str]:
         """The line (from 1) of the innermost part of a location that the file has, and its name as

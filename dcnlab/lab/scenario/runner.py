@@ -69,7 +69,7 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
     ``stage`` hears the stages of the launch, ``note`` a line per moment.  With ``keep``,
     the results and what the lab knew at its end are written into that folder.
     """
-    lab = Lab(scenario.topology, scenario.scheme, **scenario.options.model_dump())
+    lab = Lab(scenario.topology, scenario.scheme, **scenario.given_options())
     lab.start(stage)
     try:
         results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(scenario))}

@@ -30,7 +30,6 @@ MAX_DATA = 1024
 HEADER = struct.Struct(">BBHH6sIB")
 _LENGTH = struct.Struct(">H")
 _MIN_SIZE = HEADER.size + _LENGTH.size + authentication.MIN_OVERHEAD
-_LARGEST_RADIX = 1 << ipv4.SLICE_BITS
 _REPORT = struct.Struct(">6sI?B")
 _SIGHTING = struct.Struct(">B6sBI")
 
@@ -151,7 +150,7 @@ def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:
     if kind not in KINDS or bool(flags & Flag.ALT) != bool(epoch & 1):
         return Rejection.FLAGS
     sizes = tuple(data[HEADER.size : data_at - _LENGTH.size])
-    if not usable(sizes):
+    if not ipv4.usable_radices(sizes):
         return Rejection.SIZES
     if not 1 <= port <= 2 * dimensions:
         return Rejection.PORT
@@ -165,23 +164,6 @@ def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:
     elif not inside(address, sizes):
         return Rejection.ADDRESS
     return Frame(kind, port, epoch, sequence, int.from_bytes(station, "big"), address, sizes, content)
-
-
-def usable(sizes: Coordinates) -> bool:
-    """Whether a torus of those radices has addresses, and none that no host can use: the first
-    octet, which is a_1 and the top of a_2, must be neither 127 nor 224 or more."""
-    legal = 1 <= len(sizes) <= ipv4.SLICES and all(2 <= size <= _LARGEST_RADIX for size in sizes)
-    return legal and sizes[0] <= 28 and not (sizes[0] > 15 and len(sizes) > 1 and sizes[1] > 28)
-
-
-def check_sizes(sizes: Coordinates) -> None:
-    """Raise AddressError, one line for the user, unless radices are usable."""
-    if not usable(sizes):
-        shown = "x".join(map(str, sizes))
-        raise ipv4.AddressError(
-            f"AACM cannot configure {shown}: 1 to 6 radices from 2 to 32 whose addresses avoid"
-            " 127.0.0.0/8 and 224.0.0.0/3 (first radix at most 28; at most 15 if the second exceeds 28)"
-        )
 
 
 def inside(place: Coordinates, sizes: Coordinates) -> bool:

@@ -23,13 +23,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from addressing.fields import ipv4
 from hostagent.protocols.aacm.frames import (
     Flag,
     Frame,
     Rejection,
     Report,
     Sighting,
-    check_sizes,
     decode,
     encode,
 )
@@ -117,7 +117,7 @@ class AacmNode:
 
         Raises AddressError for radices that give addresses no host can use.
         """
-        check_sizes(sizes)
+        ipv4.check_radices(sizes)
         current = self._begin(epoch % _EPOCHS, sizes)
         self._origin = Origin(self.number, sizes, self._timing, now)
         self._assign(current, (0,) * len(sizes), now)

@@ -1,0 +1,48 @@
+"""AACM in a lab: servers find their coordinates, and errors in the wiring (CLOT, section 5)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from addressing.scheme import Scheme
+from dcnlab.lab.errors import LabError
+from hostagent.client import AgentPool
+from hostagent.protocols.aacm.retransmission import Timing
+from topos.fabric import Fabric
+
+_COORDINATES = re.compile(r"\(\d+(?:,\d+)*\)")
+
+
+def enable(agents: AgentPool, scheme: Scheme) -> None:
+    """Make all agents run AACM."""
+    agents.enable_configuration(len(scheme.fabric.family.radices))
+
+
+def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
+    """Run AACM once: milliseconds until the origin has all reports (``ms``), ``frames`` sent by kind.
+
+    LabError with every error that AACM found.
+    """
+    fabric, radices = scheme.fabric, scheme.fabric.family.radices
+    before = agents.sent("AACM")
+    timeout = Timing().timeout(radices) * (4 + sum(radices))
+    outcome = agents.configure(radices, epoch, timeout)
+    if not outcome["success"]:
+        raise LabError(_failure(fabric, outcome))
+    for node, coordinates in outcome["coordinates"].items():
+        if fabric.index(_text(coordinates)) != node:
+            raise LabError(f"AACM gave {fabric.name(node)} the coordinates of another server")
+    return {"protocol": "AACM", "ms": outcome["ms"], "frames": dict(agents.sent("AACM") - before)}
+
+
+def _text(coordinates: tuple[int, ...]) -> str:
+    return f"({','.join(map(str, coordinates))})"
+
+
+def _failure(fabric: Fabric, outcome: dict[str, Any]) -> str:
+    """One line with all errors that AACM found; servers by name and coordinates."""
+    errors = "; ".join(outcome["findings"]) or "no cause found, but not every server answered in time"
+    errors = _COORDINATES.sub(lambda match: f"{fabric.name(fabric.index(match[0]))} {match[0]}", errors)
+    alarms = f"{outcome['causes']} direct and {outcome['secondary']} secondary alarms"
+    return f"AACM found errors after {outcome['ms']} ms ({alarms}): {errors}"

@@ -1,0 +1,16 @@
+"""Everything that is checked before a lab is launched: the configuration, then this machine."""
+
+from __future__ import annotations
+
+from addressing.scheme import Scheme
+from dcnlab.lab.config import LabConfig, family
+from dcnlab.lab.emulation import capacity, shaping
+
+
+def check(config: LabConfig) -> Scheme:
+    """The bound scheme; UsageError, in one line, for what cannot be launched here."""
+    capacity.check_size(family(config.topology))  # before memory is spent on building the network
+    scheme = config.validate()
+    capacity.check(scheme.fabric)
+    shaping.check_kernel(config.shape)
+    return scheme
