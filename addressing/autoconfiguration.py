@@ -21,12 +21,12 @@ class Autoconfiguration(NamedTuple):
 
 def aacm(family: Family) -> Autoconfiguration:
     """AACM where the servers form a torus whose coordinates fit into IPv4 addresses (CLOT, section 5)."""
-    if not family.radices:
+    if not family.torus_radices:
         return Autoconfiguration(
             None, f"servers of {family.name} cannot configure themselves: AACM needs torus, clot or novacube"
         )
     try:
-        ipv4.check_radices(family.radices)
+        ipv4.check_radices(family.torus_radices)
     except ipv4.AddressError as error:
         return Autoconfiguration(None, str(error))
-    return Autoconfiguration("AACM", radices=family.radices)
+    return Autoconfiguration("AACM", radices=family.torus_radices)

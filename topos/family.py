@@ -101,7 +101,7 @@ class Family(ABC):
         """All links: an int32 array of rows ``(a, a_port, b, b_port)``, ports from 1."""
 
     @property
-    def radices(self) -> tuple[int, ...]:
+    def torus_radices(self) -> tuple[int, ...]:
         """The radix of each dimension where the servers have the coordinates of a torus; else empty."""
         return ()
 

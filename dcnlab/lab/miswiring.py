@@ -35,6 +35,6 @@ def _torus_port(fabric: Fabric, text: str) -> Port:
         port = Port(naming.server(fabric, match[1]), int(match[2]))
     except UsageError as error:
         raise OptionError("miswire", f"miswire: {error}") from error
-    if port.number > 2 * len(fabric.family.radices) or fabric.peer(port.node, port.number) is None:
+    if port.number > 2 * len(fabric.family.torus_radices) or fabric.peer(port.node, port.number) is None:
         raise OptionError("miswire", f"miswire: {match[1]} has no torus link at port {port.number}")
     return port

@@ -25,7 +25,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("clot:4x4", "--scheme", "pow", "--buffers", "10"), "say --rate"),
+        (("clot:4x4", "--scheme", "pow", "--buffers", "10"), "set rate"),
         (("clot:4x4", "--scheme", "pow", "--flow-control", "credits", "--buffers", "61"), "1 to 60"),
         (("bcube:4,1", "--scheme", "brp", "--flow-control", "credits"), "source routes"),
         (("fattree:4", "--scheme", "ecmp", "--flow-control", "credits"), "do not relay"),

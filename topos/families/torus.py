@@ -47,7 +47,7 @@ class Torus(Family):
         return index
 
     @property
-    def radices(self) -> tuple[int, ...]:
+    def torus_radices(self) -> tuple[int, ...]:
         return self.sizes
 
     @property

@@ -16,7 +16,7 @@ _COORDINATES = re.compile(r"\(\d+(?:,\d+)*\)")
 
 def enable(agents: AgentPool, scheme: Scheme) -> None:
     """Make all agents run AACM."""
-    agents.enable_configuration(len(scheme.fabric.family.radices))
+    agents.enable_configuration(len(scheme.fabric.family.torus_radices))
 
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
 
     LabError with every error that AACM found.
     """
-    fabric, radices = scheme.fabric, scheme.fabric.family.radices
+    fabric, radices = scheme.fabric, scheme.fabric.family.torus_radices
     before = agents.sent("AACM")
     timeout = Timing().timeout(radices) * (4 + sum(radices))
     outcome = agents.configure(radices, epoch, timeout)
