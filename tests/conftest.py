@@ -20,6 +20,19 @@ settings.register_profile("deciding", deadline=None, derandomize=True)
 settings.load_profile("deciding" if os.environ.get("DCNLAB_REQUIRE_LABS") else "dcnlab")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--custom FILE.py``: tests of every topology and every scheme then cover those of the file."""
+    parser.addoption("--custom", action="append", default=[], metavar="FILE.py", help="as of dcnlab")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the files before tests are collected."""
+    if files := config.getoption("--custom"):
+        from dcnlab.lab import custom
+
+        custom.load(files)
+
+
 @pytest.fixture(scope="session")
 def ovs() -> Iterator[PrivateOvs]:
     """One private Open vSwitch for all tests of a process; they remove the bridges they add."""

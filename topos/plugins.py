@@ -151,7 +151,9 @@ class Registry(Mapping[str, type[T]]):
         for module in list(_custom.values())[self._files_read :]:
             for name, cls in self._classes_of(module).items():
                 if name in self._files or name in self._classes:
-                    raise SpecError(f"{_place(cls)}: there is a {self._kind} {name!r} already: choose another")
+                    raise SpecError(
+                        f"{_place(cls)}: there is a {self._kind} {name!r} already: choose another name"
+                    )
                 self._classes[name] = cls
             self._files_read += 1
 

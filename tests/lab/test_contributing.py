@@ -1,11 +1,10 @@
-"""The worked example of CONTRIBUTING.md: a topology in one file, a scheme in one file, and all of it works."""
+"""CONTRIBUTING.md's topology and scheme, each in one file outside the clone, work everywhere."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,62 +13,214 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("topos", "addressing", "hostagent", "controller", "dcnlab", "tests", "pyproject.toml")
-_FILE = re.compile(r"This is all of `(?P<name>[\w/.]+)`:\s+```python\n(?P<code>.*?)```", re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The project with the files that CONTRIBUTING.md shows, and no other change."""
-    folder = tmp_path_factory.mktemp("project")
-    for part in PARTS:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder / part)
-    shown = list(_FILE.finditer((ROOT / "CONTRIBUTING.md").read_text()))
-    assert [found["name"] for found in shown] == ["topos/families/ring.py", "addressing/schemes/roundabout.py"]
-    for found in shown:
-        (folder / found["name"]).write_text(found["code"])
-    yield folder
-    shutil.rmtree(folder)
-
-
-def run(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(copy)}
-    return subprocess.run(
-        [sys.executable, "-m", *words], cwd=copy, env=environment, capture_output=True, text=True, check=False
+SHOWN = {
+    block["name"]: block["code"]
+    for block in re.finditer(
+        r"This is all of `(?P<name>[\w/.]+)`:\s+```python\n(?P<code>.*?)```",
+        (ROOT / "CONTRIBUTING.md").read_text(),
+        re.DOTALL,
     )
+}
+CUSTOM = ("--custom", "ring.py", "--custom", "roundabout.py")
 
 
-def test_the_registries_find_both(copy: Path) -> None:
-    found = json.loads(run(copy, "dcnlab.cli", "list", "--json").stdout)
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the two files that CONTRIBUTING.md shows."""
+    for name in ("ring.py", "roundabout.py"):
+        (tmp_path / name).write_text(SHOWN[name])
+    return tmp_path
+
+
+def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A Python module, started in that folder."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", *words],
+        cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def dcnlab(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return run(folder, "dcnlab.cli", *words, **environment)
+
+
+def test_the_catalogue_lists_them(folder: Path) -> None:
+    found = json.loads(dcnlab(folder, "list", "--json", *CUSTOM).stdout)
     ring = next(t for t in found["topologies"] if t["name"] == "ring")
     assert {"roundabout", "shortest", "wmgr"} <= set(ring["schemes"])
-    done = run(copy, "dcnlab.cli", "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json")
+    assert "ring" not in [t["name"] for t in json.loads(dcnlab(folder, "list", "--json").stdout)["topologies"]]
+
+
+def test_offline_commands_use_them(folder: Path) -> None:
+    done = dcnlab(folder, "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", *CUSTOM)
     assert json.loads(done.stdout)["path"] == ["h0", "h5", "h4"]
-    assert "n must be at least 3" in run(copy, "dcnlab.cli", "topology", "ring:2").stderr
+    done = dcnlab(folder, "evaluate", "ring:6", "--scheme", "roundabout", "--json", *CUSTOM)
+    [figures] = json.loads(done.stdout)["schemes"]
+    assert (figures["delivered"], figures["stretch"]["max"], figures["path"]["max"]) == (1.0, 1.0, 3)
+    assert "n must be at least 3" in dcnlab(folder, "topology", "ring:2", *CUSTOM).stderr
 
 
-def test_the_tests_of_every_family_and_pair_cover_them(copy: Path) -> None:
+def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: Path) -> None:
+    words = ("compare", "--topologies", "ring:6,ring:8", "--schemes", "roundabout", "--json", *CUSTOM)
+    lines = []
+    for _ in range(2):
+        done = dcnlab(folder, *words)
+        assert [row["path.max"] for row in json.loads(done.stdout)] == [3, 4], done.stderr
+        lines.append(len(next(folder.rglob("results.jsonl")).read_text().splitlines()))
+        with (folder / "roundabout.py").open("a") as file:
+            file.write("# another version\n")
+    assert lines == [2, 4]
+
+
+def test_the_tests_of_every_family_and_pair_cover_them(folder: Path) -> None:
     files = ("tests/topos/test_every_family.py", "tests/addressing/test_every_pair.py")
-    done = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "-k", "ring or roundabout", *files)
+    own = [word if word.startswith("--") else str(folder / word) for word in CUSTOM]
+    done = run(ROOT, "pytest", "-q", "-p", "no:cacheprovider", "-k", "ring or roundabout", *files, *own)
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 10, done.stdout
 
 
-def test_they_are_clean(copy: Path) -> None:
-    files = ["topos/families/ring.py", "addressing/schemes/roundabout.py"]
-    for words in (["ruff", "check", *files], ["ruff", "format", "--check", *files], ["mypy", *files]):
-        done = run(copy, *words)
+def test_they_are_clean(folder: Path) -> None:
+    settings = ("--config", str(ROOT / "pyproject.toml"), "--config", f"src = ['{ROOT}']")
+    for words in (
+        ["ruff", "check", *settings, "ring.py", "roundabout.py"],
+        ["ruff", "format", "--check", *settings, "ring.py", "roundabout.py"],
+        ["mypy", "--config-file", str(ROOT / "pyproject.toml"), "ring.py", "roundabout.py"],
+    ):
+        done = run(folder, *words, MYPYPATH=str(ROOT))
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.lab
-def test_they_run_as_a_lab(copy: Path) -> None:
-    words = ("up", "ring:6", "--scheme", "roundabout", "--test", "pingall", "--json")
-    done = run(copy, "dcnlab.cli", *words)
+def pingall(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["sent"], found["received"]) == (30, 30)
+    return found["sent"], found["received"]
+
+
+@pytest.mark.lab
+def test_they_run_as_a_lab(folder: Path) -> None:
+    words = ("up", "ring:6", "--scheme", "roundabout", "--test", "pingall", "--json", *CUSTOM)
+    assert pingall(dcnlab(folder, *words)) == (30, 30)
+
+
+@pytest.mark.lab
+def test_switches_and_their_controller_use_them(folder: Path) -> None:
+    """A family of switches with hosts: the controller compiles its tables."""
+    text = (folder / "ring.py").read_text().replace("def link_ends", "def edges")
+    text = text.replace("(Family)", "(VertexGraph)").replace('"server"', '"switch"')
+    text = text.replace("from topos.graph", "from topos.vertices import VertexGraph\nfrom topos.graph")
+    head, _, tail = text.partition("    def counts")
+    tail = tail.partition("    def edges")[2]
+    sizes = "    concentration = 2\n\n    @property\n    def vertices(self) -> int:\n        return self.n\n\n"
+    (folder / "ring.py").write_text(f"{head}{sizes}    def edges{tail}")
+    words = ("up", "ring:3", "--scheme", "shortest", "--test", "pingall", "--json", "--custom", "ring.py")
+    assert pingall(dcnlab(folder, *words)) == (30, 30)
+
+
+@pytest.mark.lab
+def test_a_scenario_names_them(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (folder / "ring.yaml").write_text(
+        "topology: ring:5\nscheme: roundabout\ncustom: [ring.py, roundabout.py]\n"
+        "traffic:\n  - {ping: all}\nexpect:\n  - ping.lost == 0\n"
+    )
+    done = dcnlab(tmp_path_factory.mktemp("elsewhere"), "run", str(folder / "ring.yaml"), "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def installed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder into which a package with both is installed: its code, and what pip writes beside it."""
+    site = tmp_path_factory.mktemp("site")
+    package, about = site / "rings", site / "rings-1.0.dist-info"
+    package.mkdir()
+    about.mkdir()
+    (package / "__init__.py").touch()
+    for file in folder.glob("*.py"):
+        file.rename(package / file.name)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: rings\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[dcnlab.topologies]\nring = rings.ring:Ring\n[dcnlab.schemes]\nroundabout = rings.roundabout\n"
+    )
+    return site
+
+
+def test_an_installed_package_adds_them_by_entry_points(installed: Path, folder: Path) -> None:
+    done = dcnlab(
+        folder, "path", "ring:6", "--scheme", "roundabout", "h0", "h4", "--json", PYTHONPATH=str(installed)
+    )
+    assert json.loads(done.stdout)["path"] == ["h0", "h5", "h4"], done.stderr
+    (installed / "rings" / "ring.py").write_text("nothing\n")
+    done = dcnlab(folder, "topology", "ring:6", PYTHONPATH=str(installed))
+    assert done.returncode == 2
+    assert "ring, installed by rings, cannot be loaded: " in done.stderr
+    assert "rings/ring.py, line 1: NameError: name 'nothing' is not defined" in done.stderr
+
+
+@pytest.mark.lab
+def test_labs_find_what_is_installed(installed: Path, folder: Path) -> None:
+    words = ("up", "ring:5", "--scheme", "roundabout", "--test", "pingall", "--json")
+    assert pingall(dcnlab(folder, *words, PYTHONPATH=str(installed))) == (20, 20)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return self.n, 0", "return self.n + nothing, 0", "line 26: NameError: name 'nothing' is not defined"),
+        ("import numpy", "import (", "line 8: SyntaxError: invalid syntax"),
+        (
+            "np.full_like(here, 2)",
+            "np.full_like(here, 1)",
+            "line 14: Ring: link_ends uses port 1 of node 0 (h0) twice",
+        ),
+        ("% self.n\n", "\n", "line 14: Ring: row 5 of link_ends names a node that is not among 0 to 5"),
+        ("@dataclass(frozen=True)\n", "", "Ring: is no frozen dataclass: write @dataclass(frozen=True)"),
+        ('"ring"', '"bcube"', "there is a topology 'bcube' already: choose another name"),
+        ("def counts", "def count", "Ring: does not define counts, as every Family must"),
+        ("    source:", "    origin:", "Ring: does not define source, as every Family must"),
+    ],
+    ids=["raises", "syntax", "ports", "nodes", "dataclass", "name", "method", "constant"],
+)
+def test_what_is_wrong_with_a_file_is_one_line_that_says_where(
+    old: str, new: str, said: str, folder: Path
+) -> None:
+    text = (folder / "ring.py").read_text()
+    assert old in text
+    (folder / "ring.py").write_text(text.replace(old, new))
+    done = dcnlab(folder, "topology", "ring:6", "--custom", "ring.py")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"dcnlab: {folder / 'ring.py'}, line ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_a_rule_raises_is_one_line_too(folder: Path) -> None:
+    text = (folder / "roundabout.py").read_text().replace("Forward(1", "Forward(1 // 0")
+    (folder / "roundabout.py").write_text(text)
+    line = text[: text.index("1 // 0")].count("\n") + 1
+    said = f"{folder / 'roundabout.py'}, line {line}: ZeroDivisionError: integer division or modulo by zero\n"
+    done = dcnlab(folder, "path", "ring:6", "--scheme", "roundabout", "h0", "h4", *CUSTOM)
+    assert done.stderr == f"dcnlab: {said}"
+    words = ("compare", "--topologies", "ring:6", "--schemes", "roundabout", "--json", *CUSTOM)
+    assert dcnlab(folder, *words).stderr.endswith(said)
+
+
+def test_a_file_without_either_and_a_file_that_is_missing_are_refused(folder: Path) -> None:
+    (folder / "empty.py").touch()
+    done = dcnlab(folder, "list", "--custom", "empty.py")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "empty.py defines no topology and no scheme" in done.stderr
+    assert "no.py is no Python file" in dcnlab(folder, "list", "--custom", "no.py").stderr
+
+
+def test_python_loads_them_too(folder: Path) -> None:
+    """In a process of its own: what is loaded stays."""
+    text = (
+        "import pickle, topos.registry\nfrom dcnlab.lab import custom\n"
+        "from dcnlab.evaluator.evaluate import evaluate\n"
+        "custom.load(['ring.py', 'roundabout.py'])\n"
+        "ring = topos.registry.parse('ring:6')\n"
+        "assert pickle.loads(pickle.dumps(ring)) == ring\n"
+        "print(evaluate('ring:6', ['roundabout']).diameter)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout == "3\n", done.stderr
