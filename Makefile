@@ -1,18 +1,18 @@
-# The commands that people and CI use; each works from a fresh clone on a fresh machine.
+# Commands for users and CI; each works from a fresh clone on a fresh machine.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Ryu 4.34 builds only with an older setuptools; both spellings, for old and new pip.
+# Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
 .PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench vm-test vm-full packages test-packages
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-packages:        # Debian packages, only those that are missing
+packages:        # install missing Debian packages
 	@bash vagrant/packages.sh
 
-test-packages: packages # and those that only tests use
+test-packages: packages # and those that only tests need
 	@bash vagrant/packages.sh tshark
 
 $(BIN)/dcnlab: pyproject.toml
@@ -27,7 +27,7 @@ $(VENV)/.dev: pyproject.toml $(BIN)/dcnlab
 
 setup: packages $(BIN)/dcnlab   ## install what is missing: Debian packages, .venv, dcnlab
 
-demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link while traffic flows, heal it
+demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link under traffic, restore it
 	@$(BIN)/dcnlab demo
 
 lint: test-packages $(VENV)/.dev
@@ -38,28 +38,28 @@ fast: test-packages $(VENV)/.dev
 
 check: lint fast ## lint, types, layers, fast tests: no privileges needed
 
-labs: labs-together labs-alone ## real labs; every topology and every scheme is in some
+labs: labs-together labs-alone ## real labs; they cover every topology and every scheme
 
 labs-together: test-packages $(VENV)/.dev # two at a time
 	@$(BIN)/pytest -q -n 2 --dist loadgroup -m 'lab and not quiet'
 
-labs-alone: test-packages $(VENV)/.dev # those that expect times: one at a time, after the others
+labs-alone: test-packages $(VENV)/.dev # those that check times: one at a time, after the others
 	@$(BIN)/pytest -q -m 'lab and quiet'
 
-test: check labs ## everything that CI runs but vm-test: check, then labs
+test: check labs ## check, then labs: everything in CI except vm-test
 
-catalogue: packages $(VENV)/.dev ## every topology with every scheme that fits as a lab (8 minutes)
+catalogue: packages $(VENV)/.dev ## a lab for every compatible pair of topology and scheme (8 minutes)
 	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/test_catalogue.py
 
-bench: packages $(VENV)/.dev    ## side-by-side benchmarks, ratios printed
+bench: packages $(VENV)/.dev    ## benchmarks beside other programs, with ratios
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m benchmarks
 
-vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that want one
+vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that need one
 	@bash vagrant/packages.sh user-mode-linux gcc libc6-dev
 	@bash vagrant/uml/run.sh
 
-vm-full:         ## `vagrant up` in earnest, emulated where need be; writes docs/vm.md (10 minutes and more)
+vm-full:         ## run the Vagrantfile, emulated if necessary; writes docs/vm.md (10 minutes or more)
 	@bash vagrant/packages.sh vagrant vagrant-libvirt libvirt-daemon-system libvirt-clients dnsmasq-base \
 	  qemu-system-x86 qemu-utils mmdebstrap slirp4netns rsync procps
 	@bash vagrant/full/run.sh

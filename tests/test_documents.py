@@ -110,6 +110,12 @@ def test_the_index_lists_every_page() -> None:
     assert {path.name for path in (DOCS / "decisions").glob("*.md")} - {"README.md"} <= decisions
 
 
+def test_the_index_of_decisions_has_their_titles() -> None:
+    index = DOCS / "decisions" / "README.md"
+    for title, name in re.findall(r"^- \[(.*)\]\((.*)\)$", index.read_text(), re.MULTILINE):
+        assert (index.parent / name).read_text().startswith(f"# {title}\n")
+
+
 def test_the_index_marks_the_pages_that_are_run() -> None:
     marked = set(re.findall(r"\]\((\w[\w-]*\.md)\)\*", (DOCS / "README.md").read_text()))
     assert marked == {path.name for path in DOCS.glob("*.md") if "```console\n$ " in path.read_text()}
