@@ -30,6 +30,13 @@ def labs(incomplete: str) -> Iterator[str]:
     return (found.name for found in runtime.labs() if found.alive and found.name.startswith(incomplete))
 
 
+def scenarios(incomplete: str) -> Iterator[str]:
+    """The example scenarios; the shell itself completes files."""
+    from dcnlab.lab.scenario import bundled
+
+    return (name for name in bundled.examples() if name.startswith(incomplete))
+
+
 def names(incomplete: str) -> Iterator[str]:
     """Topologies and schemes without their parameters."""
     from addressing import registry as schemes

@@ -23,7 +23,7 @@ EXAMPLES = {
     "heal": ("dcnlab restore LAB link h0 s4",),
     "stats": ("dcnlab stats LAB",),
     "down": ("dcnlab down LAB", "dcnlab down --all"),
-    "run": ("dcnlab run examples/bcube-cut.yaml", "dcnlab run examples/clot-cut.yaml --keep results/cut"),
+    "run": ("dcnlab run bcube-cut", "dcnlab run my.yaml --keep results/my"),
     "explain": ("dcnlab explain bcube:4,1 h0 h15 --scheme brp", "dcnlab explain LAB h0 h15"),
     "capture": (
         "dcnlab capture LAB h12 icmp",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
+from dcnlab.cli import completion, options
 from dcnlab.cli.app import app
 from dcnlab.cli.running import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 @app.command()
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as examples/clot-cut.yaml.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A scenario file, or the name of an example that comes with dcnlab, such as clot-cut.",
+            autocompletion=completion.scenarios,
+        ),
+    ],
     keep: Annotated[
         Path | None,
         typer.Option(
@@ -31,9 +38,9 @@ def run(
     json: JsonFlag = False,
 ) -> None:
     """Run a scenario: topology, scheme, traffic, timed failures; exit 0 if what it expects holds."""
-    from dcnlab.lab.scenario import reading, runner
+    from dcnlab.lab.scenario import bundled, reading, runner
 
-    scenario = reading.read(file)
+    scenario = reading.read(bundled.find(file))
     with stages(quiet=False) as stage:
         outcome = runner.run(scenario, stage, lambda line: print(line, file=sys.stderr), keep)
     print_json(outcome.to_json()) if json else _show(outcome)
