@@ -16,6 +16,7 @@ import typer.main
 
 from addressing import registry as schemes
 from dcnlab.cli import app, catalogue
+from dcnlab.lab.scenario import reading, reference
 from tests import architecture
 from topos import registry as topologies
 
@@ -82,6 +83,20 @@ def test_the_diagrams_are_current() -> None:
     assert architecture.rewrite(text) == text, "run: python -m tests.architecture ARCHITECTURE.md"
 
 
+def test_the_reference_of_scenarios_is_current() -> None:
+    text = (DOCS / "scenarios.md").read_text()
+    assert reference.rewrite(text) == text, "run: python -m dcnlab.lab.scenario.reference docs/scenarios.md"
+
+
+def test_the_scenario_of_the_reference_is_accepted(tmp_path: Path) -> None:
+    [example] = re.findall(r"```yaml\n(.*?)```", (DOCS / "scenarios.md").read_text(), re.DOTALL)
+    (tmp_path / "example.yaml").write_text(example)
+    scenario = reading.read(tmp_path / "example.yaml")
+    assert [str(expectation) for expectation in scenario.expect] == [
+        "stream.outage_ms < 500", "fail.converged_ms < 1000", "ping.lost == 0",
+    ]  # fmt: skip
+
+
 def test_the_readme_counts_topologies_and_schemes() -> None:
     text = " ".join((ROOT / "README.md").read_text().split())
     assert f"{len(schemes.known())} routing schemes" in text
@@ -124,7 +139,7 @@ def test_the_index_marks_the_pages_that_are_run() -> None:
 @pytest.mark.parametrize(("page", "line"), COMMANDS)
 def test_commands_are_accepted(page: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    _, name, *words = shlex.split(line)
+    _, name, *words = shlex.split(re.sub(r" --custom \S+\.py", "", line))  # it loads the file
     parsers()[name].make_context(name, words)  # raises for what it does not know
 
 

@@ -25,4 +25,6 @@ and at the edges:
     reading.py   a YAML file into a checked scenario; errors name file, line and key
     bundled.py   the example scenarios that come with the program
     runner.py    launches the lab, follows the timeline, collects results
+
+    reference.py  the keys as Markdown tables: docs/scenarios.md
 """
