@@ -3,7 +3,7 @@
 pool = AgentPool("bcube:4,1", "brp")            # returns at once; imports run meanwhile
 pool.start([AgentPlace(0, "/run/netns/h0", {1: "h0-eth1", 2: "h0-eth2"}), ...])
 pool.wait_ready(10)
-pool.on_carrier = lambda node, port, up: ...    # called from the reader thread
+pool.on_link_change = lambda node, port, up: ...    # called from the reader thread
 pool.links([3, 17]); pool.wait_links([3, 17])
 pool.close()
 """
@@ -20,14 +20,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
+from typing import Any
 
+from hostagent import registry
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.protocols.labelling.frames import Label
 
 __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 
-CarrierCallback = Callable[[int, int, bool], None]
+LinkChangeCallback = Callable[[int, int, bool], None]
 _TIMEOUT = 30.0
 _EXIT_TIMEOUT = 5.0
 
@@ -64,7 +66,7 @@ class AgentPool:
         self._outcome: Message | None = None
         self._link_state_serials: dict[tuple[int, ...], int] = {}
         self._ended = False
-        self._on_carrier: CarrierCallback | None = None
+        self._on_link_change: LinkChangeCallback | None = None
         self._early: list[tuple[int, int, bool]] = []
         self._reader = threading.Thread(target=self._read, daemon=True, name="agents")
         self._reader.start()
@@ -78,15 +80,16 @@ class AgentPool:
         self.close()
 
     @property
-    def on_carrier(self) -> CarrierCallback | None:
-        """Called with (server, port, up) when a card gains or loses its carrier, from the reader
-        thread; changes that came before it was set are told when it is."""
-        return self._on_carrier
+    def on_link_change(self) -> LinkChangeCallback | None:
+        """Called with (server, port, up) when a link at a server goes down or comes up, from the reader thread.
 
-    @on_carrier.setter
-    def on_carrier(self, callback: CarrierCallback | None) -> None:
+        Changes that came before it was set are passed on when it is."""
+        return self._on_link_change
+
+    @on_link_change.setter
+    def on_link_change(self, callback: LinkChangeCallback | None) -> None:
         with self._changed:
-            self._on_carrier = callback
+            self._on_link_change = callback
             early, self._early = (self._early, []) if callback else ([], self._early)
         for change in early:
             assert callback is not None
@@ -117,43 +120,49 @@ class AgentPool:
         agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
         return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
 
-    def sent(self, protocol: str) -> Counter[str]:
-        """Frames that all agents together have sent for a protocol (``AACM``, ``labelling``), by kind."""
+    def sent(self, title: str) -> Counter[str]:
+        """Frames that all agents have sent for a protocol, by kind, and how many were ``retransmitted``.
+
+        ``title`` is how the protocol's counters begin: ``AACM``, ``labelling``.
+        """
         total: Counter[str] = Counter()
         for counts in self.stats().values():
             for name, count in counts.items():
-                if name.startswith(f"{protocol} sent "):
-                    total[name.removeprefix(f"{protocol} sent ")] += count
+                if name.startswith(f"{title} sent ") or name == f"{title} retransmitted":
+                    total[name.removeprefix(f"{title} ").removeprefix("sent ")] += count
         return total
 
-    def enable_configuration(self, dimensions: int, timeout: float = _TIMEOUT) -> int:
-        """Have all agents take part in AACM, by the ports of a torus of so many dimensions; how many do."""
-        return int(
-            self._answer(self._ask({"op": "enable-configuration", "dimensions": dimensions}), timeout)["count"]
-        )
+    def enable(self, protocol: str, timeout: float = _TIMEOUT, **arguments: Any) -> int:
+        """Have all agents run a control protocol from now on; returns how many do.
+
+        ``arguments`` are those of the protocol's class.  Raises SpecError for an unknown name.
+        """
+        registry.find(protocol)
+        order = {"op": "enable", "protocol": protocol, "arguments": arguments}
+        return int(self._answer(self._ask(order), timeout)["count"])
+
+    def initiate(self, protocol: str, node: int, **arguments: Any) -> None:
+        """Have server ``node`` start a run of a protocol; ``arguments`` are those of its ``initiate``."""
+        self._order({"op": "initiate", "protocol": protocol, "node": node, "arguments": arguments})
 
     def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
-        """Have server 0 configure all by AACM.
+        """Have server 0 configure all servers by AACM.
 
         Returns ``success``, ``ms``, ``findings`` (lines of text), the numbers of ``causes`` and of
-        ``secondary`` alarms, and ``places``, the coordinates that each server took.
+        ``secondary`` alarms, and ``coordinates``, those that each server took.
         """
         with self._changed:
             self._coordinates, self._outcome = {}, None
-        self._order({"op": "configure", "node": 0, "sizes": list(sizes), "epoch": epoch})
-        self._wait(self._configured, timeout, "hear how AACM went")
+        self.initiate("aacm", 0, sizes=sizes, epoch=epoch)
+        self._wait(self._configured, timeout, "report how AACM went")
         assert self._outcome is not None
         return {**self._outcome, "coordinates": dict(self._coordinates)}
 
-    def enable_labelling(self, root: int, timeout: float = _TIMEOUT) -> int:
-        """Have all agents take part in distributed labelling from server ``root``; how many do."""
-        return int(self._answer(self._ask({"op": "enable-labelling", "root": root}), timeout)["count"])
-
     def label(self, root: int) -> None:
-        """Have server ``root`` begin to label all; :meth:`wait_labels` waits until they are."""
+        """Have server ``root`` start labelling all servers; :meth:`wait_labels` waits for the result."""
         with self._changed:
             self._labels = {}
-        self._order({"op": "label", "node": root})
+        self.initiate("labelling", root)
 
     def wait_labels(self, wanted: Mapping[int, Label], timeout: float) -> float | None:
         """Until every server has the label that is wanted of it: when the last one took it, on the
@@ -250,8 +259,8 @@ class AgentPool:
             return None
 
     def _on_message(self, message: Message) -> None:
-        if message["event"] == "carrier":
-            self._handle_carrier(message["node"], message["port"], message["up"])
+        if message["event"] == "link":
+            self._handle_link_change(message["node"], message["port"], message["up"])
             return
         with self._changed:
             if "serial" in message:
@@ -271,9 +280,9 @@ class AgentPool:
                 self._ready += 1
             self._changed.notify_all()
 
-    def _handle_carrier(self, node: int, port: int, up: bool) -> None:
+    def _handle_link_change(self, node: int, port: int, up: bool) -> None:
         with self._changed:
-            callback = self._on_carrier
+            callback = self._on_link_change
             if callback is None:
                 self._early.append((node, port, up))
                 return

@@ -12,8 +12,9 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
+from hostagent.state_machine import StateMachine
 from topos.graph import Port
 
 #: The CLOT paper's evaluation: 10 us of processing and 5 us of propagation.
@@ -28,22 +29,6 @@ class Noise:
     loss: float = 0.0
     duplicate: float = 0.0
     jitter: float = 0.0
-
-
-class StateMachine(Protocol):
-    """What a node is to its driver: a state machine on frames and time (in seconds)."""
-
-    def receive_frame(self, data: bytes, port: int, now: float) -> None:
-        """Bytes that arrived at a port."""
-
-    def frames_to_send(self) -> list[tuple[int, bytes]]:
-        """(port, bytes) pairs to send now; each is given once."""
-
-    def next_timer(self) -> float | None:
-        """When :meth:`handle_timer` is to be called, if nothing happens before."""
-
-    def handle_timer(self, now: float) -> None:
-        """Do what was to be done by ``now``."""
 
 
 M = TypeVar("M", bound=StateMachine)

@@ -134,10 +134,12 @@ class Registry(Mapping[str, type[T]]):
     @property
     def _installed(self) -> dict[str, Any]:
         """The entry points of installed packages; read when a name is not found before."""
+        if not self._group:
+            return {}
         if self._entry_points is None:
             import importlib.metadata  # with threading and email: agents of built-in schemes do without
 
-            points = importlib.metadata.entry_points(group=self._group) if self._group else ()
+            points = importlib.metadata.entry_points(group=self._group)
             for point in points:
                 if point.name in self._files:
                     raise SpecError(

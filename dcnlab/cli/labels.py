@@ -10,7 +10,7 @@ from dcnlab.cli import options
 from dcnlab.cli.app import app
 from dcnlab.cli.show import JsonFlag, print_json, table
 
-_COLUMNS = ("what", "ms", "advertisements", "acks", "sent again", "labels changed", "as wmgr's", "delivered")
+_COLUMNS = ("what", "ms", "advertisements", "acks", "retransmitted", "labels changed", "as wmgr's", "delivered")
 
 
 @app.command()
@@ -49,7 +49,8 @@ def _show(found: dict[str, Any]) -> None:
             (
                 row["what"], row["ms"],
                 row["frames"].get("sent advertisement", 0), row["frames"].get("sent ack", 0),
-                row["frames"].get("sent again", 0), _or_dash(row["changed"]), "yes" if row["equal"] else "NO",
+                row["frames"].get("retransmitted", 0), _or_dash(row["changed"]),
+                "yes" if row["equal"] else "NO",
                 f"{row['pairs'] - row['lost']}/{row['pairs']}",
             )
             for row in found["rounds"]

@@ -164,7 +164,7 @@ class ReceiveBuffer(Generic[T]):
         return news > 0 and (not self.queue or 3 * news >= self.limit)
 
 
-class Entry(NamedTuple):
+class CreditReport(NamedTuple):
     """One thing that a control frame says."""
 
     query: bool
@@ -172,7 +172,7 @@ class Entry(NamedTuple):
     number: int
 
 
-def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries: list[Entry]) -> bytes:
+def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries: list[CreditReport]) -> bytes:
     """A frame about credits, with its virtio-net header, for the neighbour with address ``target``."""
     body = b"".join(bytes(((_QUESTION if e.query else 0) | e.channel, e.number)) for e in entries)
     fields = (0x45, 0, _HEADER.size + len(body), 0, 0, 1, _PROTOCOL)
@@ -181,10 +181,10 @@ def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries:
     return bytes(packet.VNET_SIZE) + packet.ETHERNET.pack(to + mark, packet.IPV4) + header + body
 
 
-def control_entries(slot: memoryview, end: int) -> Iterator[Entry]:
+def control_entries(slot: memoryview, end: int) -> Iterator[CreditReport]:
     """What a control frame says; nothing for what is none."""
     if slot[packet.IP_OFFSET] != 0x45 or slot[packet.IP_OFFSET + 9] != _PROTOCOL:
         return
     length = int.from_bytes(slot[packet.IP_OFFSET + 2 : packet.IP_OFFSET + 4], "big")
     for at in range(packet.MIN_END, min(end, packet.IP_OFFSET + length) - 1, 2):
-        yield Entry(slot[at] >= _QUESTION, slot[at] & ~_QUESTION, slot[at + 1])
+        yield CreditReport(slot[at] >= _QUESTION, slot[at] & ~_QUESTION, slot[at + 1])

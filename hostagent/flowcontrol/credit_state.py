@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from hostagent.flowcontrol.credit import (
     ADAPTIVE,
     CONTROL,
+    CreditReport,
     CreditTag,
-    Entry,
     ReceiveBuffer,
     SendWindow,
     control_entries,
@@ -155,16 +155,16 @@ class CreditState:
         """Frames sent that are not known to have left their buffers, by (port, server, channel)."""
         return {key: send_window.outstanding for key, send_window in self._send_windows.items()}
 
-    def _entries(self, port: int, server: int) -> Iterator[Entry]:
+    def _entries(self, port: int, server: int) -> Iterator[CreditReport]:
         for channel in range(CHANNELS):
             queue, send_window = (of.get((port, server, channel)) for of in (self.queues, self._send_windows))
             if isinstance(queue, Queue) and (port, server) in self._credits_due:
                 queue.buffer.reported = queue.buffer.freed
-                yield Entry(False, channel, queue.buffer.freed)
+                yield CreditReport(False, channel, queue.buffer.freed)
             if isinstance(send_window, SendWindow) and (port, server) in self._queries_due:
-                yield Entry(True, channel, send_window.sent)
+                yield CreditReport(True, channel, send_window.sent)
 
-    def _frame(self, port: int, server: int, entries: list[Entry]) -> bytes:
+    def _frame(self, port: int, server: int, entries: list[CreditReport]) -> bytes:
         scheme = self._agent.current_scheme
         to = self._agent.framing.destination(scheme.label(server))
         mark = CreditTag(CONTROL, 0, self._agent.node).encode(port)

@@ -15,7 +15,7 @@ import math
 import random
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -39,11 +39,8 @@ from hostagent.forwarding.decisions import (
 )
 from hostagent.forwarding.framing import Framing
 from hostagent.options import LoadBalance
+from hostagent.state_machine import StateMachine
 from topos.graph import ALL_UP, LinkState
-
-#: What handles frames of an EtherType of its own: (frame, arrival port, now) to
-#: (port, frame) pairs to send; times are in seconds.
-Control = Callable[[bytes, int, float], Iterable[tuple[int, bytes]]]
 
 #: The bytes of the IPv4 addresses in a slot whose upper three bits number a further address.
 _SOURCE_ALIAS_OFFSET, _TARGET_ALIAS_OFFSET = packet.IP_OFFSET + 13, packet.IP_OFFSET + 17
@@ -66,7 +63,8 @@ class Agent:
     nodes: Mapping[bytes, int]
     rng: random.Random
     load_balance: LoadBalance = "flow"
-    control: Mapping[int, Control] = field(default_factory=dict)
+    #: The control protocols by EtherType; they get frames with the Ethernet header.
+    protocols: dict[int, StateMachine] = field(default_factory=dict)
     icmp_bucket: TokenBucket = field(default_factory=TokenBucket)
     #: (port, frame) pairs and (TO_HOST, packet) pairs that the agent itself has to say,
     #: each with its virtio-net header; whoever drives the agent sends and empties them.
@@ -210,8 +208,8 @@ class Agent:
         self._lab_link_state = links
         self._bind(self.scheme.with_failures(links) if links else self.scheme)
 
-    def carrier(self, port: int, up: bool) -> bool:
-        """The card of ``port`` has a carrier or not; True when that is news."""
+    def handle_link_change(self, port: int, up: bool) -> bool:
+        """The interface of ``port`` has lost or regained its carrier; False if that is known already."""
         link = self.scheme.fabric.link_at(self.node, port)
         lost = self._lost_carriers - {link} if up else self._lost_carriers | {link}
         if lost == self._lost_carriers:
@@ -378,14 +376,18 @@ class Agent:
     def _other_ethertype(self, slot: memoryview, end: int, port: int, now: float) -> int:
         """A frame of another EtherType: for its control protocol, or nobody's."""
         kind = slot[packet.IP_OFFSET - 2] << 8 | slot[packet.IP_OFFSET - 1]
-        handle = self.control.get(kind)
-        if handle is None:
+        protocol = self.protocols.get(kind)
+        if protocol is None:
             return self._count("ignored: not IPv4")
         self.other["control"] += 1
-        offload = bytes(packet.VNET_SIZE)
-        for out, frame in handle(bytes(slot[packet.FRAME_OFFSET : end]), port, now):
-            self.outbox.append((out, offload + frame))
+        protocol.receive_frame(bytes(slot[packet.FRAME_OFFSET : end]), port, now)
+        self.collect(protocol)
         return CONSUMED
+
+    def collect(self, protocol: StateMachine) -> None:
+        """Put what a control protocol has to send into the outbox."""
+        offload = bytes(packet.VNET_SIZE)
+        self.outbox.extend((port, offload + frame) for port, frame in protocol.frames_to_send())
 
     def _drop_with_icmp(
         self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float

@@ -1,1 +1,1 @@
-"""The protocols that agents speak: AACM, labelling, link state, path probing."""
+"""The control protocols of agents, one file or folder each, found by name (:mod:`hostagent.registry`)."""

@@ -10,24 +10,19 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+from hostagent import registry
 from hostagent.channel import Message
+from hostagent.control.interface import AgentContext, AgentProtocol
 from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.batch import MIN_BURST
 from hostagent.forwarding.decisions import TO_HOST
-from hostagent.protocols import linkstate, probing
-from hostagent.protocols.aacm.adapter import AacmAdapter
-from hostagent.protocols.aacm.frames import ETHERTYPE
-from hostagent.protocols.aacm.ports import Coordinates
-from hostagent.protocols.adapters import LinkStateAdapter, ProbingAdapter
-from hostagent.protocols.labelling import frames as labelling_frames
-from hostagent.protocols.labelling.adapter import LabellingAdapter
 from hostagent.runtime.devices import Devices, Nic
 from hostagent.runtime.mmsg import BATCH, PacketBuffers
-from topos.families.torus import Torus
 from topos.graph import LinkState
 
 EventSink = Callable[[Message], None]
@@ -51,21 +46,23 @@ class AgentIO:
         self.agent = agent
         self.devices = devices
         self.report = report
-        self.configuring: AacmAdapter | None = None
-        self.neighbours: LinkStateAdapter | None = None
-        self.probing: ProbingAdapter | None = None
-        self.labelling: LabellingAdapter | None = None
+        #: The control protocols that run, by name.
+        self.protocols: dict[str, AgentProtocol[Any]] = {}
         self.sent: Counter[str] = Counter()
         #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
         self.modify_epoll: Callable[[int, int], None] = lambda descriptor, events: None
         self._buffers = slots
         #: The ports where packets come one at a time.
         self._one_at_a_time = {_HOST, *(nic.port for nic in devices.nics)}
-        self._key = key
         self._nics = {nic.port: nic.socket.fileno() for nic in devices.nics}
         self._ports = {nic.index: nic.port for nic in devices.nics}
+        self._ports_down: set[int] = set()
+        # Looked up at each event: the worker replaces ``report``.
+        self._context = AgentContext(
+            agent, tuple(self._nics), key, lambda event: self.report(event), devices.assign_address
+        )
         for nic in devices.nics:
-            self._handle_carrier(nic.port, nic.port in devices.up)
+            self._handle_link_change(nic.port, nic.port in devices.up)
 
     def descriptors(self) -> set[int]:
         """All that are open for this agent."""
@@ -85,72 +82,52 @@ class AgentIO:
     def counts(self) -> dict[str, int]:
         """The agent's counters and those of the devices."""
         counts = self.agent.counts() | self.sent
-        for protocol in self.protocols():
+        for protocol in self.protocols.values():
             counts |= protocol.counts()
         return counts
-
-    def protocols(self) -> list[AacmAdapter | LinkStateAdapter | ProbingAdapter | LabellingAdapter]:
-        """What runs at this agent beside packets, with timers."""
-        running = (self.configuring, self.neighbours, self.probing, self.labelling)
-        return [protocol for protocol in running if protocol is not None]
 
     def apply_link_state(self, links: LinkState) -> None:
         """The lab says that ``links`` are down."""
         self.agent.apply_link_state(links)
 
+    # --- control protocols ------------------------------------------------------
+
+    def enable(self, name: str, **arguments: Any) -> None:
+        """Run a control protocol from now on; raises SpecError for an unknown name."""
+        protocol = registry.create(name, self._context, **arguments)
+        self.protocols[name] = protocol
+        self.agent.protocols[protocol.ethertype] = protocol
+        for port in sorted(self._ports_down):
+            protocol.handle_link_change(port, False, time.monotonic())
+        self._send_frames_of(protocol)
+
+    def initiate(self, name: str, **arguments: Any) -> None:
+        """Start a run of a protocol at this server, if the protocol is enabled."""
+        protocol = self.protocols.get(name)
+        if protocol is not None:
+            protocol.initiate(time.monotonic(), **arguments)
+            self._send_frames_of(protocol)
+
     @property
     def has_timers(self) -> bool:
-        """Whether anything here has timers at all; changes only by orders from the parent."""
-        return bool(self.protocols())
+        """Whether anything here has timers at all; only orders from the parent process change it."""
+        return bool(self.protocols)
 
     def next_timer(self) -> float | None:
-        """When :meth:`tick` is due."""
-        timers = (protocol.next_timer() for protocol in self.protocols())
+        """When :meth:`handle_timer` is due."""
+        timers = (protocol.next_timer() for protocol in self.protocols.values())
         return min((timer for timer in timers if timer is not None), default=None)
 
-    def tick(self, now: float) -> None:
-        """Do what is due."""
-        for protocol in self.protocols():
-            self.send_frames(protocol.tick(now))
+    def handle_timer(self, now: float) -> None:
+        """Do everything that is due by ``now``, which may be nothing."""
+        for protocol in self.protocols.values():
+            protocol.handle_timer(now)
+            self._send_frames_of(protocol)
 
-    def enable_link_state(self) -> None:
-        """Tell other agents of links that are down, and follow what they tell."""
-        self.neighbours = LinkStateAdapter(self.agent, self._key)
-        self.agent.control = {**self.agent.control, linkstate.ETHERTYPE: self.neighbours.receive}
-        for port in self._nics.keys() - self.devices.up:
-            self.neighbours.carrier(port, False, time.monotonic())
-
-    def enable_probing(self) -> None:
-        """Probe the parallel ways to the servers that the host sends to, and answer others' probes."""
-        self.probing = ProbingAdapter(self.agent, self._key)
-        self.agent.control = {**self.agent.control, probing.ETHERTYPE: self.probing.receive}
-
-    # --- labels and addresses -------------------------------------------------
-
-    def enable_labelling(self, root: int) -> None:
-        """Take part in distributed labelling from now on."""
-        take = partial(self.devices.assign_address, self.agent.own_address)
-        self.labelling = LabellingAdapter(self.agent.node, root, self._nics, self._key, take, self.report)
-        self.agent.control = {**self.agent.control, labelling_frames.ETHERTYPE: self.labelling.receive}
-
-    def enable_configuration(self, dimensions: int) -> None:
-        """Take part in AACM from now on, by the ports that lie in a torus of so many dimensions."""
-        ports = [port for port in self._nics if port <= 2 * dimensions]
-        self.configuring = AacmAdapter(self.agent.node, ports, self._key, self._set_address, self.report)
-        self.agent.control = {**self.agent.control, ETHERTYPE: self.configuring.receive}
-
-    def send_frames(self, frames: Iterable[tuple[int, bytes]]) -> None:
-        """Send frames of the agent's own."""
-        offload = bytes(packet.VNET_SIZE)
-        self.agent.outbox.extend((port, offload + frame) for port, frame in frames)
-        self._send_outbox()
-
-    def _set_address(self, place: Coordinates) -> None:
-        """Be the server at ``place``: its address is this host's."""
-        family = self.agent.scheme.fabric.family
-        assert isinstance(family, Torus)
-        address = self.agent.scheme.ipv4(family.server(place))
-        self.devices.assign_address(address.to_bytes(4, "big"))
+    def _send_frames_of(self, protocol: AgentProtocol[Any]) -> None:
+        self.agent.collect(protocol)
+        if self.agent.outbox:
+            self._send_outbox()
 
     # --- events ---------------------------------------------------------------
 
@@ -229,15 +206,15 @@ class AgentIO:
         for interface in self.devices.carriers.events():
             port = self._ports.get(interface.index)
             if port is not None:
-                self._handle_carrier(port, interface.up)
+                self._handle_link_change(port, interface.up)
 
-    def _handle_carrier(self, port: int, up: bool) -> None:
-        if self.agent.carrier(port, up):
-            self.report({"event": "carrier", "node": self.agent.node, "port": port, "up": up})
-            if self.neighbours is not None:
-                self.neighbours.carrier(port, up, time.monotonic())
-            if self.labelling is not None:
-                self.send_frames(self.labelling.carrier(port, up, time.monotonic()))
+    def _handle_link_change(self, port: int, up: bool) -> None:
+        (self._ports_down.discard if up else self._ports_down.add)(port)
+        if self.agent.handle_link_change(port, up):
+            self.report({"event": "link", "node": self.agent.node, "port": port, "up": up})
+            for protocol in self.protocols.values():
+                protocol.handle_link_change(port, up, time.monotonic())
+                self._send_frames_of(protocol)
 
     def _send_burst(self, ports: list[int], count: int) -> None:
         """Send what fills the first slots out of ``ports``, one for all or one each."""

@@ -54,8 +54,8 @@ class BufferedAgentIO(AgentIO):
         timers = (super().next_timer(), self._relay.credit_state.next_timer())
         return min((timer for timer in timers if timer is not None), default=None)
 
-    def tick(self, now: float) -> None:
-        super().tick(now)
+    def handle_timer(self, now: float) -> None:
+        super().handle_timer(now)
         due = self._relay.credit_state.next_timer()
         if due is not None and due <= now:
             self._relay.credit_state.handle_timer(now)

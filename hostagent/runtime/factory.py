@@ -13,6 +13,7 @@ from functools import cached_property
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme, walk
+from hostagent import registry
 from hostagent.flowcontrol.escape import Escape
 from hostagent.flowcontrol.relay import Relay
 from hostagent.forwarding.agent import Agent, addresses_of
@@ -54,10 +55,8 @@ class AgentFactory:
         if not options.offloads:
             disable_segmentation_offload(devices.tun)
         agent_io = self._open_io(agent, devices, links, report)
-        if options.link_state == "agents":
-            agent_io.enable_link_state()
-        if options.load_balance == "probe":
-            agent_io.enable_probing()
+        for name in registry.enabled_by(options):
+            agent_io.enable(name)
         return agent_io
 
     def _agent(self, node: int, links: LinkState, load_balance: LoadBalance) -> Agent:

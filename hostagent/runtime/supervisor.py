@@ -93,9 +93,9 @@ class Supervisor:
                 self._query(order, {"event": "links-applied", "count": 0})
             case "pin":
                 self._query(order, {"event": "pinned", "count": 0})
-            case "enable-configuration" | "enable-labelling":
+            case "enable":
                 self._query(order, {"event": "enabled", "count": 0})
-            case "configure" | "label":
+            case "initiate":
                 self._broadcast(order)
             case "stats":
                 self._query(order, {"event": "stats", "agents": {}})

@@ -71,7 +71,7 @@ class Worker:
                     self._fail(self._owners.get(descriptor), error)
             last = set(ready)
             if self._with_timers:
-                self._tick()
+                self._handle_timers()
 
     def _update_timed(self) -> None:
         """Which stations have timers: most often none, and then no time is spent on them."""
@@ -85,10 +85,10 @@ class Worker:
         due = min((timer for timer in timers if timer is not None), default=None)
         return None if due is None else max(0.0, due - time.monotonic())
 
-    def _tick(self) -> None:
+    def _handle_timers(self) -> None:
         now = time.monotonic()
         for agent_io in self._with_timers:
-            agent_io.tick(now)
+            agent_io.handle_timer(now)
 
     def _fail(self, agent_io: AgentIO | None, error: Exception) -> None:
         """Report an error; a station that raised it is served no more."""
@@ -120,37 +120,24 @@ class Worker:
                 for agent_io in self._agent_ios.values():
                     agent_io.apply_link_state(state)
                 self._answer(message, {"event": "links-applied", "count": len(agents)})
-            case "enable-configuration":
+            case "enable":
                 for agent_io in self._agent_ios.values():
-                    agent_io.enable_configuration(message["dimensions"])
+                    agent_io.enable(message["protocol"], **message["arguments"])
                 self._answer(message, {"event": "enabled", "count": len(agents)})
+            case "initiate":
+                initiator = self._agent_ios.get(message["node"])
+                if initiator is not None:
+                    initiator.initiate(message["protocol"], **message["arguments"])
             case "pin":
                 for agent in agents:
                     agent.pin(tuple(way) for way in message["paths"] if way[0] == agent.node)
                 self._answer(message, {"event": "pinned", "count": len(agents)})
-            case "enable-labelling":
-                for agent_io in self._agent_ios.values():
-                    agent_io.enable_labelling(message["root"])
-                self._answer(message, {"event": "enabled", "count": len(agents)})
-            case "label":
-                labelled = self._agent_ios.get(message["node"])
-                if labelled is not None and labelled.labelling is not None:
-                    labelled.send_frames(labelled.labelling.start(time.monotonic()))
-            case "configure":
-                self._configure(message)
             case "load_balance":
                 for agent in agents:
                     agent.load_balance = message["value"]
             case "stats":
                 counts = {str(node): agent_io.counts() for node, agent_io in self._agent_ios.items()}
                 self._answer(message, {"event": "stats", "agents": counts})
-
-    def _configure(self, message: Message) -> None:
-        """One of the agents here, or none of them, is the origin of a configuration."""
-        agent_io = self._agent_ios.get(message["node"])
-        if agent_io is not None and agent_io.configuring is not None:
-            sizes, now = tuple(message["sizes"]), time.monotonic()
-            agent_io.send_frames(agent_io.configuring.start(sizes, message["epoch"], now))
 
     def _answer(self, question: Message, answer: Message) -> None:
         self.channel.send({**answer, "serial": question["serial"]})

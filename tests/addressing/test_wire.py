@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostagent.protocols import authentication, linkstate, probing
+from hostagent import registry
+from hostagent.control import authentication
 from hostagent.protocols.aacm import frames as aacm_frames
 from hostagent.protocols.aacm.frames import Flag, Frame, Rejection, Report, Sighting
 from hostagent.protocols.labelling import frames as labelling_frames
@@ -72,7 +73,8 @@ def test_a_tag_of_one_protocol_is_none_of_another() -> None:
         aacm_frames.decode(authentication.authenticate(body, labelling_frames.ETHERTYPE, KEY), KEY)
         is Rejection.KEY
     )
-    assert len({aacm_frames.ETHERTYPE, labelling_frames.ETHERTYPE, linkstate.ETHERTYPE, probing.ETHERTYPE}) == 4
+    ethertypes = {protocol.ethertype for protocol in registry.known().values()}
+    assert len(ethertypes) == len(registry.known()) >= 4
 
 
 @pytest.mark.parametrize(

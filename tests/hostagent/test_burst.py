@@ -150,5 +150,5 @@ def test_nothing_is_relayed_by_plans_that_have_been_forgotten() -> None:
         return ours.receive_burst(Headers(in_slots(frames), len(frames), SLOT), lengths, PORT)
 
     assert burst()
-    ours.carrier(2, up=False)
+    ours.handle_link_change(2, up=False)
     assert burst() == []

@@ -151,12 +151,12 @@ def test_a_lost_carrier_counts_at_once_and_only_until_it_is_back() -> None:
     before = leaves()
     lost = min(before)
     assert len(before) > 1
-    assert first.carrier(lost, False)
-    assert not first.carrier(lost, False)
+    assert first.handle_link_change(lost, False)
+    assert not first.handle_link_change(lost, False)
     assert leaves() == before - {lost}
     first.apply_link_state(ALL_UP)
     assert leaves() == before - {lost}
-    assert first.carrier(lost, True)
+    assert first.handle_link_change(lost, True)
     assert leaves() == before
 
 
@@ -213,11 +213,27 @@ def test_memory_is_bounded() -> None:
 
 
 def test_control_frames_go_to_their_protocol() -> None:
-    def answer(data: bytes, port: int, now: float) -> list[tuple[int, bytes]]:
-        return [(port, data[:14] + str(now).encode())]
+    class Echo:
+        """A control protocol that sends back the header and the time."""
+
+        def __init__(self) -> None:
+            self.outgoing: list[tuple[int, bytes]] = []
+
+        def receive_frame(self, data: bytes, port: int, now: float) -> None:
+            self.outgoing.append((port, data[:14] + str(now).encode()))
+
+        def frames_to_send(self) -> list[tuple[int, bytes]]:
+            outgoing, self.outgoing = self.outgoing, []
+            return outgoing
+
+        def next_timer(self) -> float | None:
+            return None
+
+        def handle_timer(self, now: float) -> None:
+            pass
 
     bound = scheme("torus:2x2", "wmgr")
-    relay = replace(agent(bound, 0), control={0xA800: answer})
+    relay = replace(agent(bound, 0), protocols={0xA800: Echo()})
     slot, end = from_card(frame(b"\xff" * 12, b"hello", 0xA800))
     assert relay.receive_frame(slot, end, 3, now=2.5) == CONSUMED
     assert relay.outbox == [(3, bytes(10) + b"\xff" * 12 + b"\xa8\x002.5")]
@@ -265,11 +281,11 @@ def test_a_pinned_way_is_taken_while_its_links_are_up() -> None:
     visited, arrived = carry(agents, bound, data, 0, ALL_UP)
     assert tuple(node for node in visited if node < 9) == longer
     assert arrived
-    agents[0].carrier(1, False)  # the pinned way's first link
+    agents[0].handle_link_change(1, False)  # the pinned way's first link
     visited, arrived = carry(agents, bound, data, 0, ALL_UP)
     assert visited[1] == 9 + 3
     assert arrived
-    agents[0].carrier(1, True)
+    agents[0].handle_link_change(1, True)
     agents[0].pin([])
     assert carry(agents, bound, data, 0, ALL_UP)[0] == usual
 

@@ -12,8 +12,8 @@ from scapy.layers.l2 import Ether
 
 from hostagent.flowcontrol.credit import (
     CONTROL,
+    CreditReport,
     CreditTag,
-    Entry,
     ReceiveBuffer,
     SendWindow,
     control_entries,
@@ -37,8 +37,8 @@ def test_marks_survive_the_wire_and_are_no_group_addresses(
     assert data[5] == port
 
 
-@given(st.lists(st.builds(Entry, st.booleans(), st.integers(0, 1), st.integers(0, 255)), max_size=4))
-def test_control_frames_are_ipv4_that_others_read_as_well(entries: list[Entry]) -> None:
+@given(st.lists(st.builds(CreditReport, st.booleans(), st.integers(0, 1), st.integers(0, 255)), max_size=4))
+def test_control_frames_are_ipv4_that_others_read_as_well(entries: list[CreditReport]) -> None:
     mark = CreditTag(CONTROL, 0, 3).encode(2)
     frame = control_frame(b"\x02" + bytes(5), mark, b"\x0a\0\0\1", b"\x0a\0\0\2", entries)
     shown = Ether(frame[packet.VNET_SIZE :])

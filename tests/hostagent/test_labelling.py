@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from addressing import registry
 from addressing.schemes.wmgr import Wmgr
-from hostagent.protocols.authentication import Rejection, authenticate
+from hostagent.control.authentication import Rejection, authenticate
 from hostagent.protocols.labelling.frames import ETHERTYPE, NO_ROOT, Advertisement, Frame, Label, decode, encode
-from hostagent.protocols.labelling.labeller import Labeller, Timing
+from hostagent.protocols.labelling.labeller import Labeller, LabellingTiming
 from hostagent.protocols.labelling.network import LabellingNetwork
 from hostagent.virtual import Noise
 from tests.addressing.cases import failures, pieces
@@ -64,14 +64,15 @@ def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
     depth = max(map(len, scheme_of(network).embedding.words))
     assert outcome.seconds <= (2 * depth + 3) * 15e-6
     assert outcome.frames["sent advertisement"] >= 2 * len(network.fabric.link_ends)
-    assert outcome.frames["sent again"] == 0
+    assert outcome.frames["retransmitted"] == 0
 
 
 @pytest.mark.parametrize("spec", ["bcube:3,1", "torus:4x4", "fattree:4"])
 def test_lost_doubled_and_late_frames(spec: str) -> None:
     for seed in range(5):
         noise = Noise(loss=0.2, duplicate=0.2, jitter=50e-6)
-        network = LabellingNetwork(built(spec), seed=seed, noise=noise, key=KEY, timing=Timing(5e-4, 60, 0.2))
+        timing = LabellingTiming(5e-4, 60, 0.2)
+        network = LabellingNetwork(built(spec), seed=seed, noise=noise, key=KEY, timing=timing)
         network.start()
         assert network.differing(scheme_of(network).embedding) == []
         network.change([2, 7], up=False)
@@ -96,7 +97,7 @@ def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
         while network.busy:
             network.step()
         # Whoever gave the port up says nothing there, until the other end does.
-        network.machines[link.b.node].carrier(link.b.number, True, network.now)
+        network.machines[link.b.node].handle_link_change(link.b.number, True, network.now)
         network.flush(link.b.node)
         while network.busy:
             network.step()
@@ -118,7 +119,7 @@ class History(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        timing = Timing(interval=5e-4, attempts=60, timeout=0.2)
+        timing = LabellingTiming(interval=5e-4, attempts=60, timeout=0.2)
         noise = Noise(0.1, 0.1, 30e-6)
         self.network = LabellingNetwork(built("bcube:2,2"), noise=noise, key=KEY, timing=timing)
         self.network.start()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from addressing.scheme import path
 from addressing.source import SourceRouted
-from hostagent.protocols.authentication import Rejection
+from hostagent.control.authentication import Rejection
 from hostagent.protocols.probing import ARRIVED, PROBE, PROBE_INTERVAL, PROBE_TIMEOUT, Probe, Prober, decode
 from tests.hostagent.frames import agent, from_host, scheme, udp
 from topos.graph import ALL_UP, LinkState
@@ -37,7 +37,7 @@ def test_anything_may_arrive(data: bytes) -> None:
     bound = scheme("bcube:3,1", "brp:multipath=yes")
     assert isinstance(bound, SourceRouted)
     prober = Prober(bound, 0)
-    prober.receive(data, 0.0)
+    prober.receive_frame(data, 1, 0.0)
     assert [name.split(":")[0] for name in prober.counts] == ["rejected"]
     assert not prober.frames_to_send()
 
@@ -55,7 +55,7 @@ def test_forged_probes_and_answers_are_counted_and_that_is_all(
     assert isinstance(bound, SourceRouted)
     prober = Prober(bound, way[-1], KEY)
     for kind in (PROBE, ARRIVED):
-        prober.receive(Probe(kind, serial, way, len(way) - 1, reached).encode(key), 0.0)
+        prober.receive_frame(Probe(kind, serial, way, len(way) - 1, reached).encode(key), 1, 0.0)
     assert prober.counts == {"rejected: not authentic": 2}
     assert not prober.frames_to_send()
 
@@ -73,7 +73,7 @@ def test_an_answer_sent_again_clears_no_suspicion() -> None:
     assert suspected.down
     trips = dict(prober.round_trips)
     for data in old:
-        prober.receive(data, net.now)
+        prober.receive_frame(data, 1, net.now)
     assert (prober.suspected, prober.round_trips) == (suspected, trips)
     assert prober.counts["known already"] >= len(old)
 
@@ -92,17 +92,15 @@ class Net:
         #: What servers are sent, where that is wanted.
         self.recorded: list[bytes] | None = None
 
-    def settle(
-        self, source: int, target: int, links: LinkState = ALL_UP, seconds: float = 4 * PROBE_TIMEOUT
-    ) -> None:
+    def settle(self, source: int, target: int, seconds: float = 4 * PROBE_TIMEOUT) -> None:
         """Let one server probe its ways to another for some time."""
         prober, end = self.probers[source], self.now + seconds
         pending: list[tuple[float, int, bytes]] = []
-        prober.begin(self.now)
         while self.now < end:
+            prober.destinations.add(target)
             due = prober.next_timer()
             if due is not None and due <= self.now:
-                prober.probe_round(frozenset({target}), links, self.now)
+                prober.handle_timer(self.now)
             for node, one in enumerate(self.probers):
                 for to, data in one.frames_to_send():
                     if self.joined(node, to):
@@ -116,7 +114,7 @@ class Net:
                 _, to, data = pending.pop(0)
                 if self.recorded is not None and to == source:
                     self.recorded.append(data)
-                self.probers[to].receive(data, self.now)
+                self.probers[to].receive_frame(data, 1, self.now)
 
     def joined(self, a: int, b: int) -> bool:
         return self.bound._joined(a, b, LinkState(frozenset(self.down)))

@@ -212,7 +212,7 @@ def test_coordinate_addresses_in_the_lowest_block() -> None:
 def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(mode: Mode) -> None:
     heard: list[tuple[int, int, bool]] = []
     with world("torus:2x2", "wmgr", mode=mode) as lab:
-        lab.pool.on_carrier = lambda node, port, up: heard.append((node, port, up))
+        lab.pool.on_link_change = lambda node, port, up: heard.append((node, port, up))
         assert " 0% packet loss" in ping(lab, 0, 3)
         lab.run(0, "ip", "link", "set", "h0-eth1", "down")
         far = lab.fabric.peer(0, 1)
@@ -238,7 +238,7 @@ def test_a_card_without_carrier_is_told_of_at_the_start() -> None:
         lab.pool.start([lab.place(far.node)])
         lab.pool.wait_ready(20)
         heard: list[tuple[int, int, bool]] = []
-        lab.pool.on_carrier = lambda node, port, up: heard.append((node, port, up))
+        lab.pool.on_link_change = lambda node, port, up: heard.append((node, port, up))
         poll(lambda: heard == [(far.node, far.number, False)])
 
 

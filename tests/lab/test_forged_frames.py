@@ -7,10 +7,11 @@ import sys
 import pytest
 
 from dcnlab.lab.client import Lab
+from hostagent.control.one_hop import one_hop_neighbours
 from hostagent.forwarding import packet
-from hostagent.protocols import linkstate, probing
-from hostagent.protocols.adapters import Neighbour, one_hop_neighbours
-from hostagent.protocols.linkstate import ACKNOWLEDGE, ADVERTISE, LinkStateAdvertisement, Message
+from hostagent.forwarding.decisions import NextHop
+from hostagent.protocols import link_state, probing
+from hostagent.protocols.link_state import ACKNOWLEDGE, ADVERTISE, LinkStateAdvertisement, Message
 from hostagent.protocols.probing import ARRIVED, PROBE, Probe
 from tests.hostagent.frames import agent, scheme
 from tests.ovs import poll
@@ -27,9 +28,9 @@ for frame in sys.argv[2:]:
 """
 
 
-def frame(towards: Neighbour, ethertype: int, payload: bytes) -> str:
+def frame(towards: NextHop, ethertype: int, payload: bytes) -> str:
     """What a neighbour's agent would send."""
-    return (packet.ETHERNET.pack(towards.next_hop.addresses, ethertype) + payload).hex()
+    return (packet.ETHERNET.pack(towards.addresses, ethertype) + payload).hex()
 
 
 def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
@@ -39,7 +40,7 @@ def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
         Message(kind, 1, said).encode(key) for kind in (ADVERTISE, ACKNOWLEDGE) for key in (None, b"guessed")
     ]
     answers = [Probe(kind, 1, (3, 1, 0), 2, 2).encode(b"guessed") for kind in (PROBE, ARRIVED)]
-    frames = [frame(towards, linkstate.ETHERTYPE, lie) for lie in lies]
+    frames = [frame(towards, link_state.ETHERTYPE, lie) for lie in lies]
     frames += [frame(towards, probing.ETHERTYPE, answer) for answer in answers]
     with Lab(TOPOLOGY, SCHEME, link_state="agents", load_balance="probe") as lab:
 

@@ -8,7 +8,7 @@ from typing import Any
 from addressing.scheme import Scheme
 from dcnlab.lab.errors import LabError
 from hostagent.client import AgentPool
-from hostagent.protocols.aacm.retransmission import Timing
+from hostagent.protocols.aacm.retransmission import AacmTiming
 from topos.fabric import Fabric
 
 _COORDINATES = re.compile(r"\(\d+(?:,\d+)*\)")
@@ -16,7 +16,7 @@ _COORDINATES = re.compile(r"\(\d+(?:,\d+)*\)")
 
 def enable(agents: AgentPool, scheme: Scheme) -> None:
     """Make all agents run AACM."""
-    agents.enable_configuration(len(scheme.fabric.family.torus_radices))
+    agents.enable("aacm", dimensions=len(scheme.fabric.family.torus_radices))
 
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     """
     fabric, radices = scheme.fabric, scheme.fabric.family.torus_radices
     before = agents.sent("AACM")
-    timeout = Timing().timeout(radices) * (4 + sum(radices))
+    timeout = AacmTiming().timeout(radices) * (4 + sum(radices))
     outcome = agents.configure(radices, epoch, timeout)
     if not outcome["success"]:
         raise LabError(_failure(fabric, outcome))

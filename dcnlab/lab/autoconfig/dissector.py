@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hostagent.control.authentication import TAG_SIZE
 from hostagent.protocols.aacm.frames import ETHERTYPE, HEADER, Flag
-from hostagent.protocols.authentication import TAG_SIZE
 
 
 @dataclass(frozen=True)

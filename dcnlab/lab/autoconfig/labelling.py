@@ -15,7 +15,7 @@ from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
 from hostagent.client import AgentPool
 from hostagent.protocols.labelling.frames import Label
-from hostagent.protocols.labelling.network import LabellingNetwork, Outcome
+from hostagent.protocols.labelling.network import LabellingNetwork, LabellingOutcome
 from hostagent.virtual import Noise
 from topos.fabric import Fabric
 
@@ -58,7 +58,7 @@ def offline(
 
 def enable(agents: AgentPool, scheme: Scheme) -> None:
     """Make all agents run labelling."""
-    agents.enable_labelling(_wmgr(scheme).root_node)
+    agents.enable("labelling", root=_wmgr(scheme).root_node)
 
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
@@ -93,7 +93,8 @@ def mismatch_message(agents: AgentPool, scheme: Wmgr) -> str:
 
 def frames(agents: AgentPool) -> Counter[str]:
     """How many labelling frames the servers have sent, by kind, under the names of rounds offline."""
-    return Counter({f"sent {kind}": count for kind, count in agents.sent("labelling").items()})
+    sent = agents.sent("labelling").items()
+    return Counter({kind if kind == "retransmitted" else f"sent {kind}": count for kind, count in sent})
 
 
 def parse_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
@@ -104,7 +105,9 @@ def parse_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
     return naming.links(fabric, kind, names.split("-") if kind == "link" else [names])
 
 
-def _round(what: str, scheme: Wmgr, network: LabellingNetwork, outcome: Outcome, seed: int) -> dict[str, Any]:
+def _round(
+    what: str, scheme: Wmgr, network: LabellingNetwork, outcome: LabellingOutcome, seed: int
+) -> dict[str, Any]:
     bound = scheme.with_failures(network.links) if network.links else scheme
     assert isinstance(bound, Wmgr)
     pairs = list(_connected_pairs(network, seed))

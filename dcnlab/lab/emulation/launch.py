@@ -153,7 +153,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChang
         on_link_change(Port(node, port), up)
 
     pool = AgentPool(config.agent_options())
-    pool.on_carrier = carrier
+    pool.on_link_change = carrier
     return pool
 
 

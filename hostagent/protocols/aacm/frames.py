@@ -9,7 +9,7 @@ The paper has flags, address, node-number list, data and checksum.  Added are th
 which the sender sends (without it some swapped cables pass unnoticed), the configuration
 that the frame belongs to (its lowest bit is Alt), a number that acknowledgements repeat,
 the sender's hardware address, and a tag that proves knowledge of a shared key
-(:mod:`hostagent.protocols.authentication`).
+(:mod:`hostagent.control.authentication`).
 
 Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
 """
@@ -21,7 +21,7 @@ import struct
 from dataclasses import dataclass
 
 from addressing.fields import ipv4
-from hostagent.protocols import authentication
+from hostagent.control import authentication
 from hostagent.protocols.aacm.ports import Coordinates
 
 ETHERTYPE = 0xA800

@@ -19,11 +19,11 @@ seconds on any steady clock, and says what to send and when to be asked again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from addressing.fields import ipv4
+from hostagent.control.interface import ControlMachine
 from hostagent.protocols.aacm.frames import (
     Flag,
     Frame,
@@ -33,9 +33,9 @@ from hostagent.protocols.aacm.frames import (
     decode,
     encode,
 )
-from hostagent.protocols.aacm.origin import Origin, Outcome
+from hostagent.protocols.aacm.origin import ConfigurationOutcome, Origin
 from hostagent.protocols.aacm.ports import Coordinates, incoming, opposite, outgoing, step
-from hostagent.protocols.aacm.retransmission import Retransmitter, Timing
+from hostagent.protocols.aacm.retransmission import AacmTiming, Retransmitter
 
 _EPOCHS = 1 << 16
 _SEQUENCES = 1 << 16
@@ -88,27 +88,23 @@ class _Configuration:
     forwarded: set[tuple[int, int]] = field(default_factory=set)
 
 
-class AacmNode:
+class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
     """One server.  ``number`` is its hardware address, ``ports`` those of its cards that lie in the
     torus; frames without a tag by ``key`` are refused."""
 
     def __init__(
-        self, number: int, ports: Iterable[int], key: bytes | None = None, timing: Timing | None = None
+        self, number: int, ports: Iterable[int], key: bytes | None = None, timing: AacmTiming | None = None
     ) -> None:
+        super().__init__()
         self.number = number
         self.ports = frozenset(ports)
         #: Kept while a new configuration is under way, until that is agreed.
         self.address: Coordinates | None = None
-        #: Frames sent by kind, frames rejected by reason.
-        self.counts: Counter[str] = Counter()
-        #: What has happened since the driver last emptied it.
-        self.events: list[AddressAssigned | Outcome] = []
         self._key = key
-        self._timing = timing or Timing()
+        self._timing = timing or AacmTiming()
         self._configuration: _Configuration | None = None
         self._origin: Origin | None = None
         self._sequence = 0
-        self._outgoing: list[tuple[int, bytes]] = []
 
     # --- what the driver calls --------------------------------------------------
 
@@ -141,11 +137,6 @@ class AacmNode:
             self._forward_to_origin(current, frame, port, now)
         self._conclude(now)
 
-    def frames_to_send(self) -> list[tuple[int, bytes]]:
-        """(port, bytes) pairs to send now; each is given once."""
-        leaving, self._outgoing = self._outgoing, []
-        return leaving
-
     def next_timer(self) -> float | None:
         """When :meth:`handle_timer` is to be called, if nothing happens before."""
         if self._configuration is None:
@@ -160,7 +151,7 @@ class AacmNode:
         if current is None:
             return
         again, lost = current.delivery.due(now)
-        self.counts["sent again"] += len(again)
+        self.counts["retransmitted"] += len(again)
         self._outgoing += again
         for frame in lost:
             self._handle_timeout(current, frame, now)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hostagent.protocols.aacm.diagnosis import Finding, diagnose
 from hostagent.protocols.aacm.frames import Flag, Report
 from hostagent.protocols.aacm.ports import Coordinates
-from hostagent.protocols.aacm.retransmission import Timing
+from hostagent.protocols.aacm.retransmission import AacmTiming
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ConfigurationOutcome:
     """How a configuration went: whether all stations have their addresses and after how many
     seconds that was known; otherwise what is wrong.  Causes are reports of what does not fit or does not
     answer, secondary reports those of stations that waited in vain."""
@@ -27,7 +27,7 @@ class Outcome:
 class Origin:
     """What the origin knows of one configuration."""
 
-    def __init__(self, station: int, sizes: Coordinates, timing: Timing, now: float) -> None:
+    def __init__(self, station: int, sizes: Coordinates, timing: AacmTiming, now: float) -> None:
         self._station, self._sizes = station, sizes
         self._timeout = timing.timeout(sizes)
         self._started_at = now
@@ -72,7 +72,7 @@ class Origin:
             return self._survey_deadline
         return self._deadline
 
-    def conclusion(self, now: float) -> Outcome | None:
+    def conclusion(self, now: float) -> ConfigurationOutcome | None:
         """How it went, once, as soon as that is known."""
         if self._reported:
             return None
@@ -85,9 +85,9 @@ class Origin:
         self._reported = True
         return self._outcome(now)
 
-    def _outcome(self, now: float) -> Outcome:
+    def _outcome(self, now: float) -> ConfigurationOutcome:
         causes = tuple(alarm for alarm in self._alarms if not alarm.secondary)
         secondary = tuple(alarm for alarm in self._alarms if alarm.secondary)
         success = self._succeeded is not None and not self._findings
         ended = self._succeeded if success and self._succeeded is not None else now
-        return Outcome(success, ended - self._started_at, self._findings or (), causes, secondary)
+        return ConfigurationOutcome(success, ended - self._started_at, self._findings or (), causes, secondary)

@@ -9,7 +9,7 @@ from hostagent.protocols.aacm.ports import Coordinates
 
 
 @dataclass(frozen=True)
-class Timing:
+class AacmTiming:
     """How long AACM waits.
 
     ``hop`` is the longest that a frame takes over one cable and through a server, in

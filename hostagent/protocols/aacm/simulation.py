@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from addressing.fields import mac
 from hostagent.protocols.aacm.node import AacmNode, AddressAssigned
-from hostagent.protocols.aacm.origin import Outcome
+from hostagent.protocols.aacm.origin import ConfigurationOutcome
 from hostagent.protocols.aacm.ports import Coordinates
-from hostagent.protocols.aacm.retransmission import Timing
+from hostagent.protocols.aacm.retransmission import AacmTiming
 from hostagent.virtual import Noise, VirtualNetwork
 from topos.fabric import Fabric
 from topos.families.torus import Torus
@@ -18,7 +18,7 @@ from topos.graph import Port
 
 __all__ = ["TIMING", "AacmSimulation", "Noise", "hardware"]
 
-TIMING = Timing(hop=50e-6, attempts=12)
+TIMING = AacmTiming(hop=50e-6, attempts=12)
 
 
 @dataclass
@@ -27,9 +27,9 @@ class AacmSimulation(VirtualNetwork[AacmNode]):
 
     torus: Torus
     key: bytes | None = None
-    timing: Timing = TIMING
+    timing: AacmTiming = TIMING
     epoch: int = 0
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ConfigurationOutcome] = field(default_factory=list)
     #: (server, address) in the order in which addresses were taken.
     taken: list[tuple[int, Coordinates]] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class AacmSimulation(VirtualNetwork[AacmNode]):
                 self.outcomes.append(item)
         machine.events.clear()
 
-    def configure(self, *, until_idle: bool = True) -> Outcome | None:
+    def configure(self, *, until_idle: bool = True) -> ConfigurationOutcome | None:
         """One configuration from server 0, until nothing happens any more, or with ``whole`` false
         until the origin knows how it went; its last outcome."""
         self.epoch += 1

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hostagent.protocols.aacm.origin import Outcome
+from hostagent.protocols.aacm.origin import ConfigurationOutcome
 from hostagent.protocols.aacm.simulation import AacmSimulation
 from topos.families.torus import Torus
 from topos.graph import Port
@@ -19,7 +19,7 @@ class SwapTrial:
     swapped: tuple[Port, Port]
     #: All four ends of the two cables.
     ends: frozenset[Port]
-    outcome: Outcome
+    outcome: ConfigurationOutcome
     torus: Torus
 
     @property

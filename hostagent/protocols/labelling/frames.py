@@ -4,7 +4,7 @@ A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endia
 
     flags 8 | port 8 | epoch 32 | sequence 16 | heard 16
     root 32 | letter 16 | width 8 | trail: count 16, 16 of each | word: count 16, 16 of each
-    prefix: bits 16, bytes | tag length 8 | tag | CRC-32 (see :mod:`hostagent.protocols.authentication`)
+    prefix: bits 16, bytes | tag length 8 | tag | CRC-32 (see :mod:`hostagent.control.authentication`)
 
 Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
 """
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from addressing.algorithms.freegroup import Embedding
-from hostagent.protocols.authentication import Rejection, authenticate, verify
+from hostagent.control.authentication import Rejection, authenticate, verify
 from topos.graph import NONE
 
 ETHERTYPE = 0xA802

@@ -18,19 +18,19 @@ seconds on any steady clock, and says what to send and when to be asked again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from addressing.algorithms.freegroup import common_prefix_length
-from hostagent.protocols.authentication import Rejection
+from hostagent.control.authentication import Rejection
+from hostagent.control.interface import ControlMachine
 from hostagent.protocols.labelling.frames import NO_ROOT, Advertisement, Frame, Label, decode, encode
 
 _SEQUENCES = 1 << 16
 
 
 @dataclass(frozen=True)
-class Timing:
+class LabellingTiming:
     """Seconds until a tale is sent again, how often before the port counts as down, and how long a
     node looks out for a root before it offers itself."""
 
@@ -65,20 +65,16 @@ class _Neighbour:
     port: int = 0
 
 
-@dataclass(slots=True)
-class Labeller:
+@dataclass(eq=False)
+class Labeller(ControlMachine[LabelAssigned]):
     """One node; ``rank`` is 0 at the root that was chosen, elsewhere the node's number plus one."""
 
     rank: int
     ports: Iterable[int]
     key: bytes | None = None
-    timing: Timing = field(default_factory=Timing)
+    timing: LabellingTiming = field(default_factory=LabellingTiming)
     epoch: int = 0
     label: Label | None = None
-    #: Frames sent by kind, frames rejected by reason.
-    counts: Counter[str] = field(default_factory=Counter)
-    #: What has happened since the driver last emptied it.
-    events: list[LabelAssigned] = field(default_factory=list)
 
     _up: set[int] = field(init=False)
     _neighbours: dict[int, _Neighbour] = field(init=False, default_factory=dict)
@@ -87,9 +83,9 @@ class Labeller:
     _parent: int = field(init=False, default=0)
     _root_candidate: bool = field(init=False, default=False)
     _deadline: float | None = field(init=False, default=None)
-    _outgoing: list[tuple[int, bytes]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
+        super().__init__()
         self._up = set(self.ports)
         self._neighbours = {port: _Neighbour() for port in sorted(self._up)}
 
@@ -100,7 +96,7 @@ class Labeller:
         self._start_epoch(self.epoch + 1, now)
         self._update(now)
 
-    def carrier(self, port: int, up: bool, now: float) -> None:
+    def handle_link_change(self, port: int, up: bool, now: float) -> None:
         """A port has a carrier or not; labels are learned anew unless nobody spoke there."""
         if up == (port in self._up) or port not in self._neighbours:
             return
@@ -133,11 +129,6 @@ class Labeller:
         self._update(now)
         self._acknowledge(frame, port)
 
-    def frames_to_send(self) -> list[tuple[int, bytes]]:
-        """(port, bytes) pairs to send now; each is given once."""
-        leaving, self._outgoing = self._outgoing, []
-        return leaving
-
     def next_timer(self) -> float | None:
         """When :meth:`handle_timer` is to be called, if nothing happens before."""
         waiting = (self._neighbours[port] for port in self._up)
@@ -153,11 +144,11 @@ class Labeller:
             if neighbour.acknowledged or neighbour.due > now:
                 continue
             if neighbour.attempts < self.timing.attempts:
-                self.counts["sent again"] += 1
+                self.counts["retransmitted"] += 1
                 self._send(port, neighbour, now)
             else:
                 self.counts["silent ports"] += 1
-                self.carrier(port, False, now)
+                self.handle_link_change(port, False, now)
         if self._deadline is not None and self._deadline <= now:
             self._deadline, self._root_candidate = None, True
         self._update(now)

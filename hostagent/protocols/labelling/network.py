@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 
 from addressing.algorithms.freegroup import Embedding
 from hostagent.protocols.labelling.frames import Label
-from hostagent.protocols.labelling.labeller import Labeller, Timing
+from hostagent.protocols.labelling.labeller import Labeller, LabellingTiming
 from hostagent.virtual import VirtualNetwork
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState, Port
 
 #: Patience for fabrics of a few hundred hops across, at 15 us each.
-TIMING = Timing(interval=500e-6, attempts=12, timeout=20e-3)
+TIMING = LabellingTiming(interval=500e-6, attempts=12, timeout=20e-3)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LabellingOutcome:
     """A labelling that has come to rest: when the last label was taken and how many frames it took."""
 
     seconds: float
@@ -43,7 +43,7 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
     fabric: Fabric
     root: int = 0
     key: bytes | None = None
-    timing: Timing = TIMING
+    timing: LabellingTiming = TIMING
     links: LinkState = ALL_UP
     _last: float = field(init=False, default=0.0)
 
@@ -65,13 +65,13 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
 
     # --- what happens to it -------------------------------------------------------
 
-    def start(self) -> Outcome:
+    def start(self) -> LabellingOutcome:
         """The first labels, from the root, until nothing happens any more."""
         before = self._snapshot()
         self.machines[self.root].start(self.now)
         return self._run_until_idle([self.root], before)
 
-    def change(self, links: Iterable[int], up: bool) -> Outcome:
+    def change(self, links: Iterable[int], up: bool) -> LabellingOutcome:
         """Cables are taken out or put back; their ends notice by the carrier, at once."""
         chosen = [self.fabric.link(number) for number in links]
         numbers = [link.index for link in chosen]
@@ -80,10 +80,10 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
             self.connect(link.a, link.b) if up else self.cut(link.a)
         before, ends = self._snapshot(), [end for link in chosen for end in (link.a, link.b)]
         for end in ends:
-            self.machines[end.node].carrier(end.number, up, self.now)
+            self.machines[end.node].handle_link_change(end.number, up, self.now)
         return self._run_until_idle(sorted({end.node for end in ends}), before)
 
-    def _run_until_idle(self, touched: Iterable[int], before: _Snapshot) -> Outcome:
+    def _run_until_idle(self, touched: Iterable[int], before: _Snapshot) -> LabellingOutcome:
         """Let everything happen that follows from what was done to some nodes."""
         for node in touched:
             self.flush(node)
@@ -91,7 +91,7 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
             self.step()
         after = self._snapshot()
         changed = sum(old != new for old, new in zip(before.labels, after.labels, strict=True))
-        return Outcome(max(0.0, self._last - before.at), after.frames - before.frames, changed)
+        return LabellingOutcome(max(0.0, self._last - before.at), after.frames - before.frames, changed)
 
     def _snapshot(self) -> _Snapshot:
         labels = [self.machines[node].label for node in range(self.fabric.size)]

@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addressing.fields import mac
+from hostagent.control.authentication import Rejection
+from hostagent.control.interface import AgentContext
 from hostagent.forwarding.agent import Agent
-from hostagent.protocols.adapters import LinkStateAdapter
-from hostagent.protocols.authentication import Rejection
-from hostagent.protocols.linkstate import (
+from hostagent.protocols.link_state import (
     ACKNOWLEDGE,
     ADVERTISE,
     MAX_ATTEMPTS,
     LinkStateAdvertisement,
     LinkStateFlooding,
+    LinkStateProtocol,
     Message,
     decode,
 )
@@ -69,10 +70,14 @@ def test_words_of_nobody_who_knows_the_key_change_nothing_and_are_counted(
     said: list[tuple[Message, bytes | None]],
 ) -> None:
     states = neighbour()
-    states.carrier(1, False, 0.0)  # owed to all neighbours, which a forged acknowledgement would settle
+    states.handle_link_change(
+        1, False, 0.0
+    )  # owed to all neighbours, which a forged acknowledgement would settle
+    states.events.clear()
     before = states.next_timer(), states.down()
     for message, key in said:
-        assert not states.receive(message.encode(key), 0.0)
+        states.receive_frame(message.encode(key), 1, 0.0)
+    assert not states.events
     assert (states.next_timer(), states.down()) == before
     assert states.counts == {"rejected: not authentic": len(said)}
     assert not states.frames_to_send()
@@ -85,11 +90,13 @@ def test_old_words_told_again_change_nothing(said: list[Message], data: st.DataO
     states = neighbour()
     sent = [message.encode(KEY) for message in said]
     for frame in sent:
-        states.receive(frame, 0.0)
-    down, heard = states.down(), states.counts["heard"]
-    again = data.draw(st.lists(st.sampled_from(sent), max_size=20))
-    assert not any(states.receive(frame, 1.0) for frame in again)
-    assert (states.down(), states.counts["heard"]) == (down, heard)
+        states.receive_frame(frame, 1, 0.0)
+    states.events.clear()
+    down, learned = states.down(), states.counts["learned"]
+    for frame in data.draw(st.lists(st.sampled_from(sent), max_size=20)):
+        states.receive_frame(frame, 1, 1.0)
+    assert not states.events
+    assert (states.down(), states.counts["learned"]) == (down, learned)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +111,8 @@ def test_old_words_told_again_change_nothing(said: list[Message], data: st.DataO
 )
 def test_lies_that_can_be_seen_are_malformed(sender: int, said: LinkStateAdvertisement) -> None:
     states = neighbour()
-    assert not states.receive(Message(ADVERTISE, sender, said).encode(KEY), 0.0)
+    states.receive_frame(Message(ADVERTISE, sender, said).encode(KEY), 1, 0.0)
+    assert not states.events
     assert states.counts == {"rejected: illegal content": 1}
     assert not states.down()
     assert not states.frames_to_send()
@@ -112,7 +120,7 @@ def test_lies_that_can_be_seen_are_malformed(sender: int, said: LinkStateAdverti
 
 def test_a_neighbour_that_never_answers_is_given_up() -> None:
     states = LinkStateFlooding(scheme("bcube:3,1", "brp").fabric, 0, (1, 2), lambda a, b: True)
-    states.carrier(1, False, 0.0)
+    states.handle_link_change(1, False, 0.0)
     sent = 0
     while (due := states.next_timer()) is not None:
         states.handle_timer(due)
@@ -128,7 +136,7 @@ class Flood:
         self.bound = scheme(topology, name)
         self.fabric: Fabric = self.bound.fabric
         self.agents: list[Agent] = [agent(self.bound, node) for node in range(self.fabric.servers)]
-        self.sides = [LinkStateAdapter(one, key) for one in self.agents]
+        self.sides = [LinkStateProtocol(AgentContext(one, (), key)) for one in self.agents]
         self.down: set[int] = set()
         self.loss, self.draw = loss, random.Random(3)
 
@@ -139,12 +147,13 @@ class Flood:
             link = self.fabric.link(number)
             for end in (link.a, link.b):
                 if self.fabric.is_server(end.node):
-                    self.agents[end.node].carrier(end.number, up)
-                    self.sides[end.node].carrier(end.number, up, 0.0)
+                    self.agents[end.node].handle_link_change(end.number, up)
+                    self.sides[end.node].handle_link_change(end.number, up, 0.0)
         now = 0.0
         while True:
             for node, side in enumerate(self.sides):
-                self._carry(deque((node, *pair) for pair in side.tick(now)), now)
+                side.handle_timer(now)
+                self._carry(deque((node, *pair) for pair in side.frames_to_send()), now)
             due = [timer for side in self.sides if (timer := side.next_timer()) is not None]
             if not due:
                 return
@@ -155,8 +164,9 @@ class Flood:
             node, port, frame = frames.popleft()
             end = self._across(node, port, frame)
             if end is not None and self.draw.random() >= self.loss:
-                answers = self.sides[end[0]].receive(frame, end[1], now)
-                frames.extend((end[0], *pair) for pair in answers)
+                side = self.sides[end[0]]
+                side.receive_frame(frame, end[1], now)
+                frames.extend((end[0], *pair) for pair in side.frames_to_send())
 
     def _across(self, node: int, port: int, frame: bytes) -> tuple[int, int] | None:
         """Where a frame comes out: through a switch by its destination's label."""
