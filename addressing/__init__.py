@@ -1,29 +1,29 @@
-"""Routing schemes: how nodes are labelled, how labels travel in packets, and where a packet goes next.
+"""Routing schemes: how nodes are labelled, how packets carry labels, and where a packet goes next.
 
-A *scheme* (``addressing/schemes``, one file each) states its rule once, as a distribution over
-next hops given what a node knows.  Four interpreters read it:
+A *scheme* (``addressing/schemes``, one file each) states its rule once: the next hops of a packet at a
+node, with weights, given the failures that the node knows.  Four programs interpret the rule:
 
     table.compile_table   turns forwarding classes into table entries (controller, agents)
     scheme.walk           follows one packet (``dcnlab path``, tests)
-    hostagent             forwards packets by it
-    dcnlab.evaluator      takes exact expectations over all pairs
+    hostagent             forwards packets by the rule
+    dcnlab.evaluator      computes exact expectations over all pairs
 
-    header.py     Header, Pattern, Action: what a packet says, what an entry matches and does
+    header.py     Header, Pattern, Action: what nodes read, what an entry matches, what it does
     scheme.py     the Scheme base class, and the walk of one packet
     table.py      Entry, Table: compiled entries, look-up, size in entries and bits
     vertex.py     base: labels of vertices and of the hosts attached to them
     rule.py       base: one port per destination, with backup paths when links fail
     hierarchy.py  base: labels by cluster
-    source.py     base: source routes in packets
+    source.py     base: source routing
     autoconfiguration.py  how servers that start without addresses learn them
     registry.py   schemes found by name, and which of them fit which family
     jit.py        typed decorators for numba kernels
 
     schemes/      one file per scheme
     fields/       the header fields: IPv4, IPv6 and MAC addresses
-    algorithms/   what several schemes build on: coordinates, words, permutations, clusters, paths
+    algorithms/   shared by several schemes: coordinates, words, permutations, clusters, paths
     multipath/    parallel paths and complete graphs
     automata/     Knuth-Bendix completion and word differences (WMGR on Cayley graphs)
 
-Everything here is pure: no sockets, clocks or global randomness.
+Everything here is pure: no sockets, no clocks, no global random state.
 """

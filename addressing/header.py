@@ -1,4 +1,4 @@
-"""What a packet says to the nodes (Header), what a rule matches (Pattern) and does (Action)."""
+"""What nodes read of a packet (Header), what a table entry matches (Pattern) and does (Action)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 
 class Field(enum.Enum):
-    """Where a scheme's label travels, and how many bits fit there."""
+    """The header field that carries a scheme's label, and how many bits fit."""
 
     ETH_DST = ("eth_dst", 46)
     IPV4_DST = ("ipv4_dst", 32)
@@ -17,17 +17,17 @@ class Field(enum.Enum):
         self.bits = bits
 
 
-#: A scheme's own state (a source route, a phase, a virtual channel) travels in
-#: the source MAC address, which has as many free bits as the destination's.
+#: The source MAC address carries a scheme's own state (a source route, a phase, a virtual channel).
+#: It has as many free bits as the destination MAC address.
 TAG_BITS = 46
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the nodes read: the destination's label, the scheme's tag, and the arrival port.
+    """What nodes read: the destination's label, the scheme's tag, and the arrival port.
 
-    ``label`` and ``tag`` are unsigned numbers of exactly the scheme's ``label_bits``
-    and ``tag_bits``, most significant bit first; ``in_port`` is 0 at the source.
+    ``label`` and ``tag`` are unsigned numbers of the scheme's ``label_bits`` and ``tag_bits``, most
+    significant bit first; ``in_port`` is 0 at the source.
     """
 
     label: int
@@ -37,9 +37,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A set of headers: those equal to ``label``/``tag`` in the masked bits.
+    """A set of headers: those equal to ``label`` and ``tag`` in the masked bits.
 
-    ``in_port`` 0 matches any port.  Bits outside the mask are zero in the value.
+    ``in_port`` 0 matches any port.  Bits outside a mask are zero in the value.
     """
 
     label: int = 0
@@ -49,7 +49,7 @@ class Pattern:
     in_port: int = 0
 
     def matches(self, header: Header) -> bool:
-        """True when the header lies in the set."""
+        """True when the header is in the set."""
         return (
             header.label & self.mask == self.label
             and header.tag & self.tag_mask == self.tag
@@ -58,7 +58,7 @@ class Pattern:
 
     @property
     def priority(self) -> int:
-        """Longest match first: the number of bits that are compared."""
+        """The number of bits compared: the longest match wins."""
         return self.mask.bit_count() + self.tag_mask.bit_count() + (self.in_port > 0)
 
 
@@ -75,10 +75,10 @@ def prefix(value: int, length: int, bits: int) -> Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Send out of ``port``, after writing what is given here into the header.
+    """Send out of ``port``, after rewriting the header.
 
-    ``label`` and ``tag`` replace those fields; ``pop`` drops that many leading bits
-    of the tag instead (a hop of a source route; servers only, OpenFlow cannot shift).
+    ``label`` and ``tag`` replace those fields; ``pop`` shifts that many leading bits out of the tag
+    instead (one hop of a source route; servers only, OpenFlow cannot shift).
     """
 
     port: int
@@ -96,12 +96,12 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """The packet is at its destination: hand it to the host."""
+    """The packet is at its destination: hand it to the host's IP stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """No way on; ``reason`` is for counters and for `dcnlab explain`."""
+    """Drop the packet; `dcnlab explain` and counters show ``reason``."""
 
     reason: str
 
@@ -114,15 +114,15 @@ DELIVER: NextHops = ((Deliver(), 1.0),)
 
 
 def only(action: Action) -> NextHops:
-    """The certain choice."""
+    """One next hop, of weight 1."""
     return ((action, 1.0),)
 
 
 def drop(reason: str) -> NextHops:
-    """The certain loss."""
+    """A drop, of weight 1."""
     return ((Drop(reason), 1.0),)
 
 
 def uniform(actions: list[Action]) -> NextHops:
-    """Equal weights."""
+    """Several next hops of equal weights."""
     return tuple((action, 1.0 / len(actions)) for action in actions)

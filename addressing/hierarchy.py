@@ -1,18 +1,19 @@
-"""Hierarchical prefixes: labels cluster | place | host, one entry per other cluster.
+"""Hierarchical prefixes: labels are cluster | place | host, with one entry per other cluster.
 
-A node has (c - 1) + (k - 1) + m entries: the other clusters, the other vertices of its
-own, its own hosts.  When links fail a cluster can fall into parts although the network
-holds together.  Labels stay what they are, since hosts carry them as addresses; ways
-follow the parts (:mod:`addressing.algorithms.clusters`), and a split cluster is told apart in one
-of two manners:
+A node has (c - 1) + (k - 1) + m entries for c clusters of k vertices with m hosts each: the other
+clusters, the other vertices of its own cluster, and its own hosts.
 
-- *re-clustering*: each of its parts becomes a cluster to all others, under the fewest
-  prefixes that tell them apart.  Ways are as before; every node pays those entries.
-- *a detour*: its prefix leads to the nearest of its parts, and from there through as few
-  foreign nodes as can be to the right one.  Only the nodes on the detour pay.
+When links fail a cluster can split into parts although the network stays connected.  Labels do not
+change, since hosts use them as addresses.  Paths follow the parts
+(:mod:`addressing.algorithms.clusters`).  A split cluster is repaired in one of two ways:
 
-Clusters are re-clustered, the cheapest first, as long as the entries that a node pays for
-it stay within ``budget``; the others get detours.  Whatever is connected is reached.
+- *re-clustering*: each of its parts becomes a cluster of its own, under the fewest prefixes that
+  tell the parts apart.  Every node holds these further entries.
+- *a backup path*: the cluster's prefix leads to the nearest part, and from there through as few nodes
+  of other clusters as possible to the right part.  Only the nodes on the backup path hold more entries.
+
+Clusters are re-clustered, the cheapest first, as long as the further entries per node stay within
+``budget``; the others get backup paths.  All nodes that are connected stay reachable.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from addressing.scheme import ForwardingClass
 from topos.family import param
 from topos.graph import NONE
 
-#: The decision about a vertex that no way leads to.
-_NOWHERE = 0
+#: The decision about a vertex that no path leads to.
+_UNREACHABLE = 0
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,16 @@ class Hierarchy(RuleScheme):
 
     self_healing: ClassVar[bool] = True
 
-    budget: int = param("entries that re-clustering may add at a node; beyond: detours", low=0, default=8)
+    budget: int = param(
+        "entries that re-clustering may add per node; backup paths serve the rest", low=0, default=8
+    )
 
     @property
     @abstractmethod
     def clustering(self) -> tuple[int, ...]:
-        """The cluster of every node, from 0 without gaps; ``NONE`` for plain hosts.  It does not
-        depend on failures: labels are made of it."""
+        """The cluster of every node, numbered from 0 without gaps; ``NONE`` for plain hosts.
+
+        Independent of failures, since labels contain the cluster."""
 
     # --- labels -----------------------------------------------------------------
 
@@ -67,14 +71,14 @@ class Hierarchy(RuleScheme):
     @cached_property
     def places(self) -> tuple[tuple[int, ...], ...]:
         """The vertices of each cluster, by place."""
-        found: list[list[int]] = [[] for _ in range(max(self.clustering) + 1)]
+        places: list[list[int]] = [[] for _ in range(max(self.clustering) + 1)]
         for vertex in self.vertices:
-            found[self.clustering[vertex]].append(vertex)
-        return tuple(map(tuple, found))
+            places[self.clustering[vertex]].append(vertex)
+        return tuple(map(tuple, places))
 
     @cached_property
     def place_bits(self) -> int:
-        """The width of a place."""
+        """The bits of a place."""
         return (max(map(len, self.places)) - 1).bit_length()
 
     @cached_property
@@ -102,8 +106,8 @@ class Hierarchy(RuleScheme):
         return NONE if own in goal else self.ports_towards(own, goal).get(at, NONE)
 
     def target_parts(self, part: int, component: int) -> tuple[int, ...]:
-        """The parts to the nearest of which packets for ``part`` go, as far as they lie in the
-        connected ``piece``: itself, or all of its cluster where a detour joins them."""
+        """Packets for ``part`` go to the nearest of these parts: itself, or all parts of its cluster
+        where a backup path joins them.  Only parts in the connected ``component`` count."""
         parts = self.parts
         cluster = parts.cluster[parts.members[part][0]]
         if parts.component[part] == component and cluster not in self.backup_clusters:
@@ -111,12 +115,12 @@ class Hierarchy(RuleScheme):
         return tuple(other for other in parts.parts_of_cluster[cluster] if parts.component[other] == component)
 
     def ports_towards(self, own: int, goal: tuple[int, ...]) -> Ports:
-        """By node of part ``own`` the port towards the parts of ``goal``."""
+        """Per node of part ``own``: the port towards the parts of ``goal``."""
         return self.parts.ports_towards(own, goal)
 
     @cached_property
     def parts(self) -> Parts:
-        """The clusters over the links that are known to be up."""
+        """The parts of the clusters over the links that are known to be up."""
         return Parts(self.fabric, self.known, self.clustering)
 
     # --- tables -----------------------------------------------------------------
@@ -142,13 +146,13 @@ class Hierarchy(RuleScheme):
             if vertices[place] == at:
                 return None
             port = self._port(at, vertices[place])
-            return _NOWHERE if port == NONE else port
+            return _UNREACHABLE if port == NONE else port
 
         for block in prefixes(self.place_bits, decide, range(len(vertices))):
             yield self._cluster_pattern(cluster, block.value, block.length, vertices[block.sample])
 
     def _cluster_pattern(self, cluster: int, value: int, length: int, vertex: int) -> ForwardingClass:
-        """The vertices of a cluster whose place begins with ``length`` bits of ``value``."""
+        """The class of a cluster's vertices whose place begins with the ``length`` bits of ``value``."""
         rest = self.place_bits - length
         mask = (1 << self.vertex_bits) - (1 << rest)
         first = self.vertex_label(self.places[cluster][0]) >> self.place_bits << self.place_bits
@@ -163,7 +167,7 @@ class Hierarchy(RuleScheme):
 
     @cached_property
     def backup_clusters(self) -> frozenset[int]:
-        """The split clusters that the budget does not re-cluster."""
+        """The split clusters that the budget does not re-cluster; backup paths repair them."""
         cost = {cluster: len(self._partition(cluster)) - 1 for cluster in self.split_clusters}
         left, kept = self.budget, set()
         for cluster in sorted(cost, key=lambda c: (cost[c], c)):
@@ -191,9 +195,8 @@ class Hierarchy(RuleScheme):
         }
 
     def _extra(self, at: int) -> int:
-        """The entries that a node holds for split clusters, above those for whole ones."""
+        """The entries that a node holds for split clusters beyond those for intact clusters."""
         own = self.clustering[at]
-        whole = sum(len(self.places[c]) - (at in self._place) if c == own else 1 for c in self.split_clusters)
-        return (
-            sum(1 for cluster in self.split_clusters for _ in self._split_cluster_classes(at, cluster)) - whole
-        )
+        intact = sum(len(self.places[c]) - (at in self._place) if c == own else 1 for c in self.split_clusters)
+        held = sum(1 for cluster in self.split_clusters for _ in self._split_cluster_classes(at, cluster))
+        return held - intact

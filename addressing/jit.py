@@ -1,4 +1,4 @@
-"""Typed faces of numba's decorators: compiled once, cached beside the module, run without the GIL."""
+"""Numba's decorators, typed: kernels are compiled once, cached on disk, and run without the GIL."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def threaded(function: F) -> F:
 
 @contextmanager
 def compilations(notify: Callable[[str], None]) -> Iterator[None]:
-    """Meanwhile ``tell`` hears the name of every kernel when its compilation begins, which takes seconds
-    and is kept for the next time, and an empty one when it is done."""
+    """Within the block call ``notify`` with a kernel's name when its compilation starts, and with an
+    empty name when it ends.  A compilation takes seconds; its result is cached."""
     with event.install_listener("numba:compile", _Listener(notify)):
         yield
 
 
 def listen(notify: Callable[[str], None]) -> None:
-    """As :func:`compilations`, for as long as the process lives."""
+    """As :func:`compilations`, for the rest of the process."""
     event.register("numba:compile", _Listener(notify))  # type: ignore[no-untyped-call]
 
 
 class _Listener(event.Listener):
-    """Tells of the outermost: a kernel's parts are compiled within it."""
+    """Reports the outermost compilation only; the functions that a kernel calls are compiled within it."""
 
     def __init__(self, notify: Callable[[str], None]) -> None:
         self._notify = notify

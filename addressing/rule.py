@@ -1,18 +1,17 @@
-"""Rules that name one port per vertex, and what they do about links that are down.
+"""Rules that give one port per vertex, and how they are repaired when links are down.
 
-An algebraic rule (dimension order, permutation sorting, prefixes of a fat tree) knows
-nothing of failures.  Once the control plane knows some, every node asks whether the
-rule's own path from here is intact.  If so it follows the rule; if not it takes one
-step on a shortest way over what is up.
+An algebraic rule (dimension order, permutation sorting, prefixes of a fat tree) does not consider
+failures.  Once the control plane knows some, every node checks whether the rule's path from here is
+intact.  If so it follows the rule; if not it takes one step on a shortest path over links that are up.
 
-Loop-free: a node on an intact path passes the packet to a node whose path is intact
-as well, which is nearer by the rule; every other step falls in distance.  So the
-*potential* (0, hops left by the rule) or (1, distance) falls at every hop in
-lexicographic order.  The same order protects against a failure that only this node
-knows of: any live port to a smaller potential will do.
+This is loop-free.  Define a node's *potential* as (0, hops left by the rule) where the rule's path is
+intact, and (1, distance) elsewhere.  A node on an intact path sends to a node whose path is intact and
+one hop shorter; every other step reduces the distance.  So the potential falls at every hop in
+lexicographic order.  It also gives the backup path around a failure that only this node knows: any
+port that is up and leads to a smaller potential.
 
-The same mending serves rules that are not certain to arrive even on an intact fabric
-(``certain = False``): a path that comes back to itself counts as broken.
+The same repair serves rules that do not always arrive even on an intact fabric
+(``always_delivers = False``): a path that returns to itself counts as broken.
 """
 
 from __future__ import annotations
@@ -29,17 +28,18 @@ from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
 from topos.graph import LinkState, Port
 
-#: Where a packet is and what it says there, as far as the rule reads it.
+#: A node and the part of a packet's header that the rule reads there.
 State = tuple[int, Header]
 Potential = tuple[int, int]
 
-#: States that are remembered per scheme, over all destinations.
-_REMEMBERED = 1 << 22
+#: States kept per scheme, over all destinations.
+_KEPT = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a node may do, where the next node that decides is entered, and how many hops on."""
+    """One thing a node may do: the action, the port where the packet enters the next node that decides,
+    and the hops to there."""
 
     forward: Forward
     end: Port
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A vertex that a table must answer for: a header towards it, and its own exact pattern."""
+    """A vertex that a table must have an answer for: a header towards it, and its exact pattern."""
 
     header: Header
     exact: Pattern
@@ -57,37 +57,37 @@ class Case:
 
 @dataclass(frozen=True)
 class RuleScheme(VertexScheme):
-    """Base of the schemes whose rule is one port per state."""
+    """Base of the schemes whose rule gives one port per state."""
 
     #: True when the rule reaches every vertex on the intact fabric.
     always_delivers: ClassVar[bool] = True
-    #: True when the rule itself knows of failures and arrives wherever a way is up.
+    #: True when the rule itself considers known failures and arrives wherever a path is up.
     self_healing: ClassVar[bool] = False
-    #: True when the rule depends on the port by which a packet came.
+    #: True when the rule depends on the port on which a packet arrived.
     uses_in_port: ClassVar[bool] = False
 
     # --- what a rule states -----------------------------------------------------
 
     @abstractmethod
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
-        """Where the rule sends a packet for another ``vertex``; None when it knows no way."""
+        """Where the rule sends a packet for another ``vertex``; None when it knows no path."""
 
     @abstractmethod
     def rule_bound(self) -> int:
-        """The most hops between two vertices by the rule alone."""
+        """An upper bound on the hops between two vertices by the rule alone."""
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
-        """The transit classes while nothing is known to be down: one per vertex unless a rule has
-        a shorter form."""
+        """The transit classes while nothing is known to be down: one per vertex unless a rule
+        overrides this with fewer."""
         return self.each_vertex(at)
 
     def may_reroute(self, at: int, header: Header) -> bool:
-        """False where a packet is bound to the rule, whatever is known to be down."""
+        """False where a packet must follow the rule even when its path is known to be broken."""
         return True
 
     def covered(self, at: int) -> Iterator[ForwardingClass]:
-        """The fewest prefixes of labels that say what the rule says: for rules whose decision
-        follows the label's order."""
+        """The fewest label prefixes that state the rule: for rules whose decision is mostly constant
+        over ranges of labels."""
 
         def decide(label: int) -> Forward | None:
             vertex = self.find(label)
@@ -101,12 +101,12 @@ class RuleScheme(VertexScheme):
             yield self.pattern(block.value << rest, mask), self.towards(vertex)
 
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
-        """The single steps that a node can take over links that are up."""
+        """The steps that a node can take over links that are up."""
         for port, end in self.fabric.ports(at, links):
             if not self.fabric.is_end_host(end.node):
                 yield Step(Forward(port), end, 1)
 
-    # --- the rule, mended -------------------------------------------------------
+    # --- the rule with repair -----------------------------------------------------
 
     def hop_bound(self) -> int:
         # Two more between hosts and their switches.
@@ -115,16 +115,16 @@ class RuleScheme(VertexScheme):
     def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         forward = self._chosen(at, vertex, header)
         if forward is None:
-            return drop("no way there is up")
+            return drop("no path is up")
         down = self.all_failures(links).down
         if down and self.link_to(at, forward) in down:
-            spare = self.protect(at, vertex, header, links) if self.may_reroute(at, header) else None
-            return drop(f"port {forward.port} is down") if spare is None else only(spare)
+            backup = self.protect(at, vertex, header, links) if self.may_reroute(at, header) else None
+            return drop(f"port {forward.port} is down") if backup is None else only(backup)
         return only(forward)
 
     def protect(self, at: int, vertex: int, header: Header, links: LinkState) -> Forward | None:
-        """A way round a failure that the control plane does not know: the first live step to a
-        smaller potential."""
+        """The backup path around a failure that the control plane does not know: the first step
+        over a link that is up to a smaller potential."""
         mine = self._potential(at, vertex, header)
         for step in self.steps(at, self.all_failures(links)):
             there = self._potential(step.end.node, vertex, self._arriving(step.forward, header, step.end))
@@ -139,10 +139,11 @@ class RuleScheme(VertexScheme):
         """True when the rule's path from here arrives over links that are not known to be down."""
         return self._remaining(at, vertex, header) is not None
 
-    # --- the parts --------------------------------------------------------------
+    # --- helpers ------------------------------------------------------------------
 
     @property
     def _sound(self) -> bool:
+        """True when the rule arrives without repair."""
         return self.self_healing or (self.always_delivers and not self.known)
 
     def _chosen(self, at: int, vertex: int, header: Header) -> Forward | None:
@@ -151,7 +152,7 @@ class RuleScheme(VertexScheme):
         return self._backup_step(at, vertex)
 
     def _backup_step(self, at: int, vertex: int) -> Forward | None:
-        """The first step of a shortest way over what is up."""
+        """The first step of a shortest path over links that are up."""
         distance = self.shortest_paths.distances_to(vertex)
         for step in self.steps(at, self.known):
             if 0 <= distance[step.end.node] <= distance[at] - step.hops:
@@ -159,7 +160,7 @@ class RuleScheme(VertexScheme):
         return None
 
     def _potential(self, at: int, vertex: int, header: Header) -> Potential | None:
-        """What falls at every hop; None where no way is up."""
+        """The potential, which falls at every hop; None where no path is up."""
         hops = 0 if at == vertex else self._remaining(at, vertex, header)
         if hops is not None:
             return 0, hops
@@ -167,27 +168,27 @@ class RuleScheme(VertexScheme):
         return (1, distance) if distance >= 0 else None
 
     def _remaining(self, at: int, vertex: int, header: Header) -> int | None:
-        """Hops that the rule still needs; None when its path is broken or leads in a circle."""
-        memo, trail = self._memo(vertex), dict[State, None]()
-        # What is written down is always final: threads share it, and children are born with it.
-        while (state := self._state(at, header)) not in memo and state not in trail:
+        """The hops that the rule still needs; None when its path is broken or a loop."""
+        memo, visited = self._memo(vertex), dict[State, None]()
+        # Values in the memo are final: threads share it, and forked processes inherit it.
+        while (state := self._state(at, header)) not in memo and state not in visited:
             if at == vertex:
                 memo[state] = 0
                 break
-            trail[state] = None
+            visited[state] = None
             following = self._follow(at, vertex, header)
             if following is None:
                 break
             at, header = following
-        # Neither there nor known: the rule has no way, or has come back to where it was.
+        # A state that is not in the memo now has no path, or was visited before: a loop.
         hops = memo.get(state)
-        for state in reversed(trail):
+        for state in reversed(visited):
             hops = None if hops is None else hops + 1
             memo[state] = hops
         return hops
 
     def _follow(self, at: int, vertex: int, header: Header) -> State | None:
-        """The next state by the rule; None where it ends before the vertex."""
+        """The next state by the rule; None where the rule's path ends before the vertex."""
         forward = self.rule(at, vertex, header)
         if forward is None:
             return None
@@ -202,12 +203,11 @@ class RuleScheme(VertexScheme):
 
     @cached_property
     def _memo(self) -> Callable[[int], dict[State, int | None]]:
-        """What is remembered of each destination, those asked for last."""
-        room = max(16, _REMEMBERED // self.fabric.size)
-        return lru_cache(maxsize=room)(lambda vertex: {})
+        """Per destination the hops left by state; a cache of the destinations used last."""
+        return lru_cache(maxsize=max(16, _KEPT // self.fabric.size))(lambda vertex: {})
 
     def _state(self, at: int, header: Header) -> State:
-        """The state without what the rule does not read."""
+        """The state: the node and the header without the fields that the rule does not read."""
         label = header.label >> self.host_bits
         in_port = header.in_port if self.uses_in_port else 0
         return at, Header(label, header.tag if self.tag_bits else 0, in_port)
@@ -217,7 +217,7 @@ class RuleScheme(VertexScheme):
         return repair(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
 
     def cases(self, at: int) -> Iterator[Case]:
-        """What the transit table of ``at`` must answer for."""
+        """The vertices that the transit table of ``at`` must have an answer for."""
         for pattern, header in self.each_vertex(at):
             vertex, _ = self.split(header.label)
             assert vertex is not None
@@ -227,8 +227,8 @@ class RuleScheme(VertexScheme):
 def repair(
     rules: Iterable[Pattern], cases: Iterable[Case], intact: Callable[[Case], bool]
 ) -> Iterator[ForwardingClass]:
-    """The classes of a rule with exceptions: each of its patterns that is still needed, with a
-    representative that the rule serves, and an exact class for every vertex that it does not."""
+    """The classes of a rule with exceptions: each pattern that some case with an intact path still
+    needs, with that case's header, and an exact class for every case whose path is not intact."""
     longest_first = sorted(rules, key=lambda pattern: -pattern.priority)
     used: dict[Pattern, Header] = {}
     for case in cases:

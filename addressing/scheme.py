@@ -1,18 +1,18 @@
 """The Scheme base class: a routing rule stated once, and the walk that follows it.
 
-A scheme is a frozen dataclass bound to a fabric; the further fields are its
-parameters (``ksp:k=8``).  It says
+A scheme is a frozen dataclass bound to a fabric; its further fields are its parameters
+(``ksp:k=8``).  It states
 
     label(v)                       the label of node v, a number of ``label_bits`` bits
-    headers(source, destination)   what the source writes into a packet (one, or several
-                                   with weights: multipath)
-    choices(at, header, links)     what node ``at`` does with it, given the links it
-                                   knows to be down: actions with weights
-    classes(at)                    sets of headers over which ``choices`` is constant,
+    headers(source, destination)   what the source writes into a packet: one header, or
+                                   several with weights (multipath)
+    next_hops(at, header, links)   what node ``at`` does with the packet, given the links
+                                   that it knows to be down: actions with weights
+    forwarding_classes(at)         sets of headers over which ``next_hops`` is constant,
                                    each with a representative: the compact table
 
-and nothing about tables, sockets or simulations.  ``given(links)`` is the scheme
-after the control plane has learned of failures; labels may differ from before.
+and nothing about tables, sockets or simulations.  ``with_failures(links)`` is the scheme once
+the control plane knows of failures; labels may differ from before.
 """
 
 from __future__ import annotations
@@ -46,26 +46,25 @@ ForwardingClass = tuple[Pattern, Header]
 
 
 class LabelTooWide(ValueError):
-    """The labels need more bits than the field that carries them has; one line for the user."""
+    """The labels need more bits than the header field has; the text is one line for the user."""
 
 
 @dataclass(frozen=True)
 class Scheme(ABC):
-    """Base of all schemes; ``fabric`` is what it is bound to, ``known`` what it was told is down."""
+    """Base of all schemes, bound to ``fabric``; ``known``: the failures that the control plane knows."""
 
     #: The name in a specification, before the colon.
     name: ClassVar[str]
     #: One line for `dcnlab list`.
     summary: ClassVar[str]
-    #: Where the rule stands: paper and section.
+    #: The paper and section that define the rule.
     source: ClassVar[str]
-    #: Where the label travels.
+    #: The header field that carries the label.
     label_field: ClassVar[Field] = Field.ETH_DST
-    #: True when servers evaluate the rule itself and hold no table; sizes are then
-    #: counted at switches only.
+    #: True when servers evaluate the rule itself and hold no table.  Table sizes then count switches only.
     computed: ClassVar[bool] = False
-    #: True when a walk may leave a switch by the port it came in by (two phases that
-    #: meet there, say); switches refuse that unless told otherwise.
+    #: True when a packet may leave a switch by the port on which it arrived, for example where two
+    #: phases of a route meet.  Switches drop such packets unless their entries allow it.
     hairpin: ClassVar[bool] = False
 
     fabric: Fabric
@@ -79,7 +78,7 @@ class Scheme(ABC):
     @classmethod
     @abstractmethod
     def incompatibility(cls, family: Family) -> str | None:
-        """None when the scheme routes on that family, else why not (half a sentence)."""
+        """None when the scheme runs on that family, else the reason it does not (half a sentence)."""
 
     @property
     @abstractmethod
@@ -88,27 +87,27 @@ class Scheme(ABC):
 
     @property
     def tag_bits(self) -> int:
-        """The width of the scheme's own state in a packet; 0 for none."""
+        """The width of the tag, the scheme's own state in a packet; 0 for none."""
         return 0
 
     @abstractmethod
     def label(self, node: int) -> int:
-        """The label of an endpoint: ``label_bits`` bits, no two alike."""
+        """The label of an endpoint: ``label_bits`` bits, unique."""
 
     @abstractmethod
     def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
-        """What ``at`` does with a packet; ``links`` are those that it knows to be down."""
+        """What ``at`` does with a packet, given the ``links`` that it knows to be down itself."""
 
     @abstractmethod
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
-        """(pattern, representative header) pairs: for every header the most specific pattern
-        that matches it has a representative with the same ``choices``."""
+        """(pattern, representative header) pairs: the representative of the most specific pattern that
+        matches a header has the same ``next_hops`` as that header."""
 
     def headers(
         self, source: int, destination: int, links: LinkState = ALL_UP
     ) -> tuple[tuple[Header, float], ...]:
-        """What ``source`` writes into packets for ``destination``, with weights; nothing when
-        the source knows of no way there."""
+        """What ``source`` writes into packets for ``destination``, with weights; empty when the
+        source knows no path."""
         return ((Header(self.label(destination)), 1.0),)
 
     def ipv4(self, node: int) -> int:
@@ -117,26 +116,27 @@ class Scheme(ABC):
 
     @property
     def ipv4_length(self) -> int:
-        """The length of the IPv4 prefix that all servers share: what is outside is not of the lab."""
+        """The length of the IPv4 prefix that all servers share; addresses outside are not the lab's."""
         return 8
 
     @property
     def ip_versions(self) -> tuple[int, ...]:
-        """The versions of IP that plain hosts speak and switches match; the IPv6 address then
-        carries the IPv4 one (:mod:`addressing.fields.ipv6`).  Only of labels in IP addresses."""
+        """The IP versions that plain hosts use and switches match, for labels in IP addresses.
+
+        An IPv6 address contains the host's IPv4 address (:mod:`addressing.fields.ipv6`)."""
         return (4,)
 
     def endpoints(self) -> range:
-        """The nodes that packets can be sent between: the servers, unless a scheme labels all."""
+        """The nodes that packets can be sent between: the servers, unless a scheme labels all nodes."""
         return range(self.fabric.servers)
 
     def with_failures(self, links: LinkState) -> Scheme:
-        """This scheme once the control plane knows ``links``: tables follow them from then on."""
+        """This scheme once the control plane knows that ``links`` are down."""
         return replace(self, known=links)
 
     def in_flooding_scope(self, at: int, origin: int) -> bool:
-        """Whether server ``at`` keeps up with the links of server ``origin`` where servers tell
-        each other of failures themselves."""
+        """Whether server ``at`` keeps the link state that server ``origin`` floods, where servers
+        distribute link state themselves."""
         return True
 
     def autoconfiguration(self) -> Autoconfiguration:
@@ -145,29 +145,29 @@ class Scheme(ABC):
         return aacm(self.fabric.family)
 
     def repair_report(self) -> dict[str, Any]:
-        """What the control plane has done about the failures that it knows, for people; JSON."""
+        """How the control plane has repaired the failures that it knows, as JSON for display."""
         return {}
 
     def hop_bound(self) -> int:
-        """No packet takes more hops than this; a longer walk is reported as a loop."""
+        """An upper bound on the hops of any packet; a longer walk is reported as a loop."""
         return 4 * self.fabric.size
 
     # --- what follows from it -------------------------------------------------
 
     def all_failures(self, links: LinkState) -> LinkState:
-        """Everything that is down as far as the node or the control plane knows."""
+        """The failures that the node (``links``) or the control plane knows."""
         if not self.known or not links:
             return self.known or links
         return self.known.fail(links.down)
 
     def act(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
-        """``choices`` for any node: plain hosts send everything that is not theirs out of
-        their first live port, since they run no rule."""
+        """``next_hops`` for any node.  Plain hosts run no rule: they send everything out of their
+        first port that is up."""
         if self.fabric.is_end_host(at):
             if header.label == self.label(at):
                 return ((Deliver(), 1.0),)
             if header.in_port:
-                return drop("arrived at a host that it is not for")
+                return drop("arrived at a host that is not its destination")
             port = next((p for p, _ in self.fabric.ports(at, links)), None)
             return drop("the host's link is down") if port is None else only(Forward(port))
         return self.next_hops(at, header, links)
@@ -187,7 +187,7 @@ class Scheme(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of a walk: at ``node`` with ``header``, the action taken and its weight."""
+    """One step of a walk: the node, the header there, the action taken and its weight."""
 
     node: int
     header: Header
@@ -202,9 +202,9 @@ def walk(
     links: LinkState = ALL_UP,
     rng: random.Random | None = None,
 ) -> Iterator[Hop]:
-    """Follow one packet; the last hop's action says how it ended (Deliver or Drop).
+    """Follow one packet; the last hop's action is how it ended (Deliver or Drop).
 
-    Where there are several choices ``draw`` decides, or the first one without it.
+    Among several next hops ``rng`` draws one by weight; without it the first is taken.
     A packet is lost on a link that is down, known or not, and after ``hop_bound`` hops.
     """
     headers = scheme.headers(source, destination, links)
@@ -228,7 +228,7 @@ def walk(
 
 
 def path(scheme: Scheme, source: int, destination: int, links: LinkState = ALL_UP) -> tuple[int, ...] | None:
-    """The nodes of the walk that takes the first choice everywhere; None when it is not delivered."""
+    """The nodes of the walk that always takes the first next hop; None when it is not delivered."""
     hops = list(walk(scheme, source, destination, links))
     if not isinstance(hops[-1].action, Deliver) or hops[-1].node != destination:
         return None
@@ -239,7 +239,7 @@ T = TypeVar("T")
 
 
 def pick(options: tuple[tuple[T, float], ...], rng: random.Random | None) -> tuple[T, float]:
-    """One of the weighted options: the first, or by one draw."""
+    """One of the weighted options: drawn by weight, or the first without ``rng``."""
     if rng is None or len(options) == 1:
         return options[0]
     point = rng.random()

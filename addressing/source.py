@@ -1,12 +1,12 @@
-"""Source routing: the source writes the whole way into the tag, relays take it off hop by hop.
+"""Source routing: the source writes the whole path into the tag, and each relay removes one hop.
 
-A way is a list of servers, each the next one's neighbour by a cable or through one
-switch.  Switches only look at the next server's label, so they need one entry a port.
-A source that knows of failures leaves out the ways they break; when none is left it
-finds a shortest way over what is up, as probing would.
+A path is a list of servers; a link or one switch joins each server to the next.  Switches match the
+next server's label only, so they need one entry per port.  A source that knows of failures leaves out
+the paths that these break.  When none is left it takes a shortest path over the links that are up,
+as probing would find.
 
-Where flows are spread over parallel ways each way has an equal share of them.  The share of
-a broken way goes to the next one that is up; flows on other ways stay where they are.
+Flows are balanced over parallel paths in equal shares.  The share of a broken path goes to the next
+path that is up; flows on the other paths stay where they are.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class SourceRouted(Scheme):
 
     @abstractmethod
     def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
-        """The servers of each way that the scheme builds, ends included, the best way first."""
+        """The servers of each path that the scheme builds, ends included, the best path first."""
 
     @abstractmethod
-    def tag_of(self, way: ServerPath) -> int | None:
-        """The tag that the source writes; None when the way is too long for it."""
+    def tag_of(self, path: ServerPath) -> int | None:
+        """The tag that the source writes; None when the path is too long for the tag."""
 
     @property
     def max_paths(self) -> int | None:
-        """How many ways flows are spread over at most; None: over all of them."""
+        """The largest number of paths that flows are balanced over; None for all."""
         return 1
 
     # --- what follows from it ---------------------------------------------------
@@ -51,39 +51,39 @@ class SourceRouted(Scheme):
     ) -> tuple[tuple[Header, float], ...]:
         tags = self._shares(source, destination, links)
         if not tags:
-            detour = self._backup_tag(source, destination, links)
-            tags = [] if detour is None else [detour]
+            backup = self._backup_tag(source, destination, links)
+            tags = [] if backup is None else [backup]
         own = self.label(source)
         return tuple((Header(own, tag), 1.0 / len(tags)) for tag in tags)
 
     def usable(self, source: int, destination: int) -> list[tuple[ServerPath, int]]:
-        """The scheme's ways whose tags fit, with them, the best way first."""
-        found = ((way, self.tag_of(way)) for way in self.candidate_paths(source, destination))
-        return [(way, tag) for way, tag in found if tag is not None]
+        """(path, tag) of the scheme's paths whose tags fit, the best path first."""
+        tagged = ((path, self.tag_of(path)) for path in self.candidate_paths(source, destination))
+        return [(path, tag) for path, tag in tagged if tag is not None]
 
-    def alive(self, way: ServerPath, links: LinkState) -> bool:
-        """True when no two servers of a way that follow each other have lost touch."""
+    def alive(self, path: ServerPath, links: LinkState) -> bool:
+        """True when every server of a path still reaches the next one directly."""
         down = self.all_failures(links)
-        return not down or all(self._joined(a, b, down) for a, b in pairwise(way))
+        return not down or all(self._connected(a, b, down) for a, b in pairwise(path))
 
     def _shares(self, source: int, destination: int, links: LinkState) -> list[int]:
-        """The tag of each share of the flows: its own way's, or that of the next way that is up."""
-        ways = self.usable(source, destination)
-        tags = [tag if self.alive(way, links) else None for way, tag in ways]
+        """The tag of each share of the flows: that of its own path, or of the next path that is up."""
+        paths = self.usable(source, destination)
+        tags = [tag if self.alive(path, links) else None for path, tag in paths]
         shares = len(tags) if self.max_paths is None else min(self.max_paths, len(tags))
-        turned = (tags[share:] + tags[:share] for share in range(shares))
-        found = (next((tag for tag in order if tag is not None), None) for order in turned)
-        return [tag for tag in found if tag is not None]
+        rotated = (tags[share:] + tags[:share] for share in range(shares))
+        chosen = (next((tag for tag in order if tag is not None), None) for order in rotated)
+        return [tag for tag in chosen if tag is not None]
 
     def send(self, at: int, action: Forward, links: LinkState) -> NextHops:
-        """Send, unless the port is not there or down."""
+        """Forward, or drop where the port does not exist or is down."""
         if not 1 <= action.port <= self.fabric.port_count(at):
             return drop("no such port")
         down = self.fabric.link_at(at, action.port) in self.all_failures(links).down
         return drop(f"port {action.port} is down") if down else only(action)
 
-    def _joined(self, a: int, b: int, down: LinkState) -> bool:
-        """True when a cable, or a switch, joins two servers over links that are up."""
+    def _connected(self, a: int, b: int, down: LinkState) -> bool:
+        """True when a link, or a switch, joins two servers over links that are up."""
         fabric = self.fabric
         for end in fabric.neighbours(a, down):
             if end == b or (not fabric.is_server(end) and fabric.port_to(end, b, down) is not None):
@@ -91,28 +91,27 @@ class SourceRouted(Scheme):
         return False
 
     def _backup_tag(self, source: int, destination: int, links: LinkState) -> int | None:
-        """The tag of a shortest way over what is up; None if there is none, or it is too long."""
-        found = self.shortest(
-            source, destination, ShortestPaths(self.fabric, self.all_failures(links)) if links else self._up
-        )
-        return None if found is None else self.tag_of(found)
+        """The tag of a shortest path over links that are up; None if there is none, or it is too long."""
+        up = ShortestPaths(self.fabric, self.all_failures(links)) if links else self._up
+        path = self.shortest(source, destination, up)
+        return None if path is None else self.tag_of(path)
 
-    def shortest(self, source: int, destination: int, ways: ShortestPaths) -> ServerPath | None:
-        """The servers of the first shortest way; None if there is none."""
-        at, found = source, [source]
+    def shortest(self, source: int, destination: int, shortest_paths: ShortestPaths) -> ServerPath | None:
+        """The servers of the first shortest path; None if there is none."""
+        at, path = source, [source]
         while at != destination:
-            port = next(ways.next_hop_ports(at, destination, ALL_UP), None)
+            port = next(shortest_paths.next_hop_ports(at, destination, ALL_UP), None)
             end = None if port is None else self.fabric.peer(at, port)
             if end is None:
                 return None
             at = end.node
             if self.fabric.is_server(at):
-                found.append(at)
-        return tuple(found)
+                path.append(at)
+        return tuple(path)
 
     @cached_property
     def intact_paths(self) -> ShortestPaths:
-        """Shortest ways while nothing is down."""
+        """Shortest paths while nothing is down."""
         return ShortestPaths(self.fabric, ALL_UP)
 
     @cached_property
@@ -121,6 +120,6 @@ class SourceRouted(Scheme):
 
 
 def max_tag_hops(hop_bits: int, needed: int, reserved: int = 0) -> int:
-    """The most hops that a tag can hold: what the scheme's own ways need, and for detours as
-    many more as fit (less ``spare`` hops)."""
+    """The most hops that a tag holds: at least the ``needed`` hops of the scheme's own paths, and for
+    backup paths as many more as fit beside ``reserved`` hops."""
     return max(needed, TAG_BITS // hop_bits - reserved)

@@ -1,4 +1,4 @@
-"""Compiled tables: the entries that a scheme's rule amounts to at one node."""
+"""Compiled tables: the entries that state a scheme's rule at one node."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from addressing.header import Header, NextHops, Pattern, drop
 from addressing.scheme import Scheme
 from topos.graph import ALL_UP, LinkState
 
-MISS: NextHops = drop("no entry")
+MISS: NextHops = drop("no entry matches")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table entry: a pattern, its priority, and what is done with a match."""
+    """One table entry: a pattern, its priority, and the next hops of packets that match."""
 
     pattern: Pattern
     next_hops: NextHops
 
     @property
     def priority(self) -> int:
-        """Longer matches win."""
+        """The longest match wins."""
         return self.pattern.priority
 
 
@@ -33,21 +33,20 @@ class Table:
     entries: tuple[Entry, ...]
 
     def lookup(self, header: Header) -> NextHops:
-        """The choices of the most specific entry that matches; a drop without one."""
+        """The next hops of the most specific entry that matches; a drop when none does."""
         return next((e.next_hops for e in self.entries if e.pattern.matches(header)), MISS)
 
     def bits(self, ports: int) -> int:
-        """The table's size: per entry the compared bits, and per choice a port number
-        of a node with ``ports`` ports (and local delivery) and what is rewritten."""
+        """The table's size in bits: per entry the bits compared, and per next hop a port number of a
+        node with ``ports`` ports, local delivery included."""
         port_bits = max(1, ports.bit_length())
         return sum(e.priority + sum(port_bits for _ in e.next_hops) for e in self.entries)
 
 
 def compile_table(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> Table:
-    """The table of ``node``: one entry per class, its choices those of the representative.
+    """The table of ``node``: one entry per forwarding class, with the next hops of its representative.
 
-    Classes whose packets are dropped become no entry unless a shorter pattern would
-    otherwise catch them.
+    Entries are sorted by priority, then by label and tag.
     """
     return Table(node, tuple(_entries(scheme, node, links)))
 

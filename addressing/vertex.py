@@ -1,8 +1,8 @@
-"""Vertices and hosts: schemes whose labels are a vertex's label and the number of a host there.
+"""Vertices and hosts: schemes whose labels are a vertex's label followed by the number of a host there.
 
-A *vertex* is a node where packets end: a server that relays, or the switch of a plain
-host.  Nodes on the way decide by the vertex alone, so one entry stands for all hosts
-of a switch; the switch itself has an exact entry for each of its hosts.
+A *vertex* is the node that a packet is routed to: a server that relays, or the switch of a plain host.
+Other nodes decide by the vertex only, so one entry serves all hosts of a switch.  The switch itself has
+an exact entry for each of its hosts.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class VertexScheme(Scheme):
 
     @property
     def vertex_bits(self) -> int:
-        """The width of every vertex label; labels are ranks where a scheme has none of its own."""
+        """The width of every vertex label.  A vertex's label is its rank unless a scheme overrides it."""
         return (len(self.vertices) - 1).bit_length()
 
     def vertex_label(self, vertex: int) -> int:
-        """The label of a vertex (a node number): ``vertex_bits`` bits, no two alike."""
+        """The label of a vertex (a node number): ``vertex_bits`` bits, unique."""
         return self.ranks[vertex]
 
     def find(self, label: int) -> int | None:
@@ -45,32 +45,32 @@ class VertexScheme(Scheme):
 
     @abstractmethod
     def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
-        """What ``at`` does with a packet for another ``vertex``."""
+        """What ``at`` does with a packet for another vertex."""
 
     @abstractmethod
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
-        """The classes of packets for other vertices than ``at``."""
+        """The forwarding classes of packets for vertices other than ``at``."""
 
     # --- labels ---------------------------------------------------------------
 
     @cached_property
     def ranks(self) -> dict[int, int]:
-        """The place of every vertex among ``vertices``."""
+        """The rank of every vertex: its index in ``vertices``."""
         return {vertex: rank for rank, vertex in enumerate(self.vertices)}
 
     @cached_property
     def homes(self) -> IntArray:
-        """Per server the vertex where its packets end: itself, or its switch; itself as well
-        where a plain host has no cable."""
+        """Per server its vertex: itself where servers relay, else its switch; a plain host without a
+        link is its own vertex."""
         fabric = self.fabric
         servers = np.arange(fabric.servers, dtype=np.int32)
         if fabric.relaying or not len(fabric.link_ends):
             return servers
         adjacency = fabric.adjacency
-        cabled = np.diff(adjacency.start)[: fabric.servers] > 0
-        # A node's last slot always has a cable, and a plain host has no other.
+        linked = np.diff(adjacency.start)[: fabric.servers] > 0
+        # A node's last port always has a link, and a plain host has one port only.
         last = adjacency.start[1 : fabric.servers + 1] - 1
-        servers[cabled] = adjacency.peer[last[cabled]]
+        servers[linked] = adjacency.peer[last[linked]]
         return servers
 
     @cached_property
@@ -82,16 +82,16 @@ class VertexScheme(Scheme):
         """(host, port) of the plain hosts at a switch, in port order: host number i is the i-th."""
         if self.fabric.is_server(vertex):
             return ()
-        found = self._hosts.get(vertex)
-        if found is None:
+        if vertex not in self._hosts:
             ends = self.fabric.ports(vertex)
-            found = tuple((end.node, port) for port, end in ends if self.fabric.is_end_host(end.node))
-            self._hosts[vertex] = found
-        return found
+            self._hosts[vertex] = tuple(
+                (end.node, port) for port, end in ends if self.fabric.is_end_host(end.node)
+            )
+        return self._hosts[vertex]
 
     @cached_property
     def _hosts(self) -> dict[int, tuple[tuple[int, int], ...]]:
-        """What :meth:`hosts` has found, by switch."""
+        """The cache of :meth:`hosts`, by switch."""
         return {}
 
     @cached_property
@@ -111,26 +111,26 @@ class VertexScheme(Scheme):
         return self.vertex_label(vertex) << self.host_bits | number
 
     def split(self, label: int) -> tuple[int | None, int]:
-        """The vertex of a label, and the number of the host there."""
+        """The vertex of a label (None if there is none), and the number of the host there."""
         return self.find(label >> self.host_bits), label & ((1 << self.host_bits) - 1)
 
     def towards(self, vertex: int) -> Header:
-        """A header for the first host at a vertex."""
+        """A header addressed to the first host at a vertex."""
         return Header(self.vertex_label(vertex) << self.host_bits | self.first_host)
 
     def pattern(self, label: int, mask: int | None = None) -> Pattern:
-        """The pattern of the vertex labels that equal ``label`` in the bits of ``mask`` (in all
-        bits without it), whatever the host."""
+        """The pattern that matches every host of the vertices whose labels equal ``label`` in the bits
+        of ``mask`` (in all bits by default)."""
         if mask is None:
             mask = (1 << self.vertex_bits) - 1
         return Pattern(label << self.host_bits, mask << self.host_bits)
 
     @cached_property
     def shortest_paths(self) -> ShortestPaths:
-        """Shortest ways over the links known to be up."""
+        """Shortest paths over the links known to be up."""
         return ShortestPaths(self.fabric, self.known)
 
-    # --- the rule, as far as it is common ---------------------------------------
+    # --- the common part of the rule ----------------------------------------------
 
     def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         vertex, host = self.split(header.label)
@@ -155,19 +155,19 @@ class VertexScheme(Scheme):
         yield from self.transit_classes(at)
 
     def _local(self, at: int) -> Iterator[ForwardingClass]:
-        """The entries of the vertex itself, or of its hosts."""
+        """The classes of the vertex itself, or of its hosts."""
         here = (at,) if self.fabric.is_server(at) else tuple(host for host, _ in self.hosts(at))
         for node in here:
             label = self.label(node)
             yield exact(label, self.label_bits), Header(label)
 
     def each_vertex(self, at: int) -> Iterator[ForwardingClass]:
-        """One exact class per vertex: the transit of a rule that has no shorter form."""
+        """One exact class per other vertex: the transit classes of a rule without a more compact form."""
         for vertex in self.vertices:
             if vertex != at:
                 yield self.pattern(self.vertex_label(vertex)), self.towards(vertex)
 
     def link_to(self, at: int, forward: Forward) -> int:
-        """The number of the link that a packet leaves by; NONE where no cable is."""
+        """The number of the link that a packet leaves by; NONE where the port has no link."""
         known = 1 <= forward.port <= self.fabric.port_count(at)
         return self.fabric.link_at(at, forward.port) if known else NONE

@@ -1,11 +1,10 @@
-"""Clusters of nodes as routing sees them: over links that are up, in the parts that failures leave.
+"""Clusters of nodes over the links that are up, and the parts into which failures split them.
 
-A *part* is what still holds together inside a cluster; an intact cluster is one part, and
-parts are numbered so that then part and cluster have the same number.  Ways between parts
-are agreed by a whole part: of the neighbouring parts that are nearer, the one of least
-number; every node goes to its nearest exit into that one.  (Distance in the graph of
-parts, distance to the nearest exit) then falls at every hop.  Independent choices among
-equally near parts would circle.
+A *part* is a connected component of a cluster.  An intact cluster is one part, and parts are numbered
+so that part and cluster then have the same number.  All nodes of a part agree on the next part: of the
+neighbouring parts that are nearer to the goal, the one with the least number.  Every node goes to its
+nearest exit into that part.  So (distance in the graph of parts, distance to the nearest exit) falls at
+every hop.  If nodes chose independently among equally near parts, packets could loop.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from functools import cached_property
 from topos.fabric import Fabric
 from topos.graph import NONE, LinkState
 
-#: Per node the port that it sends by.
+#: Per node the port that it sends out of.
 Ports = dict[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The clusters of a fabric (``cluster`` has one number per node, ``NONE`` for plain hosts)
-    while ``down`` is down."""
+    """The parts of a fabric's clusters while the links in ``down`` are down; ``cluster`` has one number
+    per node, ``NONE`` for plain hosts."""
 
     fabric: Fabric
     down: LinkState
@@ -47,13 +46,13 @@ class Parts:
     def members(self) -> tuple[tuple[int, ...], ...]:
         """The nodes of each part in ascending order; parts by cluster, then by their first node."""
         order = sorted(range(self.fabric.size), key=lambda node: (self.cluster[node], node))
-        found: list[tuple[int, ...]] = []
+        parts: list[tuple[int, ...]] = []
         seen: set[int] = set()
         for node in order:
             if self.cluster[node] != NONE and node not in seen:
-                found.append(tuple(sorted(self.depths((node,), within=self.cluster))))
-                seen.update(found[-1])
-        return tuple(found)
+                parts.append(tuple(sorted(self.depths((node,), within=self.cluster))))
+                seen.update(parts[-1])
+        return tuple(parts)
 
     @cached_property
     def part(self) -> tuple[int, ...]:
@@ -67,22 +66,22 @@ class Parts:
     @cached_property
     def parts_of_cluster(self) -> tuple[tuple[int, ...], ...]:
         """The parts of each cluster."""
-        found: list[list[int]] = [[] for _ in range(max(self.cluster) + 1)]
+        parts: list[list[int]] = [[] for _ in range(max(self.cluster) + 1)]
         for number, nodes in enumerate(self.members):
-            found[self.cluster[nodes[0]]].append(number)
-        return tuple(map(tuple, found))
+            parts[self.cluster[nodes[0]]].append(number)
+        return tuple(map(tuple, parts))
 
     @cached_property
     def part_neighbours(self) -> tuple[frozenset[int], ...]:
-        """The graph of parts: which touch which."""
-        part_neighbours: list[set[int]] = [set() for _ in self.members]
+        """The graph of parts: per part those that a link joins it to."""
+        neighbours: list[set[int]] = [set() for _ in self.members]
         for node, ends in enumerate(self.adjacency):
-            part_neighbours[self.part[node]].update(self.part[end] for end, _ in ends)
-        return tuple(frozenset(near - {own}) for own, near in enumerate(part_neighbours))
+            neighbours[self.part[node]].update(self.part[end] for end, _ in ends)
+        return tuple(frozenset(near - {own}) for own, near in enumerate(neighbours))
 
     @cached_property
     def component(self) -> tuple[int, ...]:
-        """Per part the first part that it is connected with: two with the same have a way."""
+        """Per part the first part that it is connected with: the number of its connected component."""
         component = [NONE] * len(self.members)
         for first in range(len(component)):
             if component[first] == NONE:
@@ -90,7 +89,7 @@ class Parts:
                     component[part] = first
         return tuple(component)
 
-    # --- ways -------------------------------------------------------------------
+    # --- paths ------------------------------------------------------------------
 
     def distance(self, goal: tuple[int, ...]) -> dict[int, int]:
         """Hops in the graph of parts to the nearest part of ``goal``, by part."""
@@ -105,34 +104,36 @@ class Parts:
         return self._distances[goal]
 
     def ports_towards(self, own: int, goal: tuple[int, ...]) -> Ports:
-        """By node of part ``own``, towards its nearest exit into the next part on the way to ``goal``."""
+        """Per node of part ``own``: towards its nearest exit into the next part on a path to ``goal``."""
         distance = self.distance(goal)
         wanted = distance.get(own, 0) - 1
         nearer = [part for part in self.part_neighbours[own] if distance.get(part) == wanted]
         return self._exits(own, min(nearer)) if nearer else {}
 
     def ports_to_nearest(self, goal: tuple[int, ...]) -> Ports:
-        """By node, towards the nearest node of ``goal``'s parts in the whole network."""
+        """Per node of the whole network: towards the nearest node of ``goal``'s parts."""
         key = NONE, *goal
         if key not in self._trees:
             self._trees[key] = self.extend_tree({node: NONE for part in goal for node in self.members[part]})
         return self._trees[key]
 
     def ports_inside(self, target: int) -> Ports:
-        """By node of the same part, on a shortest way inside it to the node ``target``."""
+        """Per node of the same part: on a shortest path inside it to the node ``target``."""
         key = (self.part[target], NONE, target)
         if key not in self._trees:
             self._trees[key] = self.extend_tree({target: NONE}, self.part)
         return self._trees[key]
 
     def backup_ports(self, part: int) -> Ports:
-        """By node on it, the way from the other parts of the same cluster to ``part`` through as few
-        nodes of other clusters as can be (then by as few hops)."""
+        """Per node on the backup paths to ``part`` from the other parts of its cluster.
+
+        These paths visit as few nodes of other clusters as possible, then have as few hops as possible."""
         if part not in self._backup_ports:
             self._backup_ports[part] = self._join(part)
         return self._backup_ports[part]
 
     def _join(self, part: int) -> Ports:
+        """Dijkstra's algorithm from ``part`` over all nodes, then the paths that its cluster needs."""
         own = self.cluster[self.members[part][0]]
         reached: set[int] = set()
         port_of: Ports = {}
@@ -161,7 +162,7 @@ class Parts:
         return end.node
 
     def _exits(self, own: int, following: int) -> Ports:
-        """By node of ``own``, towards its nearest exit into the part ``following``."""
+        """Per node of part ``own``: towards its nearest exit into the part ``following``."""
         key = own, following
         if key not in self._trees:
             ports: Ports = {}
@@ -173,8 +174,8 @@ class Parts:
         return self._trees[key]
 
     def extend_tree(self, ports: Ports, within: tuple[int, ...] | None = None) -> Ports:
-        """Breadth first from the nodes in ``ports``, among nodes of the same number if ``within``
-        numbers them: every other node gets its lowest port towards one that is a hop nearer."""
+        """Extend ``ports`` breadth first: every further node gets its lowest port to a node one hop nearer
+        to those in ``ports``.  With ``within``, only over links between nodes of the same number."""
         depth = self.depths(ports, within)
         for node, far in depth.items():
             if far:
@@ -183,7 +184,7 @@ class Parts:
         return ports
 
     def depths(self, roots: Iterable[int], within: tuple[int, ...] | None = None) -> dict[int, int]:
-        """Hops from the nearest of ``roots``, by node in the order of finding."""
+        """Per node the hops from the nearest of ``roots``, in breadth-first order."""
         depth = dict.fromkeys(roots, 0)
         queue = list(depth)
         for at in queue:
@@ -199,7 +200,7 @@ class Parts:
 
     @cached_property
     def _trees(self) -> dict[tuple[int, ...], Ports]:
-        """What :meth:`outward`, :meth:`nearest` and :meth:`inside` have found so far."""
+        """The cache of :meth:`ports_towards`, :meth:`ports_to_nearest` and :meth:`ports_inside`."""
         return {}
 
     @cached_property

@@ -1,8 +1,8 @@
-"""The fewest prefixes that say what a function of a few bits says.
+"""The fewest prefixes that state a function of a few bits, under longest-prefix match.
 
-Optimal routing table construction (Draves et al., INFOCOM 1999) on a binary trie:
-upwards, every block keeps the decisions that need the fewest prefixes below it;
-downwards, a prefix is written only where the inherited decision is not among them.
+Optimal Routing Table Constructor (Draves et al., INFOCOM 1999) on a binary trie.  Bottom up, every
+block keeps the decisions that need the fewest prefixes below it.  Top down, a prefix is written only
+where the inherited decision is not among these.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ D = TypeVar("D", bound=Hashable)
 
 @dataclass(frozen=True)
 class Block(Generic[D]):
-    """All values that begin with ``value`` (``length`` bits), decided alike; ``sample`` is one
-    for which no longer block decides."""
+    """A prefix ``value`` of ``length`` bits with its decision; ``sample`` is a value that matches no
+    longer prefix."""
 
     value: int
     length: int
@@ -28,7 +28,7 @@ class Block(Generic[D]):
 
 @dataclass(frozen=True)
 class _Trie(Generic[D]):
-    """A block of values; ``best`` is empty where every value in it is indifferent."""
+    """A block of values and its best decisions; none where all values of the block are don't-cares."""
 
     best: frozenset[D]
     halves: tuple[_Trie[D], _Trie[D]] | None
@@ -37,23 +37,24 @@ class _Trie(Generic[D]):
 def prefixes(
     bits: int, decide: Callable[[int], D | None], values: Sequence[int] | None = None
 ) -> Iterator[Block[D]]:
-    """The fewest blocks of values of ``bits`` bits that give each value its decision, the longest
-    match deciding; values for which ``decide`` gives None may come out any way, as may all
-    that are not among ``values`` (in ascending order; all without them)."""
+    """The fewest prefixes that give each of ``values`` (of ``bits`` bits, ascending; by default all)
+    its decision by longest match.
+
+    Values for which ``decide`` returns None, and values not in ``values``, are don't-cares."""
     if values is None:
         values = range(1 << bits)
-    found = {(length, value): d for value, length, d in _write(_grow(0, bits, decide, values), 0, 0, None)}
+    written = {(length, value): d for value, length, d in _write(_grow(0, bits, decide, values), 0, 0, None)}
     samples: dict[tuple[int, int], int] = {}
     for sample in values:
         if decide(sample) is not None:
             longest_first = ((length, sample >> bits - length) for length in range(bits, -1, -1))
-            samples.setdefault(next(key for key in longest_first if key in found), sample)
+            samples.setdefault(next(key for key in longest_first if key in written), sample)
     for (length, value), sample in samples.items():
-        yield Block(value, length, found[length, value], sample)
+        yield Block(value, length, written[length, value], sample)
 
 
 def _grow(first: int, bits: int, decide: Callable[[int], D | None], values: Sequence[int]) -> _Trie[D]:
-    """The trie of the ``values``, all of which begin as ``first`` does but for ``bits`` bits."""
+    """The trie of the ``values``, which equal ``first`` except in the lowest ``bits`` bits."""
     if not values:
         return _Trie(frozenset(), None)
     if not bits:
@@ -68,6 +69,7 @@ def _grow(first: int, bits: int, decide: Callable[[int], D | None], values: Sequ
 
 
 def _write(trie: _Trie[D], value: int, length: int, inherited: D | None) -> Iterator[tuple[int, int, D]]:
+    """(value, length, decision) of the prefixes that a block needs below an inherited decision."""
     if trie.best and inherited not in trie.best:
         inherited = min(trie.best, key=repr)
         yield value, length, inherited

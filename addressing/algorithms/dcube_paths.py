@@ -1,7 +1,7 @@
-"""Ways through a DCube, node by node, from the dimensions that they cross.
+"""Paths through a DCube, node by node, from the dimensions that they cross (Guo et al., DCube, section 4).
 
-A way leaves each switch by the server of the next dimension in one sub-network (*block*):
-place block m + dimension, whose cable leads to the same place at the next switch.
+A path stays in one sub-network (*block*).  It leaves each switch by the server at place
+block * m + dimension, whose second port leads to the server at the same place of the next switch.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from addressing.algorithms.disjoint import disjoint_paths
 from topos.families.dcube import CubeOfSwitches
 
-#: The nodes of a way, servers and switches alike, ends included.
+#: The nodes of a path, servers and switches alike, ends included.
 NodePath = tuple[int, ...]
 
 
 def path_along(
     cube: CubeOfSwitches, source: int, destination: int, dimensions: Sequence[int], block: int
 ) -> NodePath:
-    """The nodes from ``source`` over the cables of ``dimensions`` in sub-network ``block`` to
-    ``destination``, which must be on the switch where they lead."""
+    """The nodes from ``source`` over the links of ``dimensions`` in sub-network ``block`` to
+    ``destination``, which must be on the switch that they lead to."""
     path = [source]
     for dimension in dimensions:
         here = cube.address(path[-1])
@@ -35,7 +35,7 @@ def path_along(
 
 
 def _cross(cube: CubeOfSwitches, path: list[int], server: int) -> None:
-    """Through the switch to another server on it; nothing when the way is there already."""
+    """Append the switch and another server on it; nothing when the path is at that server already."""
     if path[-1] != server:
         path += [cube.switch(cube.address(server)), server]
 
@@ -43,8 +43,8 @@ def _cross(cube: CubeOfSwitches, path: list[int], server: int) -> None:
 def simple_paths(
     neighbours: Sequence[Sequence[int]], here: int, there: int, longest: int, avoid: frozenset[int]
 ) -> Iterator[tuple[int, ...]]:
-    """The dimensions of every way of at most ``longest`` switch hops that visits no switch twice
-    and none of ``avoid``; ``neighbours[a][j]`` is the switch next to a along dimension j."""
+    """The dimensions of every path of at most ``longest`` switch hops that visits no switch twice
+    and none of ``avoid``; ``neighbours[a][j]`` is the neighbour of switch a along dimension j."""
     if here == there:
         yield ()
     elif longest:
@@ -56,17 +56,17 @@ def simple_paths(
 
 @lru_cache(maxsize=1 << 12)
 def disjoint_switch_paths(cube: CubeOfSwitches, here: int, there: int) -> tuple[tuple[int, ...], ...]:
-    """The dimensions of m ways between two switches that have no other in common, the shortest first;
-    of one way of none where they are the same."""
+    """The dimensions of m paths between two switches that share no other switch, the shortest first;
+    one path without dimensions where the two are the same."""
     if here == there:
         return ((),)
-    ways = _rotations(here ^ there, cube.m) if cube.cube == "hyper" else _searched(cube, here, there)
-    return tuple(sorted(ways, key=len))
+    paths = _rotations(here ^ there, cube.m) if cube.cube == "hyper" else _searched(cube, here, there)
+    return tuple(sorted(paths, key=len))
 
 
 def _rotations(difference: int, m: int) -> Iterator[tuple[int, ...]]:
     """The bits that differ, from the highest down, rotated to begin with each of them; and for each other
-    bit a detour that flips it first and last."""
+    bit the same with that bit flipped first and last."""
     bits = tuple(bit for bit in reversed(range(m)) if difference >> bit & 1)
     for first in range(len(bits)):
         yield bits[first:] + bits[:first]
@@ -76,10 +76,11 @@ def _rotations(difference: int, m: int) -> Iterator[tuple[int, ...]]:
 
 
 def _searched(cube: CubeOfSwitches, here: int, there: int) -> Iterator[tuple[int, ...]]:
-    """As many disjoint ways over the switches as there are, of least total length: on the moebius cube
-    rotated expansions often meet."""
+    """As many disjoint paths over the switches as there are, of least total length.
+
+    Rotating the expansions does not do on the moebius cube: the paths often meet."""
     size = 2**cube.m
     dimension = {(a, cube.neighbour(a, j)): j for a in range(size) for j in range(cube.m)}
     edges = np.array([edge for edge in dimension if edge[0] < edge[1]], dtype=np.int64)
-    for way in disjoint_paths(size, edges, here, there):
-        yield tuple(dimension[step] for step in pairwise(way))
+    for path in disjoint_paths(size, edges, here, there):
+        yield tuple(dimension[step] for step in pairwise(path))

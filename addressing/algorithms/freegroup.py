@@ -1,8 +1,7 @@
-"""The free-group embedding: a breadth-first tree whose nodes are words of the links on the way from the root.
+"""The free-group embedding of WMGR (Aguirre-Guerrero et al., Algorithm 1).
 
-WMGR (Aguirre-Guerrero et al., Algorithm 1).  As bits, every node spends
-``bit_length(children)`` bits on the letter that follows its own word; code 0 there means
-"the word ends here".
+A node's word lists the links on its path from the root of a breadth-first tree.  Written as bits, a
+node's child appends ``bit_length(children)`` bits for its letter; code 0 means that the word ends here.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ Word = tuple[int, ...]
 class Embedding:
     """Per node its word, and its prefix as (value, length) in bits.
 
-    A fabric in several pieces (after failures) gets one tree per piece, whose roots
-    hang below a virtual root as its letters: all words of a piece then have their first
-    ``common`` = 1 letters in common, and no other word begins with them.
+    A fabric in several pieces (after failures) gets one tree per piece.  Their roots become the
+    children of a virtual root, so the first ``common`` = 1 letters of a word name its piece.
     """
 
     words: tuple[Word, ...]
@@ -39,7 +37,7 @@ class Embedding:
 
 def embed(fabric: Fabric, known: LinkState, root: int) -> Embedding:
     """Breadth-first trees in port order over the links that are up: one from ``root``, and one from
-    the first node of every piece without it."""
+    the first node of every piece that does not contain ``root``."""
     size = fabric.size
     children: list[list[int]] = [[] for _ in range(size)]
     parents = [NONE] * size
@@ -93,18 +91,18 @@ def common_prefix_length(a: Word, b: Word) -> int:
 
 @lru_cache(maxsize=16)
 def centre(fabric: Fabric) -> int:
-    """The middle of a longest shortest path, as two sweeps find it: from node 0 to the farthest node,
-    and from there to the farthest again.  Exact on trees, a good guess elsewhere, and cheap anywhere."""
+    """The middle of a long shortest path, found by two breadth-first searches: from node 0 to the
+    farthest node, and from there to the farthest again.  Exact on trees, approximate elsewhere."""
     far, _ = _farthest(fabric, 0)
     end, parents = _farthest(fabric, far)
-    way = [end]
-    while parents[way[-1]] != NONE:
-        way.append(parents[way[-1]])
-    return way[len(way) // 2]
+    path = [end]
+    while parents[path[-1]] != NONE:
+        path.append(parents[path[-1]])
+    return path[len(path) // 2]
 
 
 def _farthest(fabric: Fabric, start: int) -> tuple[int, list[int]]:
-    """The last node that a breadth-first search from ``start`` meets, and everybody's parent in it."""
+    """The last node that a breadth-first search from ``start`` visits, and the parents of all nodes."""
     parents, seen, queue = [NONE] * fabric.size, [False] * fabric.size, [start]
     seen[start] = True
     for at in queue:

@@ -18,7 +18,7 @@ Coordinates = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """What the coordinate schemes need of a fabric whose vertices lie on a torus or a mesh."""
+    """The coordinates of a fabric whose vertices lie on a torus or a mesh."""
 
     fabric: Fabric
     sizes: tuple[int, ...]
@@ -47,18 +47,18 @@ class Grid:
         return 0 <= node - self._first < math.prod(self.sizes)
 
     def coordinates(self, node: int) -> Coordinates:
-        """Where a vertex lies."""
+        """The coordinates of a vertex."""
         return tuple(int(c) for c in np.unravel_index(node - self._first, self.sizes))
 
     def node(self, coordinates: Coordinates) -> int:
-        """The vertex at those coordinates, taken modulo the sizes."""
+        """The vertex at given coordinates, taken modulo the sizes."""
         index = 0
         for value, size in zip(coordinates, self.sizes, strict=True):
             index = index * size + value % size
         return self._first + index
 
     def distance(self, a: Coordinates, b: Coordinates) -> int:
-        """Steps along the grid between two places."""
+        """The hops along the grid between two places."""
         total = 0
         for x, y, size in zip(a, b, self.sizes, strict=True):
             gap = abs(x - y)
@@ -71,7 +71,7 @@ class Grid:
         return sum(size // 2 if self.wraps else size - 1 for size in self.sizes)
 
     def direction(self, dimension: int, here: int, there: int) -> int:
-        """+1 or -1: the shorter way along a dimension, +1 where both are equal; 0 at the place."""
+        """+1 or -1: the shorter direction along a dimension, +1 on ties; 0 when here is there."""
         if here == there:
             return 0
         if not self.wraps:
@@ -87,14 +87,14 @@ class Grid:
         return tuple((size - 1).bit_length() for size in self.sizes)
 
     def pack(self, coordinates: Coordinates) -> int:
-        """The label of a place."""
+        """The label of coordinates."""
         label = 0
         for value, width in zip(coordinates, self.widths, strict=True):
             label = label << width | value
         return label
 
     def unpack(self, label: int) -> Coordinates | None:
-        """The place that a label stands for; None if it lies outside."""
+        """The coordinates in a label; None if they lie outside the grid."""
         values: list[int] = []
         for width in reversed(self.widths):
             values.append(label & (1 << width) - 1)

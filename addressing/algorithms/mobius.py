@@ -1,9 +1,9 @@
 """Routes in the 1-moebius cube of M-DCube (Guo et al., DCube, section 4; Cull and Larson, 1995).
 
-The cable of dimension j flips e_j (bit j) where bit j + 1 of the address is 0, and E_j
+The link of dimension j flips e_j (bit j) where bit j + 1 of the address is 0, and E_j
 (bits j to 0) where it is 1; bit m counts as 1, and e_0 = E_0.  A route is an
-*expansion* of the difference of two addresses into such symbols, put into an order in
-which each is the one that applies.
+*expansion* of the difference of two addresses into such symbols, in an order in which
+each symbol applies at the address reached so far.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ class Symbol:
 
     @property
     def bits(self) -> int:
-        """The bits that it flips."""
+        """The bits that the symbol flips."""
         return (2 << self.index) - 1 if self.wide else 1 << self.index
 
     def applies(self, address: int, m: int) -> bool:
-        """True when the cable of its dimension flips just these bits at ``address``."""
+        """True when the link of the symbol's dimension flips exactly these bits at ``address``."""
         above = True if self.index + 1 == m else bool(address >> self.index + 1 & 1)
         return self.index == 0 or above == self.wide
 
 
 def expansion(difference: int) -> tuple[Symbol, ...]:
-    """Algorithm 2: from the highest bit down, e for 10 and E for 11, whose lower bits are then
-    complemented; the bit below either is done with."""
-    found = []
+    """Algorithm 2: from the highest bit down, e for the bits 10, and E for 11, which complements all
+    lower bits."""
+    symbols = []
     index = difference.bit_length() - 1
     while index >= 0:
         wide = index > 0 and bool(difference >> index - 1 & 1)
-        found.append(Symbol(index, wide))
-        difference ^= found[-1].bits
+        symbols.append(Symbol(index, wide))
+        difference ^= symbols[-1].bits
         index = difference.bit_length() - 1
-    return tuple(found)
+    return tuple(symbols)
 
 
 def dimensions(a: int, b: int, m: int) -> tuple[int, ...]:
     """Algorithm 3: the dimensions of a route from address ``a`` to ``b``, in order.
 
-    The symbols of the expansion where some order of them applies, else one of them
-    replaced by two (Theorem 2).  Not always shortest: one too long for 12.5 % (m = 3) to
-    17 % (m = 8) of pairs.
+    The symbols of the expansion where some order of them applies, else with one symbol replaced by
+    two (Theorem 2).  Not always shortest: one hop too long for 12.5 % (m = 3) to 17 % (m = 8) of pairs.
     """
     symbols = expansion(a ^ b)
     order = _ordered(a, symbols, m)
     if order is None:
-        order = next(found for more in _replaced(symbols) if (found := _ordered(a, more, m)) is not None)
+        orders = (_ordered(a, longer, m) for longer in _replaced(symbols))
+        order = next(order for order in orders if order is not None)
     return tuple(symbol.index for symbol in order)
 
 
 def _ordered(address: int, symbols: tuple[Symbol, ...], m: int) -> tuple[Symbol, ...] | None:
-    """An order in which every symbol applies, the highest first where possible; None without one."""
+    """An order in which every symbol applies, the highest first where possible; None if there is none."""
     if not symbols:
         return ()
     for symbol in symbols:

@@ -1,8 +1,8 @@
-"""Clusters of any network, by METIS (Karypis and Kumar, 1998): connected, of like size, few links between.
+"""Clusters of any network, by METIS (Karypis and Kumar, 1998): connected, of similar size, few links between.
 
-METIS is asked for connected clusters and keeps to it where the network is connected and
-the balance allows; a fragment that it leaves elsewhere joins the neighbouring cluster
-with which it has the most links.
+METIS is asked for connected clusters, and returns them where the network is connected and the balance
+allows.  A fragment of a cluster that is not connected joins the neighbouring cluster to which it has the
+most links.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import pymetis
 from topos.fabric import Fabric
 from topos.graph import NONE
 
-#: The same network gives the same clusters in every process.
+#: Fixed, so that the same network gives the same clusters in every process.
 _SEED = 1
 
 
 @lru_cache(maxsize=8)
 def clusters(fabric: Fabric, count: int) -> tuple[int, ...]:
-    """The cluster of every node, numbered from 0 by their first nodes; ``NONE`` for plain hosts."""
+    """The cluster of every node, numbered from 0 in the order of their first nodes; ``NONE`` for plain
+    hosts."""
     nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
     place = {node: i for i, node in enumerate(nodes)}
     adjacency = [
@@ -29,14 +30,13 @@ def clusters(fabric: Fabric, count: int) -> tuple[int, ...]:
         for node in nodes
     ]
     options = pymetis.Options(seed=_SEED, contig=1)
-    found = pymetis.part_graph(count, adjacency=adjacency, options=options).vertex_part
-    joined = _numbered(_join(list(found), adjacency))
-    number = dict(zip(nodes, joined, strict=True))
+    part = pymetis.part_graph(count, adjacency=adjacency, options=options).vertex_part
+    number = dict(zip(nodes, _numbered(_join(list(part), adjacency)), strict=True))
     return tuple(number.get(node, NONE) for node in range(fabric.size))
 
 
 def _join(part: list[int], adjacency: list[list[int]]) -> list[int]:
-    """Clusters in one piece: of each the largest fragment stays, the others go to a neighbour."""
+    """Make clusters connected: the largest fragment of each stays, the others join a neighbour."""
     for fragment in _fragments(part, adjacency):
         around = Counter(part[end] for node in fragment for end in adjacency[node] if part[end] != part[node])
         if around:
@@ -47,7 +47,7 @@ def _join(part: list[int], adjacency: list[list[int]]) -> list[int]:
 
 
 def _fragments(part: list[int], adjacency: list[list[int]]) -> list[list[int]]:
-    """The pieces of clusters that are not their cluster's largest, small ones first."""
+    """All connected fragments of clusters but the largest of each, small ones first."""
     seen: set[int] = set()
     pieces: dict[int, list[list[int]]] = {}
     for first in range(len(part)):
@@ -64,6 +64,6 @@ def _fragments(part: list[int], adjacency: list[list[int]]) -> list[list[int]]:
 
 
 def _numbered(part: list[int]) -> list[int]:
-    """The same clusters, numbered in the order in which they are met."""
+    """The same clusters, numbered in the order of their first nodes."""
     number: dict[int, int] = {}
     return [number.setdefault(name, len(number)) for name in part]

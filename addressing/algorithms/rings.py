@@ -1,9 +1,9 @@
 """Chordal-ring representations of Borel Cayley graphs (Tang and Arden, sections 3 and 4).
 
-A word of q generators whose product T has order N / q strings all vertices on a ring:
-with a_i the product of its first i letters, T^m a_i has the *CR label* m q + i, and
-the next vertex on the ring is one edge away.  The two edges of a vertex that are not
-ring edges are its chords; which generators they are depends on i alone.
+A word of q generators whose product T has order N / q arranges all N vertices on a ring.  With a_i the
+product of its first i letters, vertex T^m a_i has the *CR label* m q + i, and the next vertex on the
+ring is its neighbour.  The two edges of a vertex that are not ring edges are its chords; which
+generators they are depends on i only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _A, _A_BACK, _B, _B_BACK = 1, 2, 3, 4
 
 
 def ring_word(family: Borel) -> tuple[int, ...] | None:
-    """The generators once along the period of the ring, as ports; None when none is known.
+    """The generators of one period of the ring, as ports; None when no ring is known.
 
     For t1 = 0: A^(p-1) B.  For t1 prime to k, r = t2 / t1 mod k: B A^(k-r-1) B A^-(r-1).
     Or the same with A and B exchanged.
@@ -38,7 +38,7 @@ def ring_word(family: Borel) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, eq=False)
 class Ring:
-    """CR labels of all vertices, and their neighbours in the order that CR routing tries them."""
+    """CR labels of all vertices, and their neighbours in the order in which CR routing tries them."""
 
     family: Borel
 
@@ -52,19 +52,19 @@ class Ring:
     @cached_property
     def vertices(self) -> tuple[int, ...]:
         """Vertices by CR label."""
-        found, at = [0], 0
+        vertices, at = [0], 0
         for letter in self.word * (self.family.vertices // len(self.word)):
             at = self._moves[at][letter - 1]
-            found.append(at)
-        return tuple(found[:-1])
+            vertices.append(at)
+        return tuple(vertices[:-1])
 
     @cached_property
     def labels(self) -> tuple[int, ...]:
         """CR labels by vertex."""
-        found = [-1] * self.family.vertices
+        labels = [-1] * self.family.vertices
         for label, vertex in enumerate(self.vertices):
-            found[vertex] = label
-        return tuple(found)
+            labels[vertex] = label
+        return tuple(labels)
 
     @cached_property
     def order(self) -> tuple[tuple[tuple[int, int], ...], ...]:
@@ -75,11 +75,12 @@ class Ring:
         )
 
     def distance(self, a: int, b: int) -> int:
-        """Steps along the ring between two CR labels."""
+        """The hops along the ring between two CR labels."""
         gap = abs(a - b)
         return min(gap, self.family.vertices - gap)
 
     def _tried(self, label: int) -> tuple[int, ...]:
+        """The ports at a CR label in the order of :attr:`order`."""
         period = len(self.word)
         ahead = self.word[label % period]
         behind = self.family.inverses[self.word[(label - 1) % period] - 1]

@@ -1,8 +1,8 @@
-"""Shortest ways over the links that are up: what full tables and all detours rest on.
+"""Shortest paths over the links that are up, for full tables and backup paths.
 
-Distances are found breadth first from the destination, one array operation per
-distance, on first use; as many of them are kept as fit into a fixed memory.  Links work
-both ways, so what is known from one end answers for the other.
+Distances are computed on first use: breadth first from the destination, with one array operation per
+hop.  A cache of fixed size keeps them.  Links are bidirectional, so distances cached for one end of a
+pair serve the other end too.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import numpy as np
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 
-#: Distance of a node from which there is no way.
+#: The distance of a node from which there is no path.
 UNREACHABLE = -1
-#: Bytes of distances that one state of one fabric keeps.
+#: The size of the cache of distances, in bytes.
 _KEPT = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
 class ShortestPaths:
-    """The fabric without the links in ``down``."""
+    """Shortest paths of a fabric without the links in ``down``."""
 
     fabric: Fabric
     down: LinkState
 
     def distances_to(self, node: int) -> IntArray:
-        """Per node the number of hops to ``node``; UNREACHABLE (-1) where there is no way."""
+        """Per node the number of hops to ``node``; UNREACHABLE (-1) where there is no path."""
         kept = self._kept
         if node not in kept:
             while len(kept) >= max(16, _KEPT // (4 * self.fabric.size)):
@@ -41,19 +41,20 @@ class ShortestPaths:
         return kept[node]
 
     def hops(self, a: int, b: int) -> int:
-        """Hops between two nodes, by what is known already of either; UNREACHABLE without a way."""
+        """Hops between two nodes; UNREACHABLE without a path.  Uses the distances already cached for
+        either of them."""
         if b not in self._kept and a in self._kept:
             return int(self._kept[a][b])
         return int(self.distances_to(b)[a])
 
     def prepare(self, at: int) -> None:
-        """Make ready to ask for the ways from one node to many others."""
+        """Compute what the next hops from one node to many others need."""
         for node in (*self.fabric.neighbours(at, self.down), at):
             self.distances_to(node)
 
     def next_hop_ports(self, at: int, node: int, links: LinkState) -> Iterator[int]:
-        """The ports of ``at`` that lie on shortest ways to ``node``, in port order, less those
-        that ``links`` holds down: whichever of them is taken, the distance falls."""
+        """The ports of ``at`` that lie on shortest paths to ``node``, in port order, without those
+        whose links are down in ``links``.  Each of them reduces the distance by one."""
         wanted = self.hops(at, node) - 1
         if wanted < 0:
             return
@@ -62,7 +63,7 @@ class ShortestPaths:
                 yield port
 
     def search(self, sources: Iterable[int], within: int | None = None) -> IntArray:
-        """Hops from every node to the nearest of ``sources``, those over ``within`` left out."""
+        """Per node the hops to the nearest of ``sources``; UNREACHABLE beyond ``within`` hops."""
         start, peer = self._rows
         distance = np.full(self.fabric.size, UNREACHABLE, dtype=np.int32)
         frontier = np.fromiter(sources, dtype=np.int64)
@@ -80,7 +81,7 @@ class ShortestPaths:
 
     @cached_property
     def _kept(self) -> OrderedDict[int, IntArray]:
-        """Distances by node, those asked for last at the end."""
+        """The cache: distances by node, the least recently used first."""
         return OrderedDict()
 
     @cached_property

@@ -1,11 +1,11 @@
-"""Sorting rules: how each Cayley family walks from one arrangement to another, as masks.
+"""Sorting rules: how each Cayley family routes from one arrangement to another, as mask patterns.
 
-Each rule says how the destination is written as a label and which few mask patterns on
-it name the port, so that a vertex holds about as many entries as it has ports.
+Each rule states how the destination is written as a label, and the few mask patterns on it that
+determine the port.  So a vertex has about as many entries as ports.
 
-Permutations: vertex u holds symbol u[x] at position x (positions from 0 here).  What
-matters towards v is where v has u's symbols: r[x] = v's position of u[x]; the walk ends
-when r is sorted.  Labels say where each symbol is, so "r[x] = y" compares one digit.
+Permutations: vertex u has symbol u[x] at position x (counted from 0).  A rule towards v depends on
+where v has u's symbols: r[x] is v's position of u[x], and the path ends when r is sorted.  A label
+lists the position of each symbol, so "r[x] = y" compares one digit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from topos.families.hypercube import Hypercube
 
 F = TypeVar("F", bound=CayleyGraph)
 
-#: (value, mask, vertex): the labels that agree with ``value`` under ``mask``, one of their
-#: vertices; the longest mask decides.
+#: (value, mask, vertex): the labels that equal ``value`` under ``mask``, and one vertex that has such a
+#: label; the longest mask wins.
 Entry = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Sorter(Generic[F]):
-    """Base of the rules; vertices are numbers of the family's vertices, ports those of its graph."""
+    """Base of the rules; vertices and ports are numbered as in the family's graph."""
 
     family: F
 
@@ -41,7 +41,7 @@ class Sorter(Generic[F]):
     @property
     @abstractmethod
     def bound(self) -> int:
-        """The most hops between two vertices."""
+        """An upper bound on the hops between two vertices."""
 
     @abstractmethod
     def label(self, vertex: int) -> int:
@@ -49,19 +49,19 @@ class Sorter(Generic[F]):
 
     @abstractmethod
     def find(self, label: int) -> int | None:
-        """The vertex of a label; None if it is nobody's."""
+        """The vertex with that label; None if there is none."""
 
     @abstractmethod
     def port(self, at: int, vertex: int) -> int:
         """The port towards another vertex."""
 
     def entries(self, at: int) -> Iterator[Entry] | None:
-        """The masks over which ``port`` is constant; None when there is no short form."""
+        """The patterns over which ``port`` is constant; None when the rule has no compact form."""
         return None
 
 
 class BitSorter(Sorter[Hypercube]):
-    """Hypercube: the lowest bit that differs."""
+    """Hypercube: correct the lowest bit that differs."""
 
     @property
     def bits(self) -> int:
@@ -88,7 +88,7 @@ class BitSorter(Sorter[Hypercube]):
 
 
 class PermutationSorter(Sorter[PermutationGraph]):
-    """What the rules on permutations share; a label is the positions of symbols 1 to s, each as a digit."""
+    """Base of the rules on permutations; a label is the positions of symbols 1 to s, one digit each."""
 
     @property
     def bits(self) -> int:
@@ -116,7 +116,7 @@ class PermutationSorter(Sorter[PermutationGraph]):
 
     @abstractmethod
     def choose(self, wanted: list[int]) -> int:
-        """The port that brings ``wanted`` (r above, not sorted yet) nearer to being sorted."""
+        """The port that brings ``wanted`` (the r of the module's text, not sorted yet) nearer to sorted."""
 
     @cached_property
     def _width(self) -> int:
@@ -127,8 +127,8 @@ class PermutationSorter(Sorter[PermutationGraph]):
         return lru_cache(maxsize=1 << 16)(self.family.permutation)
 
     def _entry(self, at: int, homes: dict[int, int], swapped: tuple[int, int]) -> Entry:
-        """Destinations where the symbol at each position x of ``homes`` is at homes[x]; one of them
-        is ``at`` with two positions exchanged."""
+        """The entry for destinations that have the symbol of each position x in ``homes`` at homes[x]; one
+        of them is ``at`` with two positions exchanged."""
         symbols = list(self._symbols(at))
         value = mask = 0
         for x, position in homes.items():
@@ -141,7 +141,7 @@ class PermutationSorter(Sorter[PermutationGraph]):
 
 
 class StarSorter(PermutationSorter):
-    """Star: send the first symbol home; if it is at home, fetch the first one that is not."""
+    """Star graph: move the first symbol to its position; if it is there, fetch the first misplaced one."""
 
     @property
     def bound(self) -> int:
@@ -159,7 +159,7 @@ class StarSorter(PermutationSorter):
 
 
 class TranspositionSorter(PermutationSorter):
-    """Transposition graph: exchange the first symbol that is not at home into its place."""
+    """Transposition graph: exchange the first misplaced symbol into its position."""
 
     @property
     def bound(self) -> int:
@@ -171,7 +171,7 @@ class TranspositionSorter(PermutationSorter):
 
     @staticmethod
     def _port(i: int, j: int) -> int:
-        """The port that exchanges positions i < j: pairs come in colexicographic order."""
+        """The port that exchanges positions i < j; pairs are in colexicographic order."""
         return j * (j - 1) // 2 + i + 1
 
     def entries(self, at: int) -> Iterator[Entry]:
@@ -182,9 +182,9 @@ class TranspositionSorter(PermutationSorter):
 
 
 class PancakeSorter(PermutationSorter):
-    """Pancake: flip the last wrong position's symbol to the front, then into its place.
+    """Pancake graph: flip the symbol of the last wrong position to the front, then into its position.
 
-    Not shortest: two flips a position at most, 2 (s - 1) in all.
+    Not shortest: at most two flips per position, 2 (s - 1) in all.
     """
 
     @property
@@ -204,10 +204,10 @@ class PancakeSorter(PermutationSorter):
 
 
 class BubbleSorter(PermutationSorter):
-    """Bubble sort: exchange the first two neighbours that are out of order.
+    """Bubble-sort graph: exchange the first two adjacent symbols that are out of order.
 
-    A label has one bit per pair of symbols a < b: 1 when b stands before a.  The port is
-    the first of u's neighbouring symbols whose bit disagrees: one entry a port.
+    A label has one bit per pair of symbols a < b: 1 when b is before a.  The port is that of the first
+    two adjacent symbols of u whose bit differs, so there is one entry per port.
     """
 
     @property
@@ -261,10 +261,10 @@ class BubbleSorter(PermutationSorter):
 
 
 class ButterflySorter(Sorter[Butterfly]):
-    """Wrapped butterfly: the shortest way round the levels that passes every bit that differs.
+    """Wrapped butterfly: the shortest path around the levels that crosses every bit that differs.
 
-    Level l is joined to l + 1 across bit l.  A shortest walk turns at most twice: it
-    goes b levels one way, a + b back, and then to the level it ends at.
+    Edges between levels l and l + 1 cross bit l.  A shortest path changes direction at most twice: it
+    goes b levels in one direction, a + b levels back, and then to the final level.
     """
 
     @property
@@ -295,12 +295,12 @@ class ButterflySorter(Sorter[Butterfly]):
         return lru_cache(maxsize=1 << 18)(self._measure)
 
     def _measure(self, level: int, last: int, differing: int) -> int:
-        """The fewest hops from level to level that pass all differing bits."""
+        """The fewest hops from ``level`` to ``last`` that cross all differing bits."""
         s = self.family.s
         ahead = [(bit - level) % s for bit in range(s) if differing >> bit & 1]
         best = 3 * s
         for up in range(s + 1):
-            # Bits that the way up does not pass are passed on the way down.
+            # Bits that are not crossed upwards are crossed downwards.
             down = max((s - bit for bit in ahead if bit >= up), default=0)
             for end in ((last - level) % s, (last - level) % s - s):
                 high, low = max(up, end), min(-down, end)

@@ -1,11 +1,11 @@
-"""In which order nodes scan their neighbours, which is what decides WMGR's ties (Algorithm 2).
+"""The order in which a node compares its neighbours, which decides WMGR's ties (Algorithm 2).
 
     built      by port number
-    shortlex   by the neighbours' words: the shorter first, then the lesser
-    revlex     ShortLex backwards: the deepest and last first
+    shortlex   by the neighbours' words: the shorter first, then the smaller
+    revlex     the reverse of ShortLex
     searched   the best that a search from built and revlex finds (:mod:`wmgr_scan_search`)
 
-An order does not change labels: the tree's letters always follow port numbers.
+The order does not change labels: the tree's letters always follow port numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from topos.fabric import Fabric
 
 ORDERS = ("built", "shortlex", "revlex", "searched")
 
-#: Per node its cabled ports in the order of the scan.
+#: Per node its ports that have a link, in the order of the scan.
 Scans = tuple[tuple[int, ...], ...]
 
 
@@ -25,8 +25,8 @@ def in_port_order(fabric: Fabric) -> Scans:
 
 
 def by_word(fabric: Fabric, tree: Embedding, built: Scans, *, reverse: bool) -> Scans:
-    """ShortLex order of the words at the ports' other ends, or the reverse of that; parallel cables by
-    port number."""
+    """The ports of every node in ShortLex order of their neighbours' words, or the reverse; parallel
+    links by port number."""
     ends = [{port: end.node for port, end in fabric.ports(node)} for node in range(fabric.size)]
 
     def rank(node: int, port: int) -> tuple[int, tuple[int, ...]]:

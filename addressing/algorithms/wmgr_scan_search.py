@@ -1,11 +1,12 @@
-"""WMGR's greedy rule by arrays, and the search for scans that make its paths short.
+"""WMGR's greedy rule as array code, and the search for scan orders that make its paths short.
 
-Where several neighbours are equally near by the word metric, the scan decides, and how
-good a choice was shows later only.  The search looks: with the path lengths of one round
-it puts each node's neighbours in the order of what going on from them costs on average,
-where there was a choice; that changes the lengths, hence further rounds.  The best round
-of all is kept, so the result is never worse than ``built`` and ``revlex``.  Nothing is
-drawn: every process finds the same.
+Where several neighbours are equally near by the word metric, the scan order decides.  The search sorts
+each node's neighbours by the average length of the paths over them, counting the destinations for which
+they tie.  That changes the path lengths, so there are several rounds.  The best round is kept, so the
+result is never worse than ``built`` and ``revlex``.  The search is deterministic: every process finds the
+same order.
+
+A *slot* is an index into the arrays of a fabric's :class:`Adjacency`: one port of one node.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from topos.graph import ALL_UP, NONE, Adjacency, IntArray
 
 Flags = NDArray[np.bool_]
 
-#: Rounds of improvement from each beginning, and destinations over which lengths are measured:
-#: few on large fabrics, whose nodes are many.
+#: Rounds of improvement from each initial order, and the largest number of destinations over which path
+#: lengths are measured.
 ROUNDS = 6
 MAX_DESTINATIONS = 512
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """An embedding as arrays: parents, depths, and the nodes from the roots down."""
+    """An embedding as arrays: parents and depths by node, and the nodes from the roots down."""
 
     parents: IntArray
     depths: IntArray
@@ -50,7 +51,7 @@ class Tree:
 
 
 def scanned_slots(adjacency: Adjacency, scans: Scans) -> IntArray:
-    """Per node its slots in the order of the scan; slots without a cable come last."""
+    """Per node its slots in the order of the scan; slots without a link come last."""
     out = np.arange(len(adjacency.peer), dtype=np.int32)
     for node, ports in enumerate(scans):
         first, last = int(adjacency.start[node]), int(adjacency.start[node + 1])
@@ -61,8 +62,8 @@ def scanned_slots(adjacency: Adjacency, scans: Scans) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """Live slots in the order of the scan, in compressed rows: those of node v are
-    ``slot[first[v]:first[v + 1]]``, and ``end`` says where each leads."""
+    """The slots over links that are up in scan order, as compressed rows: those of node v are
+    ``slot[first[v]:first[v + 1]]``; ``end`` is the neighbour that each leads to."""
 
     first: NDArray[np.uint32]
     slot: IntArray
@@ -70,7 +71,7 @@ class Scan:
 
     @classmethod
     def of(cls, adjacency: Adjacency, scan: IntArray, live: Flags) -> Scan:
-        """Those of ``scan`` (as :func:`scanned_slots` gives it) that are ``live``."""
+        """The slots of ``scan`` (a result of :func:`scanned_slots`) that are ``live``."""
         kept = live[scan]
         before = np.concatenate([[0], np.cumsum(kept)])
         chosen = scan[kept]
@@ -78,12 +79,13 @@ class Scan:
 
     @property
     def bits(self) -> int:
-        """Bits for a place in any node's row, counted from 1."""
+        """Bits for a position in any node's row, counted from 1."""
         return int(np.diff(self.first).max(initial=0)).bit_length()
 
 
 def next_slots(destinations: IntArray, tree: Tree, scan: Scan) -> IntArray:
-    """``out[i, v]``: the slot that v sends packets for destination i out of; NONE where it has none."""
+    """An array of shape (destinations, nodes): ``out[i, v]`` is the slot of v's next hop to destination
+    i, NONE at i itself and where no neighbour is nearer."""
     deepest = (int(tree.depths.max(initial=0)) + 1) << scan.bits
     depths = tree.depths if deepest <= np.iinfo(np.int32).max else tree.depths.astype(np.int64)
     return _next_slots(
@@ -93,23 +95,23 @@ def next_slots(destinations: IntArray, tree: Tree, scan: Scan) -> IntArray:
 
 @lru_cache(maxsize=16)
 def searched(fabric: Fabric, root: int) -> Scans:
-    """The best scans found for a root on the intact fabric."""
+    """The best scan orders found for a root on the intact fabric."""
     embedding = freegroup.embed(fabric, ALL_UP, root)
     built = in_port_order(fabric)
-    beginnings = (built, by_word(fabric, embedding, built, reverse=True))
+    initial = (built, by_word(fabric, embedding, built, reverse=True))
     adjacency, tree = fabric.adjacency, Tree.of(embedding)
     count = min(fabric.size, MAX_DESTINATIONS)
     destinations = np.unique(np.linspace(0, fabric.size - 1, count).astype(np.int32))
     rounds = (
-        found
-        for scans in beginnings
-        for found in _improved(destinations, tree, adjacency, scanned_slots(adjacency, scans))
+        result
+        for scans in initial
+        for result in _improved(destinations, tree, adjacency, scanned_slots(adjacency, scans))
     )
-    _, best = min(rounds, key=lambda found: found[0])
+    _, best = min(rounds, key=lambda result: result[0])
     ports = best - adjacency.start[:-1].repeat(np.diff(adjacency.start)) + 1
-    cabled = adjacency.peer[best] != NONE
+    linked = adjacency.peer[best] != NONE
     return tuple(
-        tuple(ports[first:last][cabled[first:last]].tolist())
+        tuple(ports[first:last][linked[first:last]].tolist())
         for first, last in zip(adjacency.start[:-1].tolist(), adjacency.start[1:].tolist(), strict=True)
     )
 
@@ -117,7 +119,7 @@ def searched(fabric: Fabric, root: int) -> Scans:
 def _improved(
     destinations: IntArray, tree: Tree, adjacency: Adjacency, scan: IntArray
 ) -> Iterator[tuple[float, IntArray]]:  # fmt: skip
-    """(mean hops, scan) of each round, the first that of the scan itself."""
+    """(mean hops, scan) of each round, first of the initial scan."""
     live = adjacency.peer != NONE
     owner = np.repeat(np.arange(len(adjacency.start) - 1), np.diff(adjacency.start))
     for _ in range(ROUNDS + 1):
@@ -126,7 +128,7 @@ def _improved(
             destinations, tree.parents, tree.depths, tree.downwards, adjacency.start, adjacency.peer, out
         )
         yield total / out.size, scan
-        # Whole numbers, so that equal regrets stay in the order that they had.
+        # Rounded to whole numbers, so that equal regrets keep their order.
         better = scan[np.lexsort((np.round(regret[scan] * 1e6), owner))].astype(np.int32)
         if np.array_equal(better, scan):
             return
@@ -137,7 +139,8 @@ def _improved(
 def _ranks(
     rank: IntArray, prefix_of: Flags, at: int, parents: IntArray, depths: IntArray, downwards: IntArray
 ) -> None:  # fmt: skip
-    """Write depth(v) - 2 lcp(v, at) for every node v: the word metric less depth(at)."""
+    """Write depth(v) - 2 lcp(v, at) for every node v: the word metric |v^-1 at| less depth(at), where
+    lcp is the length of the longest common prefix."""
     prefix_of[:] = False
     while at != NONE:
         prefix_of[at] = True
@@ -148,7 +151,7 @@ def _ranks(
         elif parents[node] == NONE:
             rank[node] = depths[node]
         else:
-            # One letter more than the parent, none of them in common.
+            # One letter more than the parent, which ``at`` does not share.
             rank[node] = rank[parents[node]] + 1
 
 
@@ -162,8 +165,8 @@ def _next_slots(
     for i in numba.prange(len(destinations)):
         rank, prefix_of = np.empty(size, depths.dtype), np.empty(size, np.bool_)
         _ranks(rank, prefix_of, destinations[i], parents, depths, downwards)
-        # The place in the scan, from 1, goes below the rank: the least number is the first of the
-        # nearest, found without a branch; place 0 is the node itself.
+        # The position in the scan, from 1, fills the bits below the rank.  So the minimum, computed
+        # without a branch, is the first of the nearest neighbours.  Position 0 is the node itself.
         rank <<= bits
         for node in range(size):
             best = rank[node]
@@ -179,15 +182,15 @@ def _regrets(
     destinations: IntArray, parents: IntArray, depths: IntArray, downwards: IntArray,
     start: NDArray[np.int64], peer: IntArray, out: IntArray,
 ) -> tuple[float, NDArray[np.float64]]:  # fmt: skip
-    """The sum of all path lengths, and per slot, over the destinations for which it ties with others,
-    how much longer (in sum) the path by it is than by them on average."""
+    """The sum of all path lengths, and the regret per slot: summed over the destinations for which the
+    slot ties with others, the length of the path over it less the mean length over the tied ones."""
     size = len(parents)
     regret = np.zeros(len(peer), np.float64)
     rank, prefix_of, hops = np.empty(size, np.int32), np.empty(size, np.bool_), np.empty(size, np.int32)
     total = 0.0
     for i in range(len(destinations)):
         _ranks(rank, prefix_of, destinations[i], parents, depths, downwards)
-        # The rank falls at every hop: paths are known from the destination outwards.
+        # The rank falls at every hop, so the lengths of nearer nodes are known first.
         for node in np.argsort(rank):
             slot = out[i, node]
             hops[node] = 0 if slot == NONE else hops[peer[slot]] + 1

@@ -1,8 +1,8 @@
-"""IPv4 addresses of servers: numbered ones, and CLOT's coordinates (section "address translation").
+"""IPv4 addresses of servers: consecutive ones, and CLOT's coordinates (CLOT, "address translation").
 
-CLOT writes coordinates as six 5-bit slices, dimension 1 first, then a 2-bit flag in
-the lowest bits.  Six dimensions: flag 11.  Fewer: flag 10, and slice 6 holds the
-number of dimensions in its top three bits and zeros in its two low bits.
+CLOT writes coordinates as six 5-bit slices, dimension 1 first, and a 2-bit flag in the lowest bits.
+The flag of six dimensions is 11.  With fewer dimensions it is 10, and slice 6 has the number of
+dimensions in its three high bits and zeros in its two low bits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ipaddress
 
 SLICES, SLICE_BITS, FLAG_BITS = 6, 5, 2
 _FULL, _PARTIAL = 0b11, 0b10
-#: How many further addresses a server can have, and servers up to which numbers.
+#: The largest number of a further address of a server, and of a server that can have any.
 ALIASES = 7
 _ALIAS_AT = 21
 ALIASED_SERVERS = (1 << _ALIAS_AT) - 1
@@ -19,7 +19,7 @@ _BASE = int(ipaddress.IPv4Address("10.0.0.0"))
 
 
 class AddressError(ValueError):
-    """An address or coordinates that the mapping cannot express; one line for the user."""
+    """An address or coordinates outside the mapping; the text is one line for the user."""
 
 
 def text(address: int) -> str:
@@ -28,28 +28,29 @@ def text(address: int) -> str:
 
 
 def host_address(node: int) -> int:
-    """10.0.0.0/8 plus the server's number plus one: up to 16,777,214 servers."""
+    """The address of a numbered server: 10.0.0.0 plus its number plus one; up to 16,777,214 servers."""
     if not 0 <= node < (1 << 24) - 2:
         raise AddressError(f"server {node} has no address in 10.0.0.0/8")
     return _BASE + node + 1
 
 
 def alias(node: int, number: int) -> int:
-    """A further address of a server, 1 to ALIASES, by which it sends and is reached along one of its
-    parallel ways: the number stands in the upper bits of a numbered address's second octet."""
+    """A further address of a server for one of its parallel paths; ``number`` is 1 to ALIASES.
+
+    The high bits of the second octet contain the number."""
     if not 1 <= number <= ALIASES or not 0 <= node < ALIASED_SERVERS:
         raise AddressError(f"server {node} has no further address number {number}")
     return host_address(node) | number << _ALIAS_AT
 
 
 def without_alias(address: int) -> tuple[int, int]:
-    """A numbered address, and the number of the further address that it was; 0: none."""
+    """The server's first address, and the number of the further address; 0 for the first address itself."""
     number = address >> _ALIAS_AT & ALIASES
     return address & ~(ALIASES << _ALIAS_AT), number
 
 
 def slice_shift(dimension: int) -> int:
-    """How far the slice of a dimension (from 0) lies above the lowest bit."""
+    """The position of the lowest bit of a dimension's slice (dimensions from 0)."""
     return FLAG_BITS + SLICE_BITS * (SLICES - 1 - dimension)
 
 
@@ -72,17 +73,17 @@ def from_coordinates(coordinates: tuple[int, ...]) -> int:
 
 
 def to_coordinates(address: int) -> tuple[int, ...]:
-    """The coordinates that an address stands for; AddressError when it stands for none."""
+    """The coordinates in an address; AddressError when it contains none."""
     flag, last = address & 0b11, address >> FLAG_BITS & 0b11111
     if flag == _FULL:
         count = SLICES
     elif flag == _PARTIAL and 1 <= last >> 2 <= SLICES - 1 and not last & 0b11:
         count = last >> 2
     else:
-        raise AddressError(f"{text(address)} is no coordinate address: its last byte is illegal")
+        raise AddressError(f"{text(address)} contains no coordinates: its last byte is invalid")
     values = tuple(address >> slice_shift(d) & 0b11111 for d in range(SLICES))
     if any(values[count : SLICES - 1]):
-        raise AddressError(f"{text(address)} sets bits of dimensions that it does not have")
+        raise AddressError(f"{text(address)} has bits set in slices of dimensions that it does not have")
     _check_unicast(address, values[:count])
     return values[:count]
 

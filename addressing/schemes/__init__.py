@@ -1,1 +1,1 @@
-"""One file per routing scheme; :mod:`addressing.registry` finds them by the ``name`` in their class."""
+"""One file per routing scheme; :mod:`addressing.registry` finds each class by its ``name``."""

@@ -1,8 +1,8 @@
-"""BRP: BCube's source routing along one of k+1 parallel paths (SIGCOMM 2009, section 4).
+"""BRP: BCube's source routing over k+1 parallel paths (Guo et al., BCube, SIGCOMM 2009, section 4).
 
-The source writes the path into the tag, a hop being (level, digit); each server
-takes the first hop off, writes the next server's label into the destination and
-sends out of that level's port; the switch looks at the digit of its level only.
+The source writes the path into the tag, one (level, digit) per hop.  Each server removes the first hop,
+writes the next server's label into the destination, and sends out of that level's port.  A switch
+matches the digit of its level only.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from topos.graph import ALL_UP, LinkState
 
 @dataclass(frozen=True)
 class Brp(SourceRouted):
-    """Source routing with digit correction; ``multipath=yes`` spreads flows over all k+1 paths,
-    or over the first ``paths`` of them."""
+    """Source routing that corrects one digit per hop; ``multipath=yes`` balances flows over all k+1
+    paths, or over the first ``paths`` of them."""
 
     name: ClassVar[str] = "brp"
     summary: ClassVar[str] = "BCube source routing over k+1 parallel paths"
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 4"
 
-    multipath: bool = param("spread flows over all parallel paths", default=False)
-    paths: int | None = param("most ways that flows are spread over", low=1, default=None)
+    multipath: bool = param("balance flows over parallel paths", default=False)
+    paths: int | None = param("largest number of parallel paths; all by default", low=1, default=None)
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, BCube):
             return "it corrects the digits of BCube addresses"
-        return None if family.k else "the servers of a single switch relay nothing"
+        return None if family.k else "with a single switch no server relays packets"
 
     @property
     def bcube(self) -> BCube:
@@ -59,12 +59,12 @@ class Brp(SourceRouted):
 
     @cached_property
     def hop_bits(self) -> int:
-        """Bits of one hop in the tag: level + 1 (0 ends the route), then the digit."""
+        """Bits of one hop in the tag: level + 1 (0 ends the path), then the digit."""
         return (self.bcube.k + 1).bit_length() + self.digit_bits
 
     @cached_property
     def max_hops(self) -> int:
-        """The most hops that a route in the tag can have; parallel paths take up to k + 3."""
+        """The most hops that a path in the tag can have; parallel paths have up to k + 3."""
         return max_tag_hops(self.hop_bits, needed=self.bcube.k + 3)
 
     @property
@@ -81,14 +81,14 @@ class Brp(SourceRouted):
     def label(self, node: int) -> int:
         return self._pack(self.bcube.digits(node))
 
-    def tag_of(self, way: ServerPath) -> int | None:
-        if len(way) - 1 > self.max_hops:
+    def tag_of(self, path: ServerPath) -> int | None:
+        if len(path) - 1 > self.max_hops:
             return None
         tag = 0
-        for here, there in pairwise(map(self.bcube.digits, way)):
+        for here, there in pairwise(map(self.bcube.digits, path)):
             level = next(lv for lv, digit in enumerate(here) if digit != there[lv])
             tag = tag << self.hop_bits | self._hop(level, there[level])
-        return tag << (self.max_hops - len(way) + 1) * self.hop_bits
+        return tag << (self.max_hops - len(path) + 1) * self.hop_bits
 
     def _hop(self, level: int, digit: int) -> int:
         return (level + 1) << self.digit_bits | digit
@@ -100,7 +100,7 @@ class Brp(SourceRouted):
             digit = header.label >> self.bcube.level(at) * self.digit_bits & self._digit_mask
             return self.send(at, Forward(digit + 1), links)
         if header.label != self.label(at):
-            return drop("sent to another server")
+            return drop("addressed to another server")
         level, digit = self._first_hop(header.tag)
         if level < 0:
             return DELIVER

@@ -1,11 +1,10 @@
 """CR routing on Borel Cayley graphs: greedy on a ring, with look-ahead (Tang and Arden, section 4).
 
-At every hop a node looks at the words of up to d generators that never step straight
-back, depth first, chords before ring edges, and takes the first letter of the first
-word that ends nearest to the destination along the ring; words that begin by returning
-to where the packet came from are left out.  That reproduces the paper's tables but can
-go round in circles on other graphs: a path that returns to itself is found out, and a
-shortest way taken from there.
+At every hop a node tries the words of up to d generators that never step straight back, depth first,
+chords before ring edges.  It takes the first letter of the first word that ends nearest to the
+destination along the ring.  Words that start by returning to the node that the packet came from are
+left out.  This reproduces the paper's tables but can loop on other graphs.  Nodes detect a path that
+returns to itself, and take a shortest path instead.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Cr(RuleScheme):
     """Chordal-ring routing, depth first."""
 
     name: ClassVar[str] = "cr"
-    summary: ClassVar[str] = "Borel graphs: greedy on the chordal ring, depth-first look-ahead d"
+    summary: ClassVar[str] = "greedy routing on a Borel graph's chordal ring, depth-first look-ahead d"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4"
     computed: ClassVar[bool] = True
     always_delivers: ClassVar[bool] = False
@@ -41,7 +40,7 @@ class Cr(RuleScheme):
     def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, Borel):
             return "it needs the rings of a Borel graph"
-        return None if ring_word(family) else f"no ring is known for t1 = {family.t1}, t2 = {family.t2}"
+        return None if ring_word(family) else f"no ring is known for t1 = {family.t1} and t2 = {family.t2}"
 
     @cached_property
     def ring(self) -> Ring:
@@ -49,7 +48,7 @@ class Cr(RuleScheme):
         assert isinstance(self.fabric.family, Borel)
         return Ring(self.fabric.family)
 
-    # --- labels: places on the ring -------------------------------------------------
+    # --- labels: positions on the ring ----------------------------------------------
 
     @property
     def vertex_bits(self) -> int:
@@ -95,12 +94,12 @@ class Cr(RuleScheme):
                 yield from self._deeper(end, at, depth - 1)
 
     def _came_from(self, at: int, in_port: int) -> int:
-        """The vertex that a packet came from; NONE at its source."""
+        """The vertex that a packet arrived from; NONE at its source."""
         end = self.fabric.peer(at, in_port)
         return NONE if end is None or self.fabric.is_end_host(end.node) else self.ring.family.vertex(end.node)
 
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
-        """Per vertex what is done with packets from nowhere or by most ports, and exceptions by port."""
+        """Per vertex the class of packets from the source and on most ports, and exceptions per port."""
         ports = [port for port, end in self.fabric.ports(at) if not self.fabric.is_end_host(end.node)]
         for pattern, header in self.each_vertex(at):
             yield pattern, header

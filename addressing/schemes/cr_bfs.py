@@ -1,8 +1,7 @@
-"""CR routing with the words nearest first: the variant of ``cr`` that cannot go in circles.
+"""CR routing that tries short words first: the variant of ``cr`` that cannot loop.
 
-Of the words that end nearest to the destination a shortest one is taken.  What is left
-of it is among the next node's words, so (distance of the best end, letters to it) falls
-at every hop.
+Of the words that end nearest to the destination a shortest one is taken.  The rest of that word is among
+the next node's words, so (distance of the best end, letters to it) falls at every hop.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ class CrBfs(Cr):
     """Chordal-ring routing, breadth first."""
 
     name: ClassVar[str] = "cr-bfs"
-    summary: ClassVar[str] = "Borel graphs: greedy on the chordal ring, nearest-first look-ahead d"
-    source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4; the order is ours"
+    summary: ClassVar[str] = "greedy routing on a Borel graph's chordal ring, breadth-first look-ahead d"
+    source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4; the order is this project's"
     always_delivers: ClassVar[bool] = True
 
     def words(self, at: int, came: int) -> Iterator[tuple[int, int]]:

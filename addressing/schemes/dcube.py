@@ -1,12 +1,12 @@
-"""DCube's routing as printed: Algorithm 1 on H-DCube, Algorithms 2 and 3 on M-DCube.
+"""DCube's published routing: Algorithm 1 on H-DCube, Algorithms 2 and 3 on M-DCube (Guo et al., section 4).
 
-The source writes the way into the tag: the places (server indices) by which each
-switch is left, then the destination's place.  A server whose own place comes first
-takes it off and sends across its cable; any other one hands the packet to the server
-of that place, through the switch, which looks at the server index only.
+The source writes the path into the tag: the place (server index) at which the packet leaves each switch,
+then the destination's place.  The server at the first place removes it and sends over its link to the
+next switch's server.  Any other server sends the packet through its switch to the server at that place;
+the switch matches the server index only.
 
-On a switch the exit along dimension i is the server u = floor(u_source / m) m + i, of
-the source's own sub-network.
+The exit of a switch along dimension i is the server u = floor(u_source / m) m + i, in the source's
+sub-network.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SWITCH_PORT, _LINK_PORT = 1, 2
 
 @dataclass(frozen=True)
 class DCubeRouted(SourceRouted):
-    """What the DCube schemes share: labels, tags, and how relays read them."""
+    """Base of the DCube schemes: labels, tags, and how relays read them."""
 
     computed: ClassVar[bool] = True
 
@@ -44,7 +44,7 @@ class DCubeRouted(SourceRouted):
 
     @cached_property
     def place_bits(self) -> int:
-        """Bits of a place in a label: switches look at these only."""
+        """Bits of a place in a label; switches match only these."""
         return (self.cube.n - 1).bit_length()
 
     @property
@@ -56,13 +56,15 @@ class DCubeRouted(SourceRouted):
 
     @cached_property
     def code_bits(self) -> int:
-        """Bits of a field of the tag: place + 1, or 0, which ends the exits."""
+        """Bits of a field of the tag: an exit's place + 1, or 0 after the last exit."""
         return self.cube.n.bit_length()
 
     @cached_property
     def max_hops(self) -> int:
-        """The most cables that a way in the tag can have: up to m on the hypercube; the other cubes'
-        diameters are at most m // 2 + 2, and both schemes take one more at worst."""
+        """The most exits that a path in the tag can have.
+
+        A path needs up to m on the hypercube.  The other cubes have diameters of at most m // 2 + 2, and
+        both schemes take at most one hop more."""
         needed = self.cube.m if self.cube.cube == "hyper" else self.cube.m // 2 + 3
         return max_tag_hops(self.code_bits, needed, reserved=2)
 
@@ -73,18 +75,19 @@ class DCubeRouted(SourceRouted):
     def hop_bound(self) -> int:
         return 3 * self.max_hops + 2
 
-    def tag_of(self, way: ServerPath) -> int | None:
-        exits = [self.cube.place(a) for a, b in pairwise(way) if self._crosses(a, b)]
+    def tag_of(self, path: ServerPath) -> int | None:
+        exits = [self.cube.place(a) for a, b in pairwise(path) if self._crosses(a, b)]
         if len(exits) > self.max_hops:
             return None
         tag = 0
         for place in exits:
             tag = tag << self.code_bits | place + 1
-        # A zero ends the exits; behind it stands the destination's place.
-        tag = tag << 2 * self.code_bits | self.cube.place(way[-1])
+        # A zero ends the exits; the destination's place follows it.
+        tag = tag << 2 * self.code_bits | self.cube.place(path[-1])
         return tag << (self.max_hops - len(exits)) * self.code_bits
 
     def _crosses(self, a: int, b: int) -> bool:
+        """True when two servers are on different switches."""
         return self.cube.address(a) != self.cube.address(b)
 
     # --- the rule -----------------------------------------------------------------
@@ -93,7 +96,7 @@ class DCubeRouted(SourceRouted):
         if not self.fabric.is_server(at):
             return self.send(at, Forward((header.label & (1 << self.place_bits) - 1) + 1), links)
         if header.label != self.label(at):
-            return drop("sent to another server")
+            return drop("addressed to another server")
         code, following = self._first(header.tag)
         wanted, mine = code - 1 if code else following, self.cube.place(at)
         if wanted >= self.cube.n:
@@ -105,7 +108,7 @@ class DCubeRouted(SourceRouted):
             return DELIVER
         end = self.fabric.peer(at, _LINK_PORT)
         if end is None:
-            return drop("no cable leads on")
+            return drop("the exit has no link")
         return self.send(at, Forward(_LINK_PORT, label=self.label(end.node), pop=self.code_bits), links)
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
@@ -122,7 +125,7 @@ class DCubeRouted(SourceRouted):
             yield Pattern(own, full, last, first | first >> self.code_bits), Header(own, last)
 
     def _first(self, tag: int) -> tuple[int, int]:
-        """The first exit's place + 1, or 0 behind the last, and the field after it."""
+        """The first exit's place + 1, or 0 after the last exit; and the field after it."""
         low = self.tag_bits - 2 * self.code_bits
         return tag >> low + self.code_bits, tag >> low & self._code_mask
 
@@ -133,32 +136,32 @@ class DCubeRouted(SourceRouted):
 
 @dataclass(frozen=True)
 class DCube(DCubeRouted):
-    """The paper's own routes."""
+    """The paper's routes."""
 
     name: ClassVar[str] = "dcube"
-    summary: ClassVar[str] = "DCube source routing by Algorithms 1 to 3 as printed"
+    summary: ClassVar[str] = "DCube source routing by the paper's Algorithms 1 to 3"
     source: ClassVar[str] = "Guo et al., DCube, section 4, Algorithms 1, 2 and 3"
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, CubeOfSwitches):
-            return "it routes on the cubes of DCube"
+            return "it routes on DCube only"
         if family.cube not in ("hyper", "mobius1"):
-            return f"its algorithms are for hyper and mobius1 cubes, not {family.cube}"
+            return f"its algorithms are for the hyper and mobius1 cubes, not {family.cube}"
         return None
 
     def candidate_paths(self, source: int, destination: int) -> Iterator[ServerPath]:
         cube = self.cube
         here, there = cube.address(source), cube.address(destination)
         first = cube.place(source) // cube.m * cube.m
-        way = [source]
+        path = [source]
         for dimension in self._dimensions(here, there):
-            way.append(cube.server(here, first + dimension))
+            path.append(cube.server(here, first + dimension))
             here = cube.neighbour(here, dimension)
-            way.append(cube.server(here, first + dimension))
-        way.append(destination)
-        # The printed algorithms repeat a server that is its own exit.
-        yield (source, *(b for a, b in pairwise(way) if a != b))
+            path.append(cube.server(here, first + dimension))
+        path.append(destination)
+        # The published algorithms list a server twice when it is its own exit.
+        yield (source, *(b for a, b in pairwise(path) if a != b))
 
     def _dimensions(self, here: int, there: int) -> tuple[int, ...]:
         """Algorithm 1: the bits that differ, from the highest down; Algorithm 3 on the moebius cube."""

@@ -1,8 +1,8 @@
-"""Shortest routes on DCube, over any of its cubes, carried as the printed ones are.
+"""Shortest source routes on DCube, over any of its cubes, in the same tags as the ``dcube`` scheme.
 
-Fewest links is also fewest server hops here: between two cables of different
-dimensions there is always one switch, so a way over L cables crosses L - 1, L or L + 1
-switches, and one more cable never saves more than two of them.
+A path with the fewest links also has the fewest server hops.  Between two links of different dimensions
+there is always one switch, so a path over L links between servers crosses L - 1, L or L + 1 switches,
+and one more such link never saves more than two switches.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from topos.family import Family, param
 
 @dataclass(frozen=True)
 class DCubeShortest(DCubeRouted):
-    """A breadth-first search by the source; ``multipath=yes`` spreads flows over as many ways as
-    have no switch in common (m of them,
-    :mod:`addressing.algorithms.dcube_paths`), or over the first ``paths`` of those."""
+    """Breadth-first search by the source; ``multipath=yes`` balances flows over the m paths that share
+    no switch (:mod:`addressing.algorithms.dcube_paths`), or over the first ``paths`` of them."""
 
     name: ClassVar[str] = "dcube-shortest"
-    summary: ClassVar[str] = "DCube source routing along shortest ways, on any of its cubes"
+    summary: ClassVar[str] = "DCube source routing over shortest paths, on any of its cubes"
     source: ClassVar[str] = "Guo et al., DCube, section 4; shortest where Algorithm 3 is not"
 
-    multipath: bool = param("spread flows over parallel ways", default=False)
-    paths: int | None = param("most ways that flows are spread over", low=1, default=None)
+    multipath: bool = param("balance flows over parallel paths", default=False)
+    paths: int | None = param("largest number of parallel paths; all by default", low=1, default=None)
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
-        return None if isinstance(family, CubeOfSwitches) else "it routes on the cubes of DCube"
+        return None if isinstance(family, CubeOfSwitches) else "it routes on DCube only"
 
     @property
     def max_paths(self) -> int | None:
@@ -43,13 +42,13 @@ class DCubeShortest(DCubeRouted):
         here, there = self.cube.address(source), self.cube.address(destination)
         if self.multipath and here != there:
             block = self.cube.place(source) // self.cube.m
-            ways = (
+            paths = (
                 path_along(self.cube, source, destination, dimensions, block)
                 for dimensions in disjoint_switch_paths(self.cube, here, there)
             )
-            servers = (tuple(node for node in way if self.fabric.is_server(node)) for way in ways)
+            servers = (tuple(node for node in path if self.fabric.is_server(node)) for path in paths)
             yield from sorted(servers, key=len)
             return
-        way = self.shortest(source, destination, self.intact_paths)
-        if way is not None:
-            yield way
+        path = self.shortest(source, destination, self.intact_paths)
+        if path is not None:
+            yield path

@@ -1,18 +1,17 @@
 """DFR: DCell's fault-tolerant routing (Guo et al., DCell, SIGCOMM 2008, section 4).
 
-*DCellRouting*: find the lowest cell that holds both servers, go to the server of the own
-sub-cell whose cable leads to the other sub-cell, across, and on; each part by the same
-rule.  FiConn and HCN route by the same recursion over their own cables.
+*DCellRouting* (section 4.1): find the lowest cell that contains both servers, go to the server of the
+source's sub-cell that has the link to the destination's sub-cell, cross it, and go on to the
+destination; each part by the same rule.  FiConn and HCN route by the same recursion over their links.
 
-*Faults that only servers near them know*: inside a cell of level b every server follows
-shortest ways over the links that it knows to be up (local link state).  Where the cable
-that leaves that cell is down the packet is sent to a *proxy*, the far end of a cable to
-another sub-cell of the same level, or of a higher one (jump-up) where none is up; from
-there it goes to its destination.  A packet is given up after three proxies.
+*Failures that only nearby servers know* (section 4.3): inside a cell of level b every server takes
+shortest paths over the links that it knows to be up (local link state).  Where the link out of that cell
+is down, the packet goes to a *proxy*: the far end of a link to another sub-cell of the same level, or of
+a higher level (jump-up) where none is up.  From there it goes on to its destination.  A packet is
+dropped after three proxies.
 
-The label is the next server's, so a switch matches the place at it; the tag holds the
-present target (the proxy, or the destination itself), the destination, and the proxies
-that are left.
+The label is the next server's, so a switch matches its place only.  The tag contains the current target
+(the proxy, or the destination itself), the destination, and the number of proxies left.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _PROXY_BITS = 2
 
 @dataclass(frozen=True)
 class Route:
-    """What the tag says: servers, and how many more proxies may be chosen."""
+    """The contents of the tag: two servers, and how many more proxies may be chosen."""
 
     target: int
     destination: int
@@ -49,17 +48,17 @@ class Dfr(RuleScheme):
     """DCellRouting with local reroute, local link state and jump-up."""
 
     name: ClassVar[str] = "dfr"
-    summary: ClassVar[str] = "DCell's routing by cells, with local reroute around faults"
+    summary: ClassVar[str] = "DCell's recursive routing by cells, with local rerouting around failures"
     source: ClassVar[str] = "Guo et al., DCell, SIGCOMM 2008, sections 4.1 and 4.3"
     computed: ClassVar[bool] = True
 
-    b: int = param("level of the cells inside which servers know all links", low=0, default=1)
+    b: int = param("level of the cells inside which servers know the state of all links", low=0, default=1)
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
         if not isinstance(family, CellFamily):
             return "it routes by the cells of DCell, FiConn or HCN"
-        return None if family.k else "the servers of a single switch relay nothing"
+        return None if family.k else "with a single switch no server relays packets"
 
     @property
     def cells(self) -> CellFamily:
@@ -102,7 +101,7 @@ class Dfr(RuleScheme):
         return (target << self.label_bits | destination) << _PROXY_BITS | route.proxies
 
     def _route(self, tag: int) -> Route | None:
-        """What a tag says; None when it names servers that do not exist."""
+        """The contents of a tag; None when it names servers that do not exist."""
         rest, mask = tag >> _PROXY_BITS, (1 << self.label_bits) - 1
         target, destination = self.find(rest >> self.label_bits), self.find(rest & mask)
         if target is None or destination is None:
@@ -118,14 +117,14 @@ class Dfr(RuleScheme):
         size = self.cells.sizes[self._scope]
         return at // size == origin // size
 
-    # --- what nodes do ------------------------------------------------------------
+    # --- the rule -------------------------------------------------------------------
 
     def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         if not self.fabric.is_server(at):
             return self._switch(at, header, links)
         route = self._route(header.tag)
         if header.label != self.label(at) or route is None:
-            return drop("sent to another server")
+            return drop("addressed to another server")
         if route.destination == at:
             return DELIVER
         if links.down <= self.known.down:
@@ -165,13 +164,13 @@ class Dfr(RuleScheme):
         return self._hop(at, self._next(at, now.target), route, now)
 
     def _hop(self, at: int, following: int, route: Route, now: Route) -> Forward:
-        """How to send to a server that is one hop away, with the tag written if it changes."""
+        """The action that sends to a server one hop away, and writes the tag if it changes."""
         level = self._level(at, following)
         port = self.cells.level_port(level) if level else _SWITCH_PORT
         return Forward(port, label=self.label(following), tag=None if now == route else self._tag(now))
 
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
-        """Across a cable, or through the switch to each of its other servers."""
+        """Over a link to a server, or through the switch to each of its other servers."""
         for port, end in self.fabric.ports(at, links):
             if self.fabric.is_server(end.node):
                 yield Step(Forward(port, label=self.label(end.node)), end, 1)
@@ -183,11 +182,11 @@ class Dfr(RuleScheme):
     # --- DCellRouting ---------------------------------------------------------------
 
     def _level(self, a: int, b: int) -> int:
-        """The level of the lowest cell that holds both servers."""
+        """The level of the lowest cell that contains both servers."""
         return next(level for level, size in enumerate(self.cells.sizes) if a // size == b // size)
 
     def _gates(self, at: int, target: int, level: int) -> tuple[int, int]:
-        """Both ends of the cable between the two servers' sub-cells of a cell of that level."""
+        """Both ends of the link between the two servers' sub-cells of a cell of that level."""
         here, there = self.cells.cell(at, level - 1), self.cells.cell(target, level - 1)
         return self._gateway(level, here, there), self._gateway(level, there, here)
 
@@ -196,7 +195,7 @@ class Dfr(RuleScheme):
         return lru_cache(maxsize=1 << 16)(self.cells.gateway)
 
     def _next(self, at: int, target: int) -> int:
-        """The next server on the way to another one."""
+        """The next server on DCellRouting's path to ``target``."""
         while level := self._level(at, target):
             gate, far = self._gates(at, target, level)
             if gate == at:
@@ -204,12 +203,12 @@ class Dfr(RuleScheme):
             target = gate
         return target
 
-    # --- faults that the control plane does not know of --------------------------------
+    # --- failures that the control plane does not know -----------------------------------
 
     def _reroute(self, at: int, route: Route, now: Route, down: LinkState) -> Forward | None:
-        """The next hop by what this server knows; None when the packet is given up."""
+        """The next hop given the failures that this server knows; None when the packet must be dropped."""
         goal, far = self._leaving(at, now.target)
-        if far is None or self._joined(goal, far, down):
+        if far is None or self._link_up(goal, far, down):
             following = far if goal == at else self._inside(at, goal, down)
             if following is not None:
                 return self._hop(at, following, route, now)
@@ -221,22 +220,23 @@ class Dfr(RuleScheme):
 
     @property
     def _scope(self) -> int:
+        """The level b, at most the fabric's own."""
         return min(self.b, self.cells.k)
 
     def _leaving(self, at: int, target: int) -> tuple[int, int | None]:
-        """Where the way to ``target`` leaves the own cell of level b, and the server across; the
-        target itself, and None, where it stays inside."""
+        """The server where the path to ``target`` leaves the cell of level b, and the server across the
+        link; ``target`` itself and None where the path stays inside."""
         far = None
         while (level := self._level(at, target)) > self._scope:
             target, far = self._gates(at, target, level)
         return target, far
 
-    def _joined(self, a: int, b: int, down: LinkState) -> bool:
-        """True when the cable between two cells' gates is up."""
+    def _link_up(self, a: int, b: int, down: LinkState) -> bool:
+        """True when the link between the gateways of two cells is up."""
         return self.fabric.link_at(a, self.cells.level_port(self._level(a, b))) not in down.down
 
     def _inside(self, at: int, goal: int, down: LinkState) -> int | None:
-        """The next server on a shortest way to ``goal`` inside their cell of level b."""
+        """The next server on a shortest path to ``goal`` inside their cell of level b, or None."""
         distance = self._distances(goal, down)
         if at not in distance:
             return None
@@ -248,7 +248,7 @@ class Dfr(RuleScheme):
         return lru_cache(maxsize=1 << 10)(self._search)
 
     def _search(self, goal: int, down: LinkState) -> dict[int, int]:
-        """Hops to ``goal`` from the servers that reach it inside their cell of level b."""
+        """Per server that reaches ``goal`` inside their cell of level b: the hops to it."""
         size = self.cells.sizes[self._scope]
         distance, pending = {goal: 0}, [(0, goal)]
         while pending:
@@ -261,17 +261,17 @@ class Dfr(RuleScheme):
         return distance
 
     def _proxy(self, at: int, target: int, level: int, down: LinkState) -> int | None:
-        """The far end of the nearest usable cable, of that level or else of a higher one, from the
-        own sub-cell to one that is not the target's."""
+        """The far end of the nearest usable link, of that level or else of a higher one, from the own
+        sub-cell to one that is not the target's; None if there is none."""
         for higher in range(level, self.cells.k + 1):
             own, width = self.cells.cell(at, higher - 1), self.cells.widths[higher]
             first = own - own % width
             others = set(range(first, first + width)) - {own, self.cells.cell(target, higher - 1)}
-            cables = ((self._gateway(higher, own, c), self._gateway(higher, c, own)) for c in others)
-            near = sorted((self._level(at, gate), gate, far) for gate, far in cables)
+            links = ((self._gateway(higher, own, c), self._gateway(higher, c, own)) for c in others)
+            near = sorted((self._level(at, gate), gate, far) for gate, far in links)
             for distance, gate, far in near:
                 reachable = distance > self._scope or at in self._distances(gate, down)
-                if reachable and self._joined(gate, far, down):
+                if reachable and self._link_up(gate, far, down):
                     return far
         return None
 
@@ -315,7 +315,7 @@ class Dfr(RuleScheme):
                 yield Case(self._header(at, route), self._pattern(at, route, self._both), vertex)
 
     def _proxy_classes(self, at: int) -> Iterator[ForwardingClass]:
-        """A proxy writes the destination back into the target, whatever it is."""
+        """At a proxy: per destination and number of proxies left, write the destination into the target."""
         for vertex in self.vertices:
             for proxies in range(_PROXIES) if vertex != at else ():
                 route = Route(at, vertex, proxies)
@@ -323,7 +323,7 @@ class Dfr(RuleScheme):
 
     @property
     def _both(self) -> int:
-        """The tag's target and destination."""
+        """The mask of the tag's target and destination."""
         return (1 << 2 * self.label_bits) - 1 << _PROXY_BITS
 
     def _header(self, at: int, route: Route) -> Header:
@@ -335,5 +335,5 @@ class Dfr(RuleScheme):
 
 
 def _arrived(at: int, route: Route) -> Route:
-    """The route with the destination as its target again where the proxy is reached."""
+    """The route, with the destination as its target again where the proxy is reached."""
     return Route(route.destination, route.destination, route.proxies) if route.target == at else route

@@ -1,9 +1,11 @@
-"""Dimension order: one dimension after the other on a torus or a mesh; local, global, local
-on a Dragonfly, whose minimal routing is the same idea (Kim et al., ISCA 2008, section 3).
+"""Dimension-order routing on tori and meshes (Dally and Seitz, 1987), and minimal routing on a Dragonfly.
 
-On a grid a label is the coordinates side by side; per dimension a few prefixes say
-plus or minus, behind the exact coordinates of the dimensions before it.  On a Dragonfly
-a label is group and router: one entry per other group and per router of the own one.
+On a torus or mesh the rule corrects one dimension after the other.  A label is the coordinates side by
+side.  Per dimension, after the exact coordinates of the dimensions before it, a few prefixes decide
+between the two directions.
+
+A Dragonfly's minimal routing takes a local, a global and a local link (Kim et al., ISCA 2008, section 3).
+A label is group and router, with one entry per other group and per router of the own group.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from topos.family import Family
 
 
 class _Space(Protocol):
-    """What the vertices' labels are, and where the rule goes."""
+    """The vertices' labels and the rule on one kind of topology."""
 
     @property
     def bits(self) -> int:
@@ -31,19 +33,19 @@ class _Space(Protocol):
 
     @property
     def bound(self) -> int:
-        """The most hops between two vertices."""
+        """An upper bound on the hops between two vertices."""
 
     def label(self, vertex: int) -> int:
         """The label of a vertex."""
 
     def find(self, label: int) -> int | None:
-        """The vertex of a label."""
+        """The vertex with a label; None if there is none."""
 
     def port(self, at: int, vertex: int) -> int | None:
-        """The port towards another vertex; None where this node has no place in the order."""
+        """The port towards another vertex; None where ``at`` has no coordinates."""
 
     def blocks(self, at: int) -> Iterator[tuple[int, int, int]]:
-        """(value, mask, vertex): the labels that are treated alike, with one of them."""
+        """(value, mask, vertex): labels with the same port, and a vertex that has one of them."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Dor(RuleScheme):
     """Dimension-order routing."""
 
     name: ClassVar[str] = "dor"
-    summary: ClassVar[str] = "dimension order on tori and meshes, minimal on Dragonfly"
+    summary: ClassVar[str] = "dimension-order routing on tori and meshes, minimal routing on Dragonfly"
     source: ClassVar[str] = "Dally and Seitz, 1987; Kim et al., Dragonfly, ISCA 2008, section 3"
 
     @classmethod
@@ -89,7 +91,7 @@ class Dor(RuleScheme):
 
 @dataclass(frozen=True, eq=False)
 class _Dimensions:
-    """A torus or a mesh: the first dimension in which two places differ is corrected first."""
+    """A torus or a mesh: the first dimension in which two vertices differ is corrected first."""
 
     grid: Grid
 
@@ -141,7 +143,7 @@ class _Dimensions:
 
 @dataclass(frozen=True)
 class _Groups:
-    """A Dragonfly: to the router with the cable to the other group, across, to the router."""
+    """A Dragonfly: to the router with the link to the other group, across it, to the destination's router."""
 
     family: Dragonfly
 

@@ -1,7 +1,7 @@
-"""Equal-cost multipath: full tables with every shortest way, equal weights.
+"""Equal-cost multipath (RFC 2992): full tables with the next hops of all shortest paths, equally weighted.
 
-A switch holds one SELECT group per set of ports and hashes flows over them; an agent
-draws per flow.
+A switch has one SELECT group per set of ports and hashes flows over its buckets; an agent draws a next
+hop per flow.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from addressing.schemes.shortest import Shortest
 
 @dataclass(frozen=True)
 class Ecmp(Shortest):
-    """As ``shortest``, spread evenly over all ports that are nearer."""
+    """As ``shortest``, with flows balanced over all ports on shortest paths."""
 
     name: ClassVar[str] = "ecmp"
-    summary: ClassVar[str] = "full tables: one entry per server, all shortest ways equally"
+    summary: ClassVar[str] = "equal-cost multipath: one entry per server, flows hashed over all shortest paths"
     source: ClassVar[str] = "RFC 2992"
 
     def select(self, ports: list[int]) -> NextHops:

@@ -1,8 +1,8 @@
-"""Greedy in the torus metric: to the neighbour nearest to the destination's coordinates.
+"""Greedy routing by torus distance: to the neighbour nearest to the destination's coordinates.
 
-On a torus that is a dimension order; jump cables (NovaCube), switches (CLOT) and
-random links (a small world, as Kleinberg routes on it) shorten the way.  The
-coordinates fall in distance at every hop because a grid neighbour always does.
+On a torus that is dimension order.  NovaCube's jump links, CLOT's switches and a small world's random
+links (Kleinberg) shorten the path.  The distance falls at every hop because a grid neighbour is always
+nearer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Greedy(RuleScheme):
     """The first port, in port order, to a neighbour of least distance."""
 
     name: ClassVar[str] = "greedy"
-    summary: ClassVar[str] = "greedy by torus distance"
+    summary: ClassVar[str] = "greedy routing by the distance of coordinates on the torus"
     source: ClassVar[str] = "Kleinberg, Nature 2000; CamCube's key-based routing"
     computed: ClassVar[bool] = True
 
@@ -35,7 +35,7 @@ class Greedy(RuleScheme):
 
     @cached_property
     def grid(self) -> Grid:
-        """The coordinates."""
+        """The coordinates of the vertices."""
         return Grid.of(self.fabric)
 
     @property
@@ -59,7 +59,7 @@ class Greedy(RuleScheme):
         return Forward(port)
 
     def distance(self, node: int, there: Coordinates) -> int | None:
-        """Steps along the grid; from a CLOT switch, by its nearest member; None for plain hosts."""
+        """The hops along the grid; from a CLOT switch, over its nearest member; None for plain hosts."""
         family = self.fabric.family
         if self.grid.contains(node):
             return self.grid.distance(self.grid.coordinates(node), there)

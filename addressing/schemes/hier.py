@@ -1,6 +1,6 @@
-"""Hierarchical prefixes on any network: HR-SW's rule over clusters that a partitioner finds.
+"""Hierarchical prefixes on any network: HR-SW's rule over clusters that METIS finds.
 
-Clusters are found by METIS, or they are the blocks of a grid where the network is one.
+On a torus or mesh the clusters can also be equal blocks of the grid.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from topos.graph import NONE
 
 @dataclass(frozen=True)
 class Hier(Hierarchy):
-    """(c - 1) + (k - 1) + m entries per node: other clusters, vertices of its own, hosts."""
+    """(c - 1) + (k - 1) + m entries per node: other clusters, vertices of its own cluster, hosts."""
 
     name: ClassVar[str] = "hier"
-    summary: ClassVar[str] = "hierarchical prefixes over clusters of any network"
+    summary: ClassVar[str] = "hierarchical prefix routing over clusters of any network"
     source: ClassVar[str] = "Kieu et al., HR-SW, section III, generalised; clusters by METIS"
 
-    clusters: int = param("clusters for METIS to find; 0: the root of the number of vertices", low=0, default=0)
-    blocks: tuple[int, ...] = param("instead, blocks along each side of a grid", low=1, default=())
+    clusters: int = param("number of clusters; 0: the square root of the number of vertices", low=0, default=0)
+    blocks: tuple[int, ...] = param("blocks per dimension of a grid, in place of clusters", low=1, default=())
 
     def __post_init__(self) -> None:
         most = self.fabric.size - (0 if self.fabric.relaying else self.fabric.servers)
         if self.clusters > most:
             raise ParameterError(
-                f"{self.name}: {self.fabric.spec} has {most} nodes for {self.clusters} clusters"
+                f"{self.name}: {self.fabric.spec} has {most} nodes, too few for {self.clusters} clusters"
             )
         if any(self.fabric.is_end_host(vertex) for vertex in self.vertices):
             raise ParameterError(
-                f"{self.name}: {self.fabric.spec} has a host without a cable: no cluster holds it"
+                f"{self.name}: {self.fabric.spec} has a host without a link, which is in no cluster"
             )
         if self.blocks:
             self._check_blocks()
@@ -48,15 +48,15 @@ class Hier(Hierarchy):
         if self.clusters:
             raise ParameterError(f"{self.name}: give clusters or blocks, not both")
         if not Grid.fits(self.fabric.family) or self._off_grid:
-            raise ParameterError(f"{self.name}: {self.fabric.spec} is no grid: give clusters")
+            raise ParameterError(f"{self.name}: {self.fabric.spec} is not a grid: give clusters, not blocks")
         sizes = Grid.of(self.fabric).sizes
         if len(sizes) != len(self.blocks) or any(size % b for size, b in zip(sizes, self.blocks, strict=False)):
             shape = "x".join(map(str, sizes))
-            raise ParameterError(f"{self.name}: blocks must divide each of the {len(sizes)} sides of {shape}")
+            raise ParameterError(f"{self.name}: blocks must divide each of the {len(sizes)} sizes of {shape}")
 
     @property
     def _off_grid(self) -> bool:
-        """Whether there are switches beside a grid of servers."""
+        """True when there are switches besides a grid of servers."""
         return self.fabric.relaying and self.fabric.switches > 0
 
     @classmethod

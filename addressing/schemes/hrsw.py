@@ -1,8 +1,8 @@
 """HR-SW: hierarchical prefixes cluster | switch | host on a small world (Kieu et al., section III).
 
-The labels are the hosts' IPv4 addresses, below a prefix that may be given.  Ways, tables
-and repair are those of every hierarchy (:mod:`addressing.hierarchy`): loop-free by
-construction, since a whole cluster agrees on the next one.
+The labels are the hosts' IPv4 addresses under a prefix.  Paths, tables and repair are those of every
+hierarchy (:mod:`addressing.hierarchy`): loop-free by construction, since all nodes of a cluster agree on
+the next cluster.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from topos.graph import NONE
 
 @dataclass(frozen=True)
 class Hrsw(Hierarchy):
-    """(c - 1) + (k - 1) + m entries per switch: other clusters, switches of its own, hosts."""
+    """(c - 1) + (k - 1) + m entries per switch: other clusters, switches of its own cluster, hosts."""
 
     name: ClassVar[str] = "hrsw"
-    summary: ClassVar[str] = "hierarchical IPv4 prefixes cluster.switch.host"
+    summary: ClassVar[str] = "hierarchical prefix routing on IPv4 addresses cluster.switch.host"
     source: ClassVar[str] = "Kieu et al., HR-SW, section III"
     label_field: ClassVar[Field] = Field.IPV4_DST
     #: Host 0 stands for the switch itself.
     first_host: ClassVar[int] = 1
 
-    prefix: str = param("IPv4 prefix in which all hosts are", default="10.0.0.0/8")
-    ip: str = param("versions of IP that hosts speak", choices=("4", "6", "both"), default="4")
+    prefix: str = param("IPv4 prefix of all hosts", default="10.0.0.0/8")
+    ip: str = param("IP versions that hosts use", choices=("4", "6", "both"), default="4")
 
     def __post_init__(self) -> None:
         try:
             network = ipaddress.IPv4Network(self.prefix)
         except ValueError as error:
-            raise ParameterError(f"{self.name}: prefix must be such as 172.16.0.0/12: {error}") from None
+            raise ParameterError(f"{self.name}: prefix must be like 172.16.0.0/12: {error}") from None
         if network.is_loopback or network.is_multicast or network.is_reserved:
             raise ParameterError(f"{self.name}: no host can have an address in {network}")
 
@@ -48,14 +48,15 @@ class Hrsw(Hierarchy):
 
     @cached_property
     def clustering(self) -> tuple[int, ...]:
-        world = self.fabric.family
-        assert isinstance(world, SmallWorld)
-        return (NONE,) * self.fabric.servers + tuple(map(world.cluster, range(self.fabric.switches)))
+        family = self.fabric.family
+        assert isinstance(family, SmallWorld)
+        return (NONE,) * self.fabric.servers + tuple(map(family.cluster, range(self.fabric.switches)))
 
     # --- addresses ------------------------------------------------------------
 
     @property
     def network(self) -> ipaddress.IPv4Network:
+        """The prefix of all hosts."""
         return ipaddress.IPv4Network(self.prefix)
 
     @property
@@ -77,8 +78,8 @@ class Hrsw(Hierarchy):
         room = 32 - self.network.prefixlen
         if needed > room:
             raise LabelTooWide(
-                f"{self.name} on {self.fabric.spec}: addresses need {needed} bits below their prefix,"
-                f" {self.network} leaves {room}: give one of /{max(0, 32 - needed)} or shorter"
+                f"{self.name} on {self.fabric.spec}: addresses need {needed} bits after the prefix,"
+                f" {self.network} leaves {room}: give a prefix of /{max(0, 32 - needed)} or shorter"
             )
 
     @property

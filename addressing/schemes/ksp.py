@@ -1,9 +1,8 @@
-"""K shortest paths: every pair's packets spread over its k shortest simple paths.
+"""K shortest paths: every pair's flows balanced over its k shortest simple paths.
 
-A path is told by its number in the tag, source and rank together; nodes on the way
-have an exact entry per (destination, path) that leads through them.  Servers that
-relay write the number when they send.  Plain hosts write nothing: there the first
-switch, which knows it by the host's port, draws the path and writes the number.
+A path's number, source and rank together, is in the tag.  Nodes on a path have an exact entry per
+(destination, path).  Servers that relay write the number when they send.  For plain hosts the first
+switch, which recognises them by the arrival port, draws the path and writes its number.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from addressing.vertex import VertexScheme
 from topos.family import Family, param
 from topos.graph import ALL_UP, LinkState
 
-#: The ports that a path leaves its nodes by, source first, with those nodes.
 if TYPE_CHECKING:
     import networkx as nx
 
+#: (node, port by which the path leaves it), source first.
 Path = tuple[tuple[int, int], ...]
 
 
@@ -32,7 +31,7 @@ class Ksp(VertexScheme):
     """Yen's k shortest simple paths, equally weighted."""
 
     name: ClassVar[str] = "ksp"
-    summary: ClassVar[str] = "k shortest paths, the path's number in the packet"
+    summary: ClassVar[str] = "k shortest paths per pair, the path's number in the packet"
     source: ClassVar[str] = "Singla et al., Jellyfish, NSDI 2012, section 5; Yen, 1971"
 
     k: int = param("paths per pair", low=1, high=4096, default=8)
@@ -45,7 +44,7 @@ class Ksp(VertexScheme):
 
     @property
     def tag_bits(self) -> int:
-        # A path's number is from 1: tag 0 stands for no path.
+        # Paths are numbered from 1: tag 0 is no path.
         return (len(self.vertices) * self.k).bit_length()
 
     def hop_bound(self) -> int:
@@ -66,16 +65,16 @@ class Ksp(VertexScheme):
         if self._enters(at, header.in_port):
             paths = self._alive(at, vertex, links)
             if not paths:
-                return drop("no way there is up")
+                return drop("no path is up")
             return tuple((Forward(path[0][1], tag=tag), 1 / len(paths)) for tag, path in paths)
         port = dict(self._path(header.tag, vertex)).get(at)
         if port is None:
-            return drop("no path of this number leads here")
+            return drop("no path with this number visits this node")
         down = self.fabric.link_at(at, port) in self.all_failures(links).down
         return drop(f"port {port} is down") if down else only(Forward(port))
 
     def _enters(self, at: int, in_port: int) -> bool:
-        """True where a plain host hands a packet to its switch."""
+        """True where a packet arrives at a switch from a plain host."""
         end = self.fabric.peer(at, in_port)
         return end is not None and self.fabric.is_end_host(end.node)
 
@@ -87,12 +86,12 @@ class Ksp(VertexScheme):
 
     @cached_property
     def _passing(self) -> dict[int, list[ForwardingClass]]:
-        """Per node the classes of the paths that lead through it.
+        """Per node the classes of the paths that visit it.
 
-        Behind plain hosts they name the port of arrival as well: what a host has in its
-        source address must not be taken for a path.
+        With plain hosts they match the arrival port as well, so that a host's own source address is
+        not taken for a path number.
         """
-        found: dict[int, list[ForwardingClass]] = {}
+        classes: dict[int, list[ForwardingClass]] = {}
         for source, vertex in itertools.permutations(self.vertices, 2):
             label, header = self.pattern(self.vertex_label(vertex)), self.towards(vertex)
             for tag, path in self._numbered(source, vertex):
@@ -100,19 +99,19 @@ class Ksp(VertexScheme):
                 arrival = 0
                 for node, port in path:
                     if self.fabric.relaying:
-                        found.setdefault(node, []).append((tagged, replace(header, tag=tag)))
+                        classes.setdefault(node, []).append((tagged, replace(header, tag=tag)))
                     elif arrival:
-                        entry = replace(tagged, in_port=arrival), replace(header, tag=tag, in_port=arrival)
-                        found.setdefault(node, []).append(entry)
+                        item = replace(tagged, in_port=arrival), replace(header, tag=tag, in_port=arrival)
+                        classes.setdefault(node, []).append(item)
                     end = self.fabric.peer(node, port)
                     assert end is not None
                     arrival = end.number
-        return found
+        return classes
 
     # --- paths ----------------------------------------------------------------
 
     def _alive(self, source: int, vertex: int, links: LinkState) -> list[tuple[int, Path]]:
-        """The paths between two vertices, with their tags, that ``links`` does not break."""
+        """(tag, path) of the paths between two vertices that ``links`` does not break."""
         return [
             (tag, path)
             for tag, path in self._numbered(source, vertex)
@@ -124,7 +123,7 @@ class Ksp(VertexScheme):
         return enumerate(self.paths(source, vertex), start=first)
 
     def _path(self, tag: int, vertex: int) -> Path:
-        """The path of that number; empty if there is none."""
+        """The path with that number; empty if there is none."""
         rank, number = divmod(tag - 1, self.k)
         if not 0 <= rank < len(self.vertices) or self.vertices[rank] == vertex:
             return ()
@@ -134,12 +133,12 @@ class Ksp(VertexScheme):
     def paths(self, source: int, vertex: int) -> tuple[Path, ...]:
         """The k shortest simple paths over links known to be up, shortest first."""
         key = source, vertex
-        if key not in self._found:
-            self._found[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
-        return self._found[key]
+        if key not in self._cache:
+            self._cache[key] = tuple(itertools.islice(self._search(source, vertex), self.k))
+        return self._cache[key]
 
     def _search(self, source: int, vertex: int) -> Iterator[Path]:
-        import networkx as nx  # a tenth of a second that labs of other schemes need not wait
+        import networkx as nx  # 0.1 s that labs with other schemes need not wait
 
         try:
             for nodes in nx.shortest_simple_paths(self._graph, source, vertex):
@@ -148,12 +147,13 @@ class Ksp(VertexScheme):
             return
 
     @cached_property
-    def _found(self) -> dict[tuple[int, int], tuple[Path, ...]]:
+    def _cache(self) -> dict[tuple[int, int], tuple[Path, ...]]:
+        """The cache of :meth:`paths`."""
         return {}
 
     @cached_property
     def _graph(self) -> nx.Graph:
-        """The nodes that forward; of parallel links, the one with the lowest ports."""
+        """The graph of the nodes that forward; of parallel links, the one with the lowest ports."""
         import networkx as nx
 
         graph = nx.Graph()

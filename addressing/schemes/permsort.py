@@ -1,9 +1,9 @@
 """Permutation sort: each Cayley family's own rule from arrangement to arrangement.
 
-Bubble-sort removes inversions, star and transposition graph untangle cycles, hypercube
-corrects bits, butterfly goes round its levels: all on shortest ways.  Pancake flips
-into place, at most two flips a symbol.  Labels are chosen so that the rule is a few
-mask entries per vertex (see :mod:`addressing.algorithms.sorting`); the butterfly has prefixes.
+The bubble-sort graph removes inversions, star and transposition graph resolve cycles, the hypercube
+corrects bits, the butterfly goes around its levels: all on shortest paths.  The pancake graph flips
+symbols into position, with at most two flips per symbol.  Labels are chosen so that the rule is a few
+mask entries per vertex (:mod:`addressing.algorithms.sorting`); the butterfly has prefixes.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _SORTERS: dict[type[CayleyGraph], type[sorting.Sorter[Any]]] = {
 
 @dataclass(frozen=True)
 class PermSort(RuleScheme):
-    """Sorting as routing."""
+    """Routing by sorting."""
 
     name: ClassVar[str] = "permsort"
-    summary: ClassVar[str] = "sorting permutations, bits or levels on Cayley graphs"
+    summary: ClassVar[str] = "routing on Cayley graphs by sorting permutations, bits or levels"
     source: ClassVar[str] = "Akers and Krishnamurthy, 1989; a baseline of Aguirre-Guerrero et al., WMGR"
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
-        return None if type(family) in _SORTERS else "it sorts the elements of certain Cayley graphs"
+        return None if type(family) in _SORTERS else "it has no sorting rule for this graph"
 
     @cached_property
     def _graph(self) -> CayleyGraph:

@@ -1,15 +1,13 @@
-"""POW: CLOT's probabilistic routing by inverse squared distance (Wang et al., Eq. 12).
+"""POW: CLOT's probabilistic oblivious weighted routing by inverse squared distance (Wang et al., Eq. 12).
 
-At S towards D the candidates are the torus neighbours and the switch that are
-strictly nearer to D than S is; each is taken with probability proportional to
-1 / distance^2, a neighbour that is D itself always.  A packet given to the switch
-leaves at its member closest to D: the switch compares 5-bit slices of the IPv4
-destination.  The distance falls at every hop, so nothing circles.
+At server S towards D the candidates are the torus neighbours and the switches that are strictly nearer
+to D than S is.  Each is taken with probability proportional to 1 / distance^2; a neighbour that is D
+itself always.  A switch sends to its member closest to D: it matches 5-bit slices of the IPv4
+destination.  The distance falls at every hop, so packets do not loop.
 
-Of the candidates only those count from which the rule still arrives over what is known
-to be up.  A node that has none takes one step on a shortest way instead, the escape
-from a place that nothing nearer leads out of; behind it, either the rule arrives or
-that distance falls again.
+Once failures are known, only candidates count from which the rule still arrives over links that are up.
+A node without such a candidate takes one step on a shortest path (the escape).  From the next node either
+the rule arrives, or the shortest distance falls again.
 """
 
 from __future__ import annotations
@@ -35,10 +33,10 @@ Coordinates = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Pow(Scheme):
-    """Probabilistic routing on coordinates; on a plain torus the switch term falls away."""
+    """Probabilistic routing on coordinates; a plain torus has no switches as candidates."""
 
     name: ClassVar[str] = "pow"
-    summary: ClassVar[str] = "probabilistic by 1/distance^2 on coordinate addresses"
+    summary: ClassVar[str] = "probabilistic routing on torus coordinates, weights 1/distance^2"
     source: ClassVar[str] = "Wang et al., CLOT, section 4, Eq. 12"
     label_field: ClassVar[Field] = Field.IPV4_DST
     computed: ClassVar[bool] = True
@@ -79,27 +77,27 @@ class Pow(Scheme):
         if server == at:
             return DELIVER
         if not self.arrives(at, server):
-            escape = next(self._ways.next_hop_ports(at, server, links), None)
-            return drop("no way there is up") if escape is None else only(Forward(escape))
+            escape = next(self._shortest_paths.next_hop_ports(at, server, links), None)
+            return drop("no path is up") if escape is None else only(Forward(escape))
         live = [
             (port, distance)
             for port, end, distance in self._candidates(at, server)
             if self.arrives(end, server) and self.fabric.link_at(at, port) not in links.down
         ]
-        return self._weigh(live) if live else drop("nothing nearer is up")
+        return self._weigh(live) if live else drop("no link to a nearer node is up")
 
     def arrives(self, at: int, server: int) -> bool:
         """True when the rule leads from here to ``server`` over links known to be up."""
         if not self.known or at == server:
             return True
         if (at, server) not in self._arrivals:
-            found = any(self.arrives(end, server) for _, end, _ in self._candidates(at, server))
-            self._arrivals[at, server] = found
+            arrives = any(self.arrives(end, server) for _, end, _ in self._candidates(at, server))
+            self._arrivals[at, server] = arrives
         return self._arrivals[at, server]
 
     def _candidates(self, at: int, server: int) -> Iterator[tuple[int, int, int]]:
-        """(port, node there, distance from there) of everything strictly nearer that is not
-        known to be down; of a switch, the one member that it leaves by."""
+        """(port, neighbour, distance from there) of the neighbours strictly nearer to ``server`` over links
+        not known to be down; for a switch, the one member that it sends to."""
         target = self.torus.coordinates(server)
         if not self.fabric.is_server(at):
             leave = self._leave(at, target)
@@ -120,11 +118,11 @@ class Pow(Scheme):
         return {}
 
     @cached_property
-    def _ways(self) -> ShortestPaths:
+    def _shortest_paths(self) -> ShortestPaths:
         return ShortestPaths(self.fabric, self.known)
 
     def _switch_distance(self, here: Coordinates, switch: int, target: Coordinates) -> int:
-        """1 + the least torus distance of the switch's other members."""
+        """1 + the least torus distance from the switch's other members."""
         others = (member for member in self._clot.members(switch) if member != here)
         return 1 + min(self.torus.distance(member, target) for member in others)
 
@@ -145,12 +143,12 @@ class Pow(Scheme):
         return repair(self._boxes(at), cases, lambda case: self.arrives(at, case.vertex))
 
     def _boxes(self, switch: int) -> Iterator[Pattern]:
-        """The products of blocks of the coordinates over which a switch decides alike."""
+        """The patterns over which a switch's decision is constant: products of blocks of coordinates."""
         low = self._clot.members(switch)[0]
         for slices in itertools.product(*(tuple(self._slices(d, a)) for d, a in enumerate(low))):
             yield Pattern(sum(value for value, _ in slices), sum(mask for _, mask in slices))
 
-    # --- the switch's side ----------------------------------------------------
+    # --- the rule at switches -------------------------------------------------
 
     @property
     def _clot(self) -> Clot:
@@ -164,14 +162,14 @@ class Pow(Scheme):
         return 1 + sum(high << place for place, high in enumerate(reversed(list(halves))))
 
     def _higher(self, dimension: int, low: int, value: int) -> bool:
-        """Whether ``value`` is closer to low + k/2 than to ``low``; ties are split so that each
-        side gets one contiguous half of the circle."""
+        """True when ``value`` is closer to low + k/2 than to ``low``; ties are split so that each gets one
+        contiguous half of the ring."""
         size = self.torus.sizes[dimension]
         return (value - low + size // 4) % size >= size // 2
 
     def _slices(self, dimension: int, low: int) -> Iterator[tuple[int, int]]:
-        """Aligned blocks of one coordinate over which a switch decides alike: (value, mask) at
-        the slice's place in the address."""
+        """(value, mask) of aligned blocks of one coordinate over which a switch's decision is constant, at
+        the slice's position in the address."""
         size, shift = self.torus.sizes[dimension], ipv4.slice_shift(dimension)
         pending = [(0, 1 << ipv4.SLICE_BITS)]
         while pending:

@@ -1,7 +1,7 @@
-"""Full tables: one entry per destination at every node, the first port on a shortest way.
+"""Full tables: one entry per destination at every node, with the first port on a shortest path.
 
-The reference for stretch and for table size.  Distances count links, so that a hop
-through a switch is two.
+The reference for stretch and table size.  Distances count links: from server to server through a switch
+is two.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from topos.graph import ALL_UP, LinkState
 
 @dataclass(frozen=True)
 class Shortest(Scheme):
-    """A label is the server's number; the first port in port order that is nearer."""
+    """A label is the server's number; the next hop is the lowest port on a shortest path."""
 
     name: ClassVar[str] = "shortest"
-    summary: ClassVar[str] = "full tables: one entry per server, shortest ways"
+    summary: ClassVar[str] = "shortest-path routing with full tables, one entry per server"
     source: ClassVar[str] = "the reference that all papers compare with"
 
     @classmethod
@@ -46,10 +46,10 @@ class Shortest(Scheme):
         if header.label == at:
             return DELIVER
         ports = list(self.shortest_paths.next_hop_ports(at, header.label, links))
-        return self.select(ports) if ports else drop("no port on a shortest way is up")
+        return self.select(ports) if ports else drop("no port on a shortest path is up")
 
     def select(self, ports: list[int]) -> NextHops:
-        """What is done with the ports on shortest ways: the first is taken."""
+        """The next hops among the ports on shortest paths: the first."""
         return only(Forward(ports[0]))
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
@@ -59,5 +59,5 @@ class Shortest(Scheme):
 
     @cached_property
     def shortest_paths(self) -> ShortestPaths:
-        """Shortest ways over the links known to be up."""
+        """Shortest paths over the links known to be up."""
         return ShortestPaths(self.fabric, self.known)

@@ -1,9 +1,8 @@
-"""Two-level tables of a fat tree: prefixes down, suffixes up (Al-Fares et al., SIGCOMM 2008).
+"""Two-level tables of a fat tree: prefixes down, suffixes up (Al-Fares et al., SIGCOMM 2008, section 3).
 
-Hosts are 10.pod.switch.id, id from 2.  What lies below a switch is matched by prefix
-(core: the pod; aggregation: the edge switch; edge: the host); everything else is spread
-over the upward ports by the host id, shifted by the switch's place in its pod so that
-the pods' traffic does not meet on the same core switches.
+Hosts have addresses 10.pod.switch.id, with id from 2.  Prefixes match the hosts below a switch (core: the
+pod; aggregation: the edge switch; edge: the host).  All other traffic is balanced over the upward ports by
+the host id, shifted by the switch's place in its pod so that the pods use different core switches.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ _ID = 0xFF
 
 @dataclass(frozen=True)
 class TwoLevel(RuleScheme):
-    """r entries at every switch."""
+    """Prefixes and suffixes; r entries at every switch."""
 
     name: ClassVar[str] = "twolevel"
-    summary: ClassVar[str] = "fat tree's prefixes down and host-id suffixes up"
+    summary: ClassVar[str] = "fat tree's two-level tables: prefixes down, host-id suffixes up"
     source: ClassVar[str] = "Al-Fares et al., SIGCOMM 2008, section 3, Algorithms 1 and 2"
     label_field: ClassVar[Field] = Field.IPV4_DST
-    #: .1 is the switch's own address in the paper.
+    #: In the paper .1 is the switch's own address.
     first_host: ClassVar[int] = 2
     host_bits = _OCTET
 
@@ -102,7 +101,7 @@ class TwoLevel(RuleScheme):
                 yield Case(Header(label), exact(label, 32), vertex)
 
     def _state(self, at: int, header: Header) -> State:
-        # Unlike other rules this one reads the host's number on the way.
+        # Unlike other rules this one reads the host's number at every switch.
         return at, Header(header.label)
 
     def _address(self, pod: int, edge: int, host: int) -> int:

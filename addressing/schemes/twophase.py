@@ -1,12 +1,12 @@
 """Two-Phase routing on Borel Cayley graphs (Tang and Arden, section 4).
 
-Phase 1 goes from class to class, (t, y) to the destination's t, on a shortest way in the
-circulant graph C_k(t1, t2).  Then u^-1 v = (0, j) with j = a^-t (y_v - y_u) mod p, and
-phase 2 follows the stored path from the identity to (0, j): O(p + k) paths in all,
-because words lead the same way from every vertex.
+Phase 1 goes from class to class: from (t, y) to the destination's t, on a shortest path in the circulant
+graph C_k(t1, t2).  Then u^-1 v = (0, j) with j = a^-t (y_v - y_u) mod p, and phase 2 follows the stored
+path from the identity to (0, j).  There are O(p + k) stored paths, because the graph is vertex-transitive:
+a word leads to the corresponding vertex from every vertex.
 
-The tag is 0 in phase 1; in phase 2 it says which path, and how many of its letters are
-done.  A switch knows packets of its own hosts by their port and takes their tag for 0.
+The tag is 0 in phase 1.  In phase 2 it is the path and the number of its letters done.  A switch
+recognises packets of its own hosts by the arrival port, and takes their tag as 0.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Word = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TwoPhase(RuleScheme):
-    """First the class, then the place in it."""
+    """First to the destination's class, then to its place in the class."""
 
     name: ClassVar[str] = "twophase"
-    summary: ClassVar[str] = "Borel graphs: to the class, then by a stored path"
+    summary: ClassVar[str] = "two-phase routing on Borel graphs: to the class, then along a stored path"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, section 4"
-    #: Phase 2 may begin with the edge that phase 1 ended with.
+    #: Phase 2 may start with the edge that phase 1 ended with.
     hairpin: ClassVar[bool] = True
 
     @classmethod
@@ -102,7 +102,7 @@ class TwoPhase(RuleScheme):
         return 0 if end is not None and self.fabric.is_end_host(end.node) else header.tag
 
     def may_reroute(self, at: int, header: Header) -> bool:
-        # In phase 2 a packet is bound to its path: nodes there know it by the tag alone.
+        # In phase 2 a packet must stay on its path: nodes identify the path by the tag only.
         return not self._tag(at, header)
 
     def steps(self, at: int, links: LinkState) -> Iterator[Step]:
@@ -112,17 +112,17 @@ class TwoPhase(RuleScheme):
     def _state(self, at: int, header: Header) -> State:
         return at, Header(header.label >> self.host_bits, self._tag(at, header))
 
-    # --- what is stored -------------------------------------------------------------------
+    # --- stored paths ---------------------------------------------------------------------
 
     @property
     def _shifts(self) -> tuple[tuple[int, int], ...]:
-        """By port, how an edge changes t."""
+        """(port, change of t) of each edge."""
         family = self.borel
         return tuple(enumerate((family.t1, -family.t1, family.t2, -family.t2), start=1))
 
     @cached_property
     def _class_hops(self) -> tuple[int, ...]:
-        """Hops in the circulant graph by difference of t."""
+        """Hops in the circulant graph, by difference of t."""
         hops, queue = {0: 0}, [0]
         for at in queue:
             for _, shift in self._shifts:
@@ -134,7 +134,7 @@ class TwoPhase(RuleScheme):
 
     @cached_property
     def class_ports(self) -> tuple[int, ...]:
-        """By difference of t the first port that leads nearer to the class; none at difference 0."""
+        """By difference of t: the first port that leads nearer to the class; NONE at difference 0."""
         hops, k = self._class_hops, self.borel.k
         return tuple(
             next((port for port, shift in self._shifts if hops[(ahead - shift) % k] < hops[ahead]), NONE)
@@ -143,7 +143,7 @@ class TwoPhase(RuleScheme):
 
     @cached_property
     def paths(self) -> tuple[Word, ...]:
-        """By j the first shortest word from the identity to (0, j)."""
+        """By j: the first shortest word from the identity to (0, j)."""
         family = self.borel
         moves = family.images(np.arange(family.vertices)).tolist()
         words: dict[int, Word] = {0: ()}
@@ -185,15 +185,17 @@ class TwoPhase(RuleScheme):
                 yield Case(fresh, exact, vertex)
 
     def _fresh(self, at: int, pattern: Pattern, vertex: int) -> Iterator[ForwardingClass]:
-        """A class of packets in phase 1: with tag 0, and from each host with any tag."""
+        """The classes of packets that enter phase 1: tag 0 from other nodes, any tag from own hosts."""
         header = self.towards(self.borel.node_of(vertex))
         yield replace(pattern, tag_mask=(1 << self.tag_bits) - 1), header
         for _, port in self.hosts(at):
             yield replace(pattern, in_port=port), replace(header, in_port=port)
 
     def _second_phase(self, at: int) -> Iterator[ForwardingClass]:
-        """One entry per letter of a stored path, at switches by its port of arrival as well, since
-        what a host has in its source address must not be taken for a path."""
+        """One class per letter of a stored path.
+
+        Switches match the arrival port as well, so that a host's own source address is not taken for a
+        path."""
         family = self.borel
         label = self.towards(self.vertices[0] if self.vertices[0] != at else self.vertices[1])
         for j, word in enumerate(self.paths):

@@ -1,10 +1,10 @@
 """The Thorup-Zwick compact routing scheme of stretch 3 (SPAA 2001, section 3).
 
-A set A of landmarks is sampled until no cluster C(w) = {v: d(w, v) < d(v, A)} has more
-than 4 n / s members, s = sqrt(n).  A node stores a port for each member of its own
-cluster and one for each landmark; the label of v names v, its nearest landmark a, and
-a's port towards v.  A packet for v goes straight where v is stored, else to a, and on
-from there by the port in the label: every node behind a has v in its cluster.
+A set A of landmarks is sampled until no cluster C(w) = {v: d(w, v) < d(v, A)} has more than 4 n / s
+members, s = sqrt(n).  A node stores a port for each member of its own cluster and for each landmark.  The
+label of v is v, its nearest landmark a, and a's port towards v.  A node that stores v sends packets for v
+straight to it; any other node sends them to a.  From a they go on by the port in the label, since every
+node between a and v has v in its cluster.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from topos.graph import IntArray, LinkState
 
 @dataclass(frozen=True)
 class Tz(VertexScheme):
-    """Landmarks and clusters; about sqrt(n) entries, ways at most three times the shortest."""
+    """Landmarks and clusters: about sqrt(n) entries, and paths at most three times the shortest."""
 
     name: ClassVar[str] = "tz"
-    summary: ClassVar[str] = "Thorup-Zwick: landmarks and clusters, stretch at most 3"
+    summary: ClassVar[str] = "Thorup-Zwick compact routing with landmarks and clusters, stretch at most 3"
     source: ClassVar[str] = "Thorup and Zwick, Compact routing schemes, SPAA 2001, section 3"
-    #: At a landmark a packet may turn back.
+    #: A landmark may send a packet back to the port on which it arrived.
     hairpin: ClassVar[bool] = True
 
-    seed: int = param("seed of the sampling", low=0, default=1)
+    seed: int = param("random seed of the landmarks", low=0, default=1)
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -57,11 +57,8 @@ class Tz(VertexScheme):
         number = int(self._nearest[vertex])
         landmark = self.landmarks[number]
         self.shortest_paths.prepare(landmark)
-        port = (
-            0
-            if landmark == vertex
-            else next(self.shortest_paths.next_hop_ports(landmark, vertex, self.known), 0)
-        )
+        ports = self.shortest_paths.next_hop_ports(landmark, vertex, self.known)
+        port = 0 if landmark == vertex else next(ports, 0)
         _, landmark_bits, port_bits = self._widths
         return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
 
@@ -69,8 +66,8 @@ class Tz(VertexScheme):
         rank = label >> self._widths[1] + self._widths[2]
         return self.vertices[rank] if rank < len(self.vertices) else None
 
-    def _way(self, header: Header) -> tuple[int, int]:
-        """(landmark's number, port there) of a label."""
+    def _landmark_and_port(self, header: Header) -> tuple[int, int]:
+        """The landmark's number, and the port there, of a label."""
         _, landmark_bits, port_bits = self._widths
         label = header.label >> self.host_bits
         return label >> port_bits & (1 << landmark_bits) - 1, label & (1 << port_bits) - 1
@@ -81,7 +78,7 @@ class Tz(VertexScheme):
     # --- the rule -------------------------------------------------------------
 
     def transit_next_hops(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
-        number, port = self._way(header)
+        number, port = self._landmark_and_port(header)
         if number >= len(self.landmarks):
             return drop("no landmark has this number")
         landmark = self.landmarks[number]
@@ -89,15 +86,15 @@ class Tz(VertexScheme):
             return self._leave(at, port, links)
         target = vertex if self._stores(at, vertex) else landmark
         nearer = next(self.shortest_paths.next_hop_ports(at, target, links), None)
-        return drop("no way there is up") if nearer is None else only(Forward(nearer))
+        return drop("no path is up") if nearer is None else only(Forward(nearer))
 
     def _stores(self, at: int, vertex: int) -> bool:
-        """True when ``vertex`` lies in the cluster of ``at``."""
+        """True when ``vertex`` is in the cluster of ``at``."""
         return 0 <= self.shortest_paths.hops(at, vertex) < int(self._radius[vertex])
 
     def _leave(self, landmark: int, port: int, links: LinkState) -> NextHops:
         if not 1 <= port <= self.fabric.port_count(landmark):
-            return drop("the label names no port of the landmark")
+            return drop("the landmark has no port of the number in the label")
         down = self.fabric.link_at(landmark, port) in self.all_failures(links).down
         return drop(f"port {port} is down") if down else only(Forward(port))
 
@@ -118,18 +115,18 @@ class Tz(VertexScheme):
                 yield self._behind(number), self.towards(vertex)
 
     def _landmark_ports(self, landmark: int, number: int) -> Iterator[ForwardingClass]:
-        """One entry per port that some label names."""
+        """One class per port that some label contains."""
         seen: set[int] = set()
         for vertex in self.vertices:
             if vertex != landmark and self._nearest[vertex] == number:
                 header = self.towards(vertex)
-                _, port = self._way(header)
+                _, port = self._landmark_and_port(header)
                 if port not in seen:
                     seen.add(port)
                     yield self._behind(number, port), header
 
     def _behind(self, number: int, port: int | None = None) -> Pattern:
-        """The labels that name a landmark, and a port of it if one is given."""
+        """The labels that contain a landmark, and one of its ports if one is given."""
         _, landmark_bits, port_bits = self._widths
         mask = (1 << landmark_bits) - 1 << port_bits
         if port is None:
@@ -140,20 +137,20 @@ class Tz(VertexScheme):
 
     @cached_property
     def landmarks(self) -> tuple[int, ...]:
-        """Sampled until every cluster is small (Thorup and Zwick's ``center``)."""
+        """Sampled until every cluster is small (algorithm ``center`` of the paper)."""
         fabric, rng = self.fabric, np.random.default_rng(self.seed)
         nodes = np.array([node for node in range(fabric.size) if not fabric.is_end_host(node)] or self.vertices)
         wanted = sqrt(len(nodes))
         chosen: set[int] = set()
-        crowded = nodes
-        while len(crowded):
-            chosen.update(crowded[rng.random(len(crowded)) < wanted / len(crowded)].tolist())
+        large = nodes
+        while len(large):
+            chosen.update(large[rng.random(len(large)) < wanted / len(large)].tolist())
             if chosen:
-                crowded = nodes[self._cluster_sizes(chosen)[nodes] > 4 * len(nodes) / wanted]
+                large = nodes[self._cluster_sizes(chosen)[nodes] > 4 * len(nodes) / wanted]
         return tuple(sorted(chosen))
 
     def _cluster_sizes(self, landmarks: set[int]) -> IntArray:
-        """How many vertices each node would have to store."""
+        """Per node the size of its cluster, for a set of landmarks."""
         sizes = np.zeros(self.fabric.size, dtype=np.int32)
         radius = self._radii(landmarks)
         for vertex in self.vertices:
@@ -162,7 +159,7 @@ class Tz(VertexScheme):
         return sizes
 
     def _radii(self, landmarks: Iterable[int]) -> IntArray:
-        """d(v, A) of every node v; more than any distance where no landmark is reached."""
+        """Per node v the distance d(v, A); larger than any distance where no landmark is reached."""
         distance = self.shortest_paths.search(landmarks)
         distance[distance == UNREACHABLE] = self.fabric.size
         return distance
@@ -173,7 +170,7 @@ class Tz(VertexScheme):
 
     @cached_property
     def _nearest(self) -> IntArray:
-        """The number of each node's nearest landmark, the first of several; 0 where none is reached."""
+        """Per node the number of its nearest landmark, the first on ties; 0 where none is reached."""
         distance = np.stack([self.shortest_paths.distances_to(landmark) for landmark in self.landmarks])
         distance[distance == UNREACHABLE] = self.fabric.size
         nearest: IntArray = distance.argmin(axis=0).astype(np.int32)

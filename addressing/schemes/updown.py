@@ -1,10 +1,9 @@
-"""Up*/down* routing: links point up a breadth-first tree; a way goes up first, then only down.
+"""Up*/down* routing: a path goes up a breadth-first tree first, then only down (Autonet, section 6.6.4).
 
-Links between nodes are directed by (level in the tree, node number), so that no cycle of
-channels can form: there is no deadlock without virtual channels.  A node from which the
-destination is reached by going down alone goes down, by the shortest such way; any other
-goes up, towards the least total.  A node that a packet has come down to can always go on
-down, so nothing but the destination has to be known.
+(Level in the tree, node number) gives every link a direction, so channels cannot wait for each other in a
+cycle: there is no deadlock, without virtual channels.  A node that reaches the destination by going down
+only goes down, on the shortest such path.  Any other node goes up, on the path of least total length.  A
+packet that has gone down can always go on down, so the destination alone determines the next hop.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from addressing.rule import RuleScheme
 from topos.family import Family, param
 from topos.graph import NONE
 
-#: Next ports that are remembered, over all destinations.
-_REMEMBERED = 1 << 22
+#: Ports kept in the cache, over all destinations.
+_KEPT = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,11 @@ class UpDown(RuleScheme):
     """Full tables: one entry per vertex."""
 
     name: ClassVar[str] = "updown"
-    summary: ClassVar[str] = "up*/down*: up a tree's levels first, then only down; no deadlock"
+    summary: ClassVar[str] = "up*/down* routing: up a spanning tree first, then only down; deadlock-free"
     source: ClassVar[str] = "Schroeder et al., Autonet, IEEE JSAC 1991, section 6.6.4"
     self_healing: ClassVar[bool] = True
 
-    root: int = param("the node, counted among those that forward, at the top", low=0, default=0)
+    root: int = param("root of the tree: its number among the nodes that forward", low=0, default=0)
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -49,8 +48,9 @@ class UpDown(RuleScheme):
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """The nodes that forward, from the root down: by level, then by number.  Where links that
-        are down leave several pieces, the others hang from their first node."""
+        """The nodes that forward, from the root down: by level, then by number.
+
+        Where failures leave several pieces, the first node of each further piece is its root."""
         nodes = [node for node in range(self.fabric.size) if not self.fabric.is_end_host(node)]
         if not nodes:
             return ()
@@ -67,19 +67,19 @@ class UpDown(RuleScheme):
 
     @cached_property
     def _links(self) -> dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
-        """Per node ((neighbour, port) further up, those further down), in port order."""
+        """Per node the (neighbour, port) pairs up, and those down, in port order."""
         rank = {node: rank for rank, node in enumerate(self.order)}
-        found: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
+        links: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
         for node in self.order:
             ends = [(end.node, port) for port, end in self.fabric.ports(node, self.known) if end.node in rank]
             above = [item for item in ends if rank[item[0]] < rank[node]]
-            found[node] = above, [item for item in ends if rank[item[0]] > rank[node]]
-        return found
+            links[node] = above, [item for item in ends if rank[item[0]] > rank[node]]
+        return links
 
     def _next_ports(self, vertex: int) -> list[int]:
-        """Per node its port towards a vertex, ``NONE`` where there is no way."""
+        """Per node its port towards a vertex, ``NONE`` where there is no path."""
         port, hops = [NONE] * self.fabric.size, {vertex: 0}
-        queue = [vertex] if vertex in self._links else []  # a host without a cable has no way in
+        queue = [vertex] if vertex in self._links else []  # no path leads to a host without a link
         for at in queue:
             for end, _ in self._links[at][0]:
                 if end not in hops:
@@ -96,4 +96,4 @@ class UpDown(RuleScheme):
 
     @cached_property
     def _towards(self) -> Callable[[int], list[int]]:
-        return lru_cache(maxsize=max(16, _REMEMBERED // self.fabric.size))(self._next_ports)
+        return lru_cache(maxsize=max(16, _KEPT // self.fabric.size))(self._next_ports)

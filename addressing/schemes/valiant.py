@@ -1,9 +1,8 @@
-"""Valiant's routing on a Dragonfly: minimally to a group drawn at random, and from there minimally on.
+"""Valiant routing on a Dragonfly: minimally to a random group, then minimally to the destination.
 
-The tag says where a packet is on its way: 0, nothing is drawn; g + 1, towards group g;
-one more than the number of groups, minimally to the destination.  The router where a
-packet enters draws, with equal chances, among the groups that are neither its own nor
-the destination's and whose way from there is intact; inside a group the way is minimal.
+The tag is 0 while no group has been drawn, g + 1 on the path to group g, and the number of groups + 1 on
+the path to the destination.  The first router draws, with equal probabilities, among the groups that are
+neither its own nor the destination's and to which the minimal path is intact.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ _FRESH = 0
 
 @dataclass(frozen=True)
 class Valiant(VertexScheme):
-    """Load balance for any traffic, by ways of at most five hops between routers."""
+    """Load balancing for any traffic, on paths of at most five hops between routers."""
 
     name: ClassVar[str] = "valiant"
-    summary: ClassVar[str] = "Dragonfly: minimal by way of a random group"
+    summary: ClassVar[str] = "Valiant routing on Dragonfly: minimal paths over a random group"
     source: ClassVar[str] = "Kim et al., Dragonfly, ISCA 2008, section 4.1; Valiant, 1982"
-    #: A group may be left by the cable that it was entered by when ways fail under way.
+    #: A packet may leave a group by the link on which it arrived when links fail meanwhile.
     hairpin: ClassVar[bool] = True
 
     @classmethod
@@ -46,7 +45,7 @@ class Valiant(VertexScheme):
 
     @cached_property
     def minimal(self) -> Dor:
-        """What each leg follows."""
+        """The routing of each of the two legs."""
         return Dor(self.fabric, known=self.known)
 
     @property
@@ -65,7 +64,7 @@ class Valiant(VertexScheme):
 
     @property
     def _drawn(self) -> int:
-        """The tag of packets on their last leg."""
+        """The tag of packets on their last leg, to the destination."""
         return self.family.groups + 1
 
     def hop_bound(self) -> int:
@@ -82,7 +81,7 @@ class Valiant(VertexScheme):
         return ((leg, 1.0),) if leg is not None else self._last_leg(at, vertex, header, links)
 
     def _options(self, at: int, vertex: int, links: LinkState) -> list[Forward]:
-        """First steps towards the groups by way of which a packet may go."""
+        """First hops towards the groups over which a packet may go, with the tags of these groups."""
         own, there = self._group(at), self._group(vertex)
         if own == there:
             return []
@@ -90,7 +89,8 @@ class Valiant(VertexScheme):
         return [replace(leg, tag=group + 1) for group, leg in legs if leg is not None]
 
     def _leg(self, at: int, group: int, links: LinkState) -> Forward | None:
-        """The step of the minimal way to another group; None where that is not intact, or in it."""
+        """The next hop of the minimal path to another group; None in that group, or where the path is
+        broken."""
         family, own = self.family, self._group(at)
         if own == group:
             return None

@@ -1,9 +1,10 @@
-"""WMGR on the free group: greedy routing by word metric on a spanning tree's labels.
+"""WMGR on the free group: word-metric greedy routing on a spanning tree's labels (Aguirre-Guerrero et al.).
 
-A node's label is the word of letters on the way from the root; a packet goes to the
-neighbour w that minimises |w^-1 v| = depth(w) + depth(v) - 2 lcp(w, v), the first in
-the order of the scan on ties (Algorithm 2).  That rule is *exactly* a longest-prefix
-table of one entry per neighbour and a local one: see :meth:`Wmgr.forwarding_classes`.
+A node's label is its word: the letters of the links on its path from the root.  A packet for v goes to
+the neighbour w that minimises |w^-1 v| = depth(w) + depth(v) - 2 lcp(w, v), where lcp is the length of
+the longest common prefix; on ties to the first in scan order (Algorithm 2).  This rule is *exactly* a
+longest-prefix table with one entry per neighbour and one for the node itself (Theorem 9): see
+:meth:`Wmgr.forwarding_classes`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ class Wmgr(Scheme):
     """Word-metric greedy routing with deg + 1 prefix entries per node."""
 
     name: ClassVar[str] = "wmgr"
-    summary: ClassVar[str] = "word-metric greedy routing on the free group: deg+1 prefixes per node"
+    summary: ClassVar[str] = "word-metric greedy routing on the free group, deg+1 prefix entries per node"
     source: ClassVar[str] = "Aguirre-Guerrero et al., Algorithms 1 and 2, Theorem 9"
 
     root: str = param("the node whose label is the empty word: 3, h3, s0, or centre", default="0")
-    order: str = param("how neighbours are scanned on ties", choices=ORDERS, default="built")
+    order: str = param("scan order of neighbours, which decides ties", choices=ORDERS, default="built")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.root_node  # Refuses names of no node.
+        _ = self.root_node  # raises ParameterError where root names no node
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -73,9 +74,9 @@ class Wmgr(Scheme):
 
     @cached_property
     def scans(self) -> Scans:
-        """Per node its ports in the order in which neighbours are compared."""
+        """Per node its ports in scan order."""
         if self.order == "searched":
-            from addressing.algorithms.wmgr_scan_search import searched  # compiled: only where it is wanted
+            from addressing.algorithms.wmgr_scan_search import searched  # loads numba
 
             return searched(self.fabric, self.root_node)
         built = in_port_order(self.fabric)
@@ -85,7 +86,7 @@ class Wmgr(Scheme):
 
     @cached_property
     def label_bits(self) -> int:
-        """The longest word in bits, the code that ends it included."""
+        """The bits of the longest word, including the code that ends it."""
         tree = self.embedding
         return max(1, *(length + width for (_, length), width in zip(tree.prefixes, tree.widths, strict=True)))
 
@@ -112,7 +113,7 @@ class Wmgr(Scheme):
             return DELIVER
         words, common = self.embedding.words, self.embedding.common
         if words[at][:common] != words[destination][:common]:
-            return drop("no way there is up")
+            return drop("no path is up")
         best, port = self.distance(at, destination), NONE
         for number, node in self._scanned(at, self.all_failures(links)):
             distance = self.distance(node, destination)
@@ -121,7 +122,7 @@ class Wmgr(Scheme):
         return drop("no neighbour is nearer") if port == NONE else only(Forward(port))
 
     def _scanned(self, at: int, links: LinkState) -> list[tuple[int, int]]:
-        """(port, neighbour) in the order of the scan, over links that are up."""
+        """(port, neighbour) in scan order, over links that are up."""
         if links != self.known:
             return self._scan(at, links)
         if at not in self._recent:
@@ -135,14 +136,16 @@ class Wmgr(Scheme):
 
     @cached_property
     def _recent(self) -> dict[int, list[tuple[int, int]]]:
-        """The last node's scan over the links that are known to be up."""
+        """The cache of the last node's scan over the links that are known to be up."""
         return {}
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
-        """Neighbour w owns the shortest prefix P of its own word such that (1) w is first by
-        (depth, scan position) among the neighbours whose words begin with P, and (2) if w is a
-        child's depth below ``at``, no neighbour a level above ``at`` whose word begins with P
-        less its last letter precedes w.  A child owns exactly its own word."""
+        """One prefix per neighbour, and one for the node itself.
+
+        Neighbour w owns the shortest prefix P of its own word such that (1) among the neighbours whose
+        words begin with P, w is the first by (depth, scan position); and (2) if w is one level below
+        ``at``, no neighbour one level above ``at`` whose word begins with P without its last letter
+        precedes w in the scan.  A child owns exactly its own word."""
         tree, bits = self.embedding, self.label_bits
         value, length = tree.prefixes[at]
         width = tree.widths[at]
@@ -154,8 +157,8 @@ class Wmgr(Scheme):
             yield prefix(value, length, bits), Header(self.label(owner))
 
     def _owned(self, at: int, position: int, scan: list[int]) -> Word:
-        """The shortest prefix of the word of ``scan[position]`` that this neighbour owns at ``at``: one
-        letter more than it shares with any neighbour that comes before it, two where (2) demands."""
+        """The prefix of its word that neighbour ``scan[position]`` owns at ``at``: one letter more than it
+        shares with any neighbour before it, two letters more where (2) demands it."""
         words, cut = self.embedding.words, self.embedding.common
         depth, mine = len(words[at]), words[scan[position]]
         for place, other in enumerate(scan):
@@ -166,6 +169,7 @@ class Wmgr(Scheme):
         return mine[:cut]
 
     def _ancestor_prefix(self, node: int, depth: int) -> tuple[int, int]:
+        """(value, length) in bits of the first ``depth`` letters of a node's word."""
         tree = self.embedding
         while len(tree.words[node]) > depth and tree.parents[node] != NONE:
             node = tree.parents[node]

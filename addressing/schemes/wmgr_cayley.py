@@ -1,17 +1,15 @@
-"""WMGR on the underlying group: shortest ways on Cayley graphs from labels alone.
+"""WMGR on the underlying group: shortest paths on Cayley graphs from labels alone (Aguirre-Guerrero et al.).
 
-A vertex's label is the ShortLex normal form of its group element, its letters packed in
-as few bits as there are letters that can follow.  The way from u to v is the normal form
-of u^-1 v; a node finds it by appending v's letters to its own inverse and keeping the
-word least by Diff (see :mod:`addressing.automata.reduction`), and sends the packet out of
-the port of its first letter.  So an agent holds Diff, which is the same at all nodes, and
-no entries.  Stretch is 1 on every group.
+A vertex's label is the ShortLex normal form of its group element; each letter takes as few bits as the
+number of possible letters needs.  The path from u to v is the normal form of u^-1 v.  A node appends v's
+letters to its own inverse, keeps the result in normal form with the automaton Diff
+(:mod:`addressing.automata.reduction`), and sends the packet out of the port of the first letter.  So an
+agent needs Diff, which is the same at all nodes, and no entries.  Stretch is 1 on every group.
 
-Switches cannot compute, so they hold entries.  The first letter of u^-1 v is a prefix
-function of v's label, with one prefix per port, at every vertex of a hypercube and at
-the identity of any group, but not elsewhere: there a switch holds the fewest prefixes of
-labels that say the same, on groups of a hundred elements between a sixth (bubble-sort
-graph) and two fifths of the entries of a full table.
+Switches cannot compute, so they have entries.  At every vertex of a hypercube, and at the identity of any
+group, one prefix of v's label per port determines the first letter of u^-1 v.  At other vertices a
+switch needs more: it has the fewest prefixes that give the same ports.  On groups of a hundred elements
+these are between a sixth (bubble-sort graph) and two fifths of the entries of a full table.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from topos.family import Family, param
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What all nodes know: the group in its letter order, Diff, and how labels are written."""
+    """What all nodes share: the group with its letter order, the automaton Diff, and the labels."""
 
     group: Group
     diff: Diff
@@ -45,7 +43,7 @@ class Structure:
 
 @lru_cache(maxsize=8)
 def structure(family: CayleyGraph, order: str) -> Structure:
-    """The structure of a Cayley graph; kept, since schemes are bound anew when links fail."""
+    """The structure of a Cayley graph; cached, since schemes are bound again when links fail."""
     group = of_graph(family, orders.read(family, order))
     return Structure(group, automaton(group), Coding.of(group))
 
@@ -55,8 +53,8 @@ class WmgrCayley(RuleScheme):
     """Word-metric routing on a Cayley graph by the automaton Diff."""
 
     name: ClassVar[str] = "wmgr-cayley"
-    summary: ClassVar[str] = "word-metric routing on Cayley graphs: shortest ways by the Diff automaton"
-    source: ClassVar[str] = "Aguirre-Guerrero et al., WMGR, underlying Cayley graph; reduction mended"
+    summary: ClassVar[str] = "word-metric routing on Cayley graphs: shortest paths by the automaton Diff"
+    source: ClassVar[str] = "Aguirre-Guerrero et al., WMGR, underlying Cayley graph; Algorithm 4 corrected"
     computed: ClassVar[bool] = True
 
     order: str = param("letter order: natural, lex, colex, search, or ports such as 2.1.3", default="natural")
@@ -75,7 +73,7 @@ class WmgrCayley(RuleScheme):
 
     @cached_property
     def structure(self) -> Structure:
-        """The group, Diff and labels."""
+        """The group, Diff and the labels."""
         return structure(self._graph, self.order)
 
     # --- labels -----------------------------------------------------------------
@@ -108,7 +106,7 @@ class WmgrCayley(RuleScheme):
 
     @cached_property
     def _letter(self) -> Callable[[int, int], int]:
-        """The first letter from one vertex to another; the last ones asked for are kept."""
+        """The first letter from one vertex to another, cached."""
         group, reducer = self.structure.group, Reducer(self.structure.diff)
 
         def first(at: int, vertex: int) -> int:

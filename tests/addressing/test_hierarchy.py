@@ -138,7 +138,7 @@ def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: floa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("hrsw:prefix=172.16.0.0/27", "give one of /23 or shorter"),
+        ("hrsw:prefix=172.16.0.0/27", "give a prefix of /23 or shorter"),
         ("hrsw:prefix=224.0.0.0/8", "no host can have an address"),
         ("hrsw:prefix=10.0.0.1/8", "host bits set"),
     ],
@@ -182,5 +182,5 @@ def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
     [("torus:6x6", "hier:blocks=4x3"), ("bcube:2,1", "hier:blocks=2"), ("torus:3x3", "hier:clusters=10")],
 )
 def test_clusters_that_cannot_be_are_refused(spec: str, text: str) -> None:
-    with pytest.raises(SpecError, match=r"blocks must divide|is no grid|has 9 nodes"):
+    with pytest.raises(SpecError, match=r"blocks must divide|is not a grid|has 9 nodes"):
         schemes.bind(text, built(spec))

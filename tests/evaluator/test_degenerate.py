@@ -59,7 +59,7 @@ def test_every_figure_exists_or_is_null(name: str, scheme: str, failures: str, t
     spec = spec_of(name, tmp_path)
     assert scheme.partition(":")[0] in compatible_schemes(parse(spec))
     if scheme == "hier" and ("without" in name or name in ("a-node", "two-nodes-apart")):
-        with pytest.raises(SpecError, match="host without a cable"):
+        with pytest.raises(SpecError, match="host without a link"):
             evaluate(spec, [scheme])
         return
     found: dict[str, Any] = evaluate(spec, [scheme], failures=failures, metrics=METRICS).as_dict()
