@@ -8,22 +8,22 @@ node, with weights, given the failures that the node knows.  Four programs inter
     hostagent             forwards packets by the rule
     dcnlab.evaluator      computes exact expectations over all pairs
 
-    header.py     Header, Pattern, Action: what nodes read, what an entry matches, what it does
-    scheme.py     the Scheme base class, and the walk of one packet
-    table.py      Entry, Table: compiled entries, look-up, size in entries and bits
-    vertex.py     base: labels of vertices and of the hosts attached to them
-    rule.py       base: one port per destination, with backup paths when links fail
-    hierarchy.py  base: labels by cluster
-    source.py     base: source routing
+    header.py             Header, Pattern, Action: what nodes read, what an entry matches, what it does
+    scheme.py             the Scheme base class, and the walk of one packet
+    table.py              Entry, Table: compiled entries, look-up, size in entries and bits
+    vertex.py             base: labels of vertices and of the hosts attached to them
+    rule.py               base: one port per destination, with backup paths when links fail
+    hierarchy.py          base: labels by cluster
+    source.py             base: source routing
     autoconfiguration.py  how servers that start without addresses learn them
-    registry.py   schemes found by name, and which of them fit which family
-    jit.py        typed decorators for numba kernels
+    registry.py           schemes found by name, and which of them fit which family
+    jit.py                typed decorators for numba kernels
 
-    schemes/      one file per scheme
-    fields/       the header fields: IPv4, IPv6 and MAC addresses
-    algorithms/   shared by several schemes: coordinates, words, permutations, clusters, paths
-    multipath/    parallel paths and complete graphs
-    automata/     Knuth-Bendix completion and word differences (WMGR on Cayley graphs)
+    schemes/              one file per scheme
+    fields/               the header fields: IPv4, IPv6 and MAC addresses
+    algorithms/           shared by several schemes: coordinates, words, permutations, clusters, paths
+    multipath/            parallel paths and complete graphs
+    automata/             Knuth-Bendix completion and word differences (WMGR on Cayley graphs)
 
 Everything here is pure: no sockets, no clocks, no global random state.
 """
