@@ -18,6 +18,7 @@ through the coordinates that it declares.
     vertices.py     base of graphs of like vertices: servers, or switches with hosts
     cayley.py       base of those that are Cayley graphs: the group in vertex numbers
     cells.py        base of recursive structures whose sibling cells share a link
+    layout.py       positions for drawings: grids, cubes, levels, circles
     wiring.py       arrays of links from arrays of edges
     randomgraph.py  regular graphs and lifts drawn by seed
     galois.py       small finite fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import Complex, Points, circle, real
 from topos.wiring import access_links
 
 Places = NDArray[np.int64]
+#: In drawings: how far cells keep from each other, and how many turns of each are tried.
+_BETWEEN_CELLS, _TURNS = 0.4, 144
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,26 @@ class CellFamily(Family):
         width = self.widths[level]
         place = self.gateway_place(level, np.array(cell % width), np.array(other % width))
         return cell * self.sizes[level - 1] + int(place)
+
+    def layout(self) -> Points:
+        """Servers around their switch, and cells of each level around the middle of the next one, turned
+        so that their links lead towards the cells that they join."""
+        servers, switches = max(0.8, 0.1 * self.n) * circle(self.n), np.zeros(1, dtype=np.complex128)
+        for level, width in enumerate(self.widths[1:], start=1):
+            centres = circle(width) * (np.abs(servers).max() + _BETWEEN_CELLS) / math.sin(math.pi / width)
+            turns = np.array([self._turn(level, cell, centres, servers) for cell in range(width)])
+            servers, switches = (
+                (centres[:, None] + turns[:, None] * points).ravel() for points in (servers, switches)
+            )
+        return real(np.concatenate([servers, switches]))
+
+    def _turn(self, level: int, cell: int, centres: Complex, servers: Complex) -> complex:
+        """The turn of a cell by which the servers with links to its siblings come nearest to them."""
+        others = np.delete(np.arange(len(centres)), cell)
+        ends = servers[self.gateway_place(level, np.full_like(others, cell), others)]
+        turns = circle(_TURNS)
+        gaps = np.abs(centres[cell] + turns[:, None] * ends - centres[others]).sum(axis=1)
+        return complex(turns[np.argmin(gaps)])
 
     def label(self, node: int) -> str:
         servers, _ = self.counts()

@@ -21,6 +21,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from topos.graph import IntArray
 
 #: Who forwards: the servers (BCube), the switches only (fat tree), or whichever
@@ -118,6 +121,11 @@ class Family(ABC):
         if servers + switches > 100_000:
             return None
         return next((v for v in range(servers + switches) if self.label(v) == text), None)
+
+    def layout(self) -> NDArray[np.float64] | None:
+        """A row (x, y) per node, where the paper's figures draw it (:mod:`topos.layout` has the common
+        arrangements); None: nodes are placed by their distances."""
+        return None
 
     @property
     def spec(self) -> str:

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from topos.family import Centric, Family, param
 from topos.graph import IntArray
+from topos.layout import Points, with_hosts_around
 from topos.wiring import with_hosts
 
 
@@ -60,6 +61,18 @@ class VertexGraph(Family):
     def port_of(self, number: int) -> int:
         """The node's port that is port ``number`` of the graph."""
         return self.concentration + number
+
+    def vertex_layout(self) -> Points | None:
+        """A row (x, y) per vertex, where the paper's figures draw it; None: by distances."""
+        return None
+
+    def layout(self) -> Points | None:
+        points = self.vertex_layout()
+        return (
+            points
+            if points is None or not self.concentration
+            else with_hosts_around(points, self.concentration)
+        )
 
     def vertex_label(self, vertex: int) -> str:
         """The coordinates of a vertex as people write them; its hosts append a full stop and i."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import Points, levels
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,17 @@ class BCube(Family):
     def level(self, switch: int) -> int:
         """The level of a switch, given as a node number."""
         return bisect.bisect_right(self.level_starts, switch, hi=self.k + 1) - 1
+
+    def layout(self) -> Points:
+        """For k = 1 servers (a_1, a_0) in rows and columns with their switches before them; else levels."""
+        if self.k != 1:
+            starts = (0, *self.level_starts)
+            return levels([after - first for first, after in itertools.pairwise(starts)])
+        column, row = np.indices((self.radices[1], self.n)).reshape(2, -1)[::-1].astype(float)
+        first, last = np.arange(self.radices[1]), np.arange(self.n)
+        rows = np.stack([np.full(len(first), -0.75), first], axis=1)
+        columns = np.stack([last, np.full(len(last), -0.75)], axis=1)
+        return np.concatenate([np.stack([column, row], axis=1), rows, columns])
 
     def label(self, node: int) -> str:
         if node < self.level_starts[0]:

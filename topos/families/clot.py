@@ -11,6 +11,7 @@ import numpy as np
 
 from topos.families.torus import Torus
 from topos.graph import IntArray
+from topos.layout import Points, beside
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,15 @@ class Clot(Torus):
             tuple(int(a) + s * half for a, s, half in zip(base, offset, self.halves, strict=True))
             for offset in itertools.product((0, 1), repeat=len(self.sizes))
         )
+
+    def layout(self) -> Points | None:
+        """Servers at their coordinates, each switch in the middle of its members."""
+        servers = super().layout()
+        if servers is None:
+            return None
+        first, after = self.counts()[0], sum(self.counts())
+        members = [[self.server(c) for c in self.members(switch)] for switch in range(first, after)]
+        return np.concatenate([servers, beside(servers[members].mean(axis=1), servers)])
 
     def label(self, node: int) -> str:
         if node < math.prod(self.sizes):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import MAX_BITS, Points, corners
 from topos.wiring import access_links
 
 Addresses = NDArray[np.int64]
@@ -124,6 +125,23 @@ class CubeOfSwitches(Family):
     def neighbour(self, address: int, dimension: int) -> int:
         """The address of the switch next to ``address`` along a dimension of the cube."""
         return address ^ int(MASKS[self.cube](np.array([address]), dimension, self.m)[0])
+
+    def layout(self) -> Points | None:
+        """For H-DCube the switches on a cube's corners, the servers along the edge of their port 2, those
+        of each sub-network beside each other; None for other cubes."""
+        if self.cube != "hyper" or self.m > MAX_BITS:
+            return None
+        servers, _ = self.counts()
+        switches = corners(self.m) * 3.6
+        node = np.arange(servers)
+        here, place = node // self.n, node % self.n
+        there = here ^ 1 << place % self.m
+        along = switches[there] - switches[here]
+        side = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
+        side[here > there] *= -1  # the same side of an edge, seen from both of its ends
+        offset = place // self.m - (self.k - 1) / 2
+        hosts = switches[here] + 0.31 * along + 0.55 * offset[:, None] * side
+        return np.concatenate([hosts, switches])
 
     def label(self, node: int) -> str:
         bits = f"{self.address(node):0{self.m}b}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from topos.family import Centric, param
 from topos.graph import IntArray
+from topos.layout import Points, circle, real
 from topos.vertices import VertexGraph
 
 
@@ -75,6 +77,16 @@ class Dragonfly(VertexGraph):
         """(vertex, graph port): the router of ``group`` with the cable to group ``towards``."""
         cable = (towards - group - 1) % self.groups
         return group * self.a + cable // self.h, self.a + cable % self.h
+
+    def layout(self) -> Points:
+        """Groups around a circle, each group's routers on an arc of it, their hosts behind them."""
+        vertex = np.arange(self.vertices)
+        turns = circle(self.vertices + self.groups)  # a place is left free between groups
+        outward = turns[vertex + vertex // self.a]
+        routers = outward * len(turns) / (2 * math.pi)
+        aside = 0.5 * (np.arange(self.p) - (self.p - 1) / 2)
+        hosts = routers[:, None] + outward[:, None] * (0.9 + 1j * aside)
+        return real(np.concatenate([hosts.ravel(), routers]))
 
     def vertex_label(self, vertex: int) -> str:
         return f"({self.group(vertex)},{self.place(vertex)})"

@@ -9,6 +9,7 @@ import numpy as np
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import Points, levels
 from topos.wiring import access_links
 
 Level = Literal["edge", "aggregation", "core"]
@@ -83,6 +84,11 @@ class FatTree(Family):
         """(row, column) of a core switch; its row is the aggregation switch that reaches it."""
         number = switch - self.counts()[0] - 2 * self.r * self.half
         return divmod(number, self.half)
+
+    def layout(self) -> Points:
+        """Hosts, edge, aggregation and core switches, one row above the other."""
+        hosts, half = self.counts()[0], self.half
+        return levels([hosts, self.r * half, self.r * half, half**2])
 
     def label(self, node: int) -> str:
         if node < self.counts()[0]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from topos.cayley import CayleyGraph
 from topos.family import param
+from topos.layout import MAX_BITS, Points, corners
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ class Hypercube(CayleyGraph):
 
     def inverse(self, u: int) -> int:
         return u
+
+    def vertex_layout(self) -> Points | None:
+        """Up to six dimensions: a cube, or a cube of cubes."""
+        return corners(self.s) if 1 < self.s <= MAX_BITS else None
 
     def vertex_label(self, vertex: int) -> str:
         return f"({vertex:0{self.s}b})"

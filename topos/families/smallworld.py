@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from topos.families.torus import torus_links
 from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import Points, grid
 from topos.vertices import VertexGraph
 from topos.wiring import Pairs, numbered_ports
 
@@ -106,6 +107,10 @@ class SmallWorld(VertexGraph):
             if not len(drawing):
                 break
         return grid, found[len(grid) :]
+
+    def vertex_layout(self) -> Points | None:
+        """Two or three dimensions: switches at their coordinates."""
+        return grid(self.sizes)
 
     def vertex_label(self, vertex: int) -> str:
         return f"{self.cluster(vertex)}.{self.place(vertex)}"

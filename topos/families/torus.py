@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import Points, grid
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,10 @@ class Torus(Family):
         """Hops between two coordinates over torus links alone."""
         gaps = (abs(x - y) for x, y in zip(a, b, strict=True))
         return sum(min(gap, size - gap) for gap, size in zip(gaps, self.sizes, strict=True))
+
+    def layout(self) -> Points | None:
+        """Two or three dimensions: servers at their coordinates."""
+        return grid(self.sizes)
 
     def label(self, node: int) -> str:
         return "(" + ",".join(map(str, self.coordinates(node))) + ")"

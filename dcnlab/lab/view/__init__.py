@@ -1,7 +1,6 @@
 """The web view: a running lab drawn in a browser, live.
 
-    positions.py   where nodes stand, as papers draw them (pure)
-    layout.py   where nodes are drawn, and which links bow round others (pure)
+    layout.py   which links bow round other nodes (pure); where nodes stand, families say
     app.py      the web application: a thin client of the lab's control socket
     static/     one page: plain HTML, CSS and JavaScript, nothing from elsewhere
 

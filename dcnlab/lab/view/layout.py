@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcnlab.lab.view.positions import Points, places
 from topos.fabric import Fabric
+from topos.layout import Points, positions
 
 #: A link that would pass another node closer than this bows; by a share of its length.
 _CLEARANCE, _BOW = 0.14, 0.16
@@ -28,7 +28,7 @@ class Drawing:
 
 def draw(fabric: Fabric) -> Drawing:
     """The drawing of a fabric; always the same for the same fabric."""
-    points, ends = places(fabric), fabric.link_ends[:, [0, 2]]
+    points, ends = positions(fabric), fabric.link_ends[:, [0, 2]]
     return Drawing(points, _round_others(points, ends, _beside_each_other(ends)))
 
 

@@ -1,0 +1,113 @@
+"""Where nodes stand in a drawing, as papers draw them: on grids, cubes, levels and circles, else by distance.
+
+A position is a row (x, y).  Neighbours on a grid are 1 apart; y grows downwards, as on a screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topos.fabric import Fabric
+from topos.graph import IntArray
+
+Points = NDArray[np.float64]
+#: Points as x + iy: a product with a number of absolute value 1 turns them.
+Complex = NDArray[np.complex128]
+
+#: More dimensions are drawn by distance.
+MAX_DIMENSIONS, MAX_BITS = 3, 6
+#: Hosts are drawn this far from their switch.
+_HOST = 0.34
+#: The distance of neighbours on the widest level; that of two levels, as a share of its width, and at least.
+_NEXT, _STEP, _LEAST_STEP = 0.4, 0.16, 0.8
+#: Above this many nodes, springs from a spectral start instead of exact distances: seconds, not minutes.
+_EXACT = 250
+
+
+def positions(fabric: Fabric) -> Points:
+    """A row (x, y) per node: the family's drawing, or one by distances."""
+    points = fabric.family.layout()
+    return by_distance(fabric.size, fabric.link_ends[:, [0, 2]]) if points is None else points
+
+
+def grid(sizes: tuple[int, ...]) -> Points | None:
+    """The places of a grid of two or three dimensions, the last coordinate running fastest; the first of
+    three leads obliquely into the depth.  None for other numbers of dimensions."""
+    if not 1 < len(sizes) <= MAX_DIMENSIONS:
+        return None
+    *deep, _, _ = sizes
+    apart = 1.0 if not deep else max(2.0, 0.9 * deep[0])
+    axes = np.array([[0.9, -0.7], [0.0, apart], [apart, 0.0]])[-len(sizes) :]
+    coordinates = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
+    points: Points = coordinates @ axes
+    return points
+
+
+def with_hosts_around(switches: Points, concentration: int) -> Points:
+    """Hosts around their switches, between the directions of a grid's links; then the switches."""
+    turn = math.pi / 4 + 2 * math.pi * np.arange(concentration) / max(4, concentration)
+    around = _HOST * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    hosts = (switches[:, None] + around).reshape(-1, 2)
+    return np.concatenate([hosts, switches])
+
+
+def beside(points: Points, taken: Points) -> Points:
+    """The points, each half a step aside where a taken one is near."""
+    gaps = np.linalg.norm(points[:, None] - taken[None], axis=2).min(axis=1)
+    return points + np.where(gaps < 0.3, 0.5, 0.0)[:, None]
+
+
+def levels(sizes: Sequence[int]) -> Points:
+    """Rows of so many nodes from the bottom up, each spread over the same width."""
+    width = _NEXT * max(sizes)
+    step = max(_LEAST_STEP, _STEP * width)
+    rows = [
+        np.stack([(np.arange(size) + 0.5) * width / size, np.full(size, -height * step)], axis=1)
+        for height, size in enumerate(sizes)
+    ]
+    return np.concatenate(rows)
+
+
+def corners(bits: int) -> Points:
+    """The corners of a hypercube by their addresses: bits 0 to 2 as a solid cube, three more as a cube of
+    such cubes."""
+    axes = np.array([[1.0, 0.0], [0.0, -1.0], [0.5, -0.4], [2.2, 0.3], [0.3, -2.2], [1.5, -1.3]])
+    address = np.arange(2**bits)[:, None] >> np.arange(bits) & 1
+    points: Points = address @ axes[:bits]
+    return points
+
+
+def circle(count: int) -> Complex:
+    """Points on a circle of radius 1 around 0, the first at its top."""
+    points: Complex = np.exp(2j * math.pi * np.arange(count) / count - 0.5j * math.pi)
+    return points
+
+
+def real(points: Complex) -> Points:
+    """Rows (x, y) from numbers x + iy."""
+    return np.stack([points.real, points.imag], axis=1)
+
+
+def by_distance(size: int, ends: IntArray) -> Points:
+    """Distances in the drawing like distances in the graph, whose edges are rows of two nodes."""
+    import networkx as nx  # a third of a second: only for drawings
+
+    graph = nx.Graph()
+    graph.add_nodes_from(range(size))
+    graph.add_edges_from(ends.tolist())
+    if size <= _EXACT and nx.is_connected(graph):
+        found = nx.kamada_kawai_layout(graph)
+    else:
+        found = nx.spring_layout(graph, pos=nx.spectral_layout(graph), seed=1, iterations=100)
+    return scaled(np.array([found[node] for node in range(size)]), ends)
+
+
+def scaled(points: Points, ends: IntArray) -> Points:
+    """The points at a scale at which the links, rows of two nodes, have a median length of 1."""
+    lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    unit = float(np.median(lengths)) if len(lengths) else 0.0
+    return points / (unit or 1.0)
