@@ -25,7 +25,7 @@ def aacm(
     duplicate: options.Duplicate = 0.0,
     jitter: options.Jitter = 0.0,
     miswire: Annotated[str, options.of_lab("miswire")] = "",
-    swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two links.")] = False,
+    swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two cables.")] = False,
     seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The demonstration: a small data centre launched, measured, cut under traffic, healed, ended."""
+"""The demonstration: launch a small lab, measure it, fail a link under traffic, restore it, end the lab."""
 
 from __future__ import annotations
 
@@ -7,39 +7,41 @@ from typing import Any
 
 from dcnlab.lab.client import Lab, Progress
 
+#: Milliseconds of outage that the demonstration accepts.
+_MAX_OUTAGE_MS = 1000
+
 
 @dataclass
 class Demo:
-    """What was measured, as rows for people and figures for scripts, and whether all of it held."""
+    """The measurements as rows for people and as figures for scripts, and whether all succeeded."""
 
     rows: list[tuple[str, str]] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
     held: bool = True
 
-    def note(self, key: str, what: str, value: Any, shown: str, held: bool = True) -> None:
-        """Add one result."""
+    def add(self, key: str, step: str, value: Any, shown: str, held: bool = True) -> None:
+        """Add the result of one step."""
         self.figures[key] = value
-        self.rows.append((what, shown if held else f"{shown}  FAILED"))
+        self.rows.append((step, shown if held else f"{shown}  FAILED"))
         self.held &= held
 
 
-def run(topology: str, scheme: str, stage: Progress) -> Demo:
-    """Do it all; the lab is gone when this returns."""
+def run(lab: Lab, stage: Progress) -> Demo:
+    """Launch the lab, run all steps and end it."""
     demo = Demo()
-    lab = Lab(topology, scheme)
     lab.start(stage)
     try:
         _introduce(demo, lab)
         stage("all-pairs ping")
-        _ping(demo, lab, "ping", "all pairs ping")
+        _ping(demo, lab, "ping", "ping all pairs")
         stage("iperf3")
-        a, b = _far_pair(lab)
+        a, b = _distant_servers(lab)
         _throughput(demo, lab, a, b)
-        stage("a cut under traffic")
-        _cut(demo, lab, a, b)
+        stage("a link failure under traffic")
+        _fail_link(demo, lab, a, b)
     finally:
         lab.stop()
-    demo.note("stop_s", "stopped", lab.stop_s, f"in {lab.stop_s} s, nothing left behind")
+    demo.add("stop_s", "end the lab", lab.stop_s, f"{lab.stop_s} s, nothing left behind")
     demo.figures["held"] = demo.held
     return demo
 
@@ -49,46 +51,51 @@ def _introduce(demo: Demo, lab: Lab) -> None:
     counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
     demo.figures["info"] = info
     demo.rows.append((f"{info['topology']} with {info['scheme']}", counts))
-    demo.note("launch_s", "launched", lab.launch_s, f"in {lab.launch_s} s ({info['datapath']} datapath)")
+    demo.add("launch_s", "launch", lab.launch_s, f"{lab.launch_s} s ({info['datapath']} datapath)")
 
 
-def _ping(demo: Demo, lab: Lab, key: str, what: str) -> None:
-    found = lab.pingall()
-    rtt = found["rtt_ms"]
-    shown = f"{found['received']}/{found['sent']}, RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms"
-    demo.note(key, what, found, shown, found["received"] == found["sent"])
+def _ping(demo: Demo, lab: Lab, key: str, step: str) -> None:
+    result = lab.pingall()
+    rtt = result["rtt_ms"]
+    shown = f"{result['received']}/{result['sent']} answered, RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms"
+    demo.add(key, step, result, shown, result["received"] == result["sent"])
 
 
-def _far_pair(lab: Lab) -> tuple[str, str]:
-    """The first and the last server: in the families that relay they need a relay between them."""
+def _distant_servers(lab: Lab) -> tuple[str, str]:
+    """The first and the last server: in server-centric topologies there is a relay between them."""
     servers = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
     return servers[0], servers[-1]
 
 
 def _throughput(demo: Demo, lab: Lab, a: str, b: str) -> None:
-    way = lab.route(a, b)
+    path = lab.route(a, b)
     traced = lab.traceroute(a, b)
-    expected = [name for name in way[1:] if name.startswith("h")]
-    demo.note("path", f"scheme's path {a} -> {b}", way, " ".join(way))
-    demo.note("traceroute", "traceroute shows", traced, " ".join(traced), traced == expected)
-    found = lab.iperf(a, b)
-    demo.note("iperf", f"iperf3 {a} -> {b}", found, f"{found['mbps']:,} Mb/s over {len(expected) - 1} relay(s)")
+    expected = [name for name in path[1:] if name.startswith("h")]
+    demo.add("path", f"path {a} -> {b}", path, " ".join(path))
+    demo.add("traceroute", f"traceroute {a} -> {b}", traced, " ".join(traced), traced == expected)
+    result = lab.iperf(a, b)
+    relays = len(expected) - 1
+    shown = f"{result['mbps']:,} Mb/s over {relays} relay{'' if relays == 1 else 's'}"
+    demo.add("iperf", f"iperf3 {a} -> {b}", result, shown)
 
 
-def _cut(demo: Demo, lab: Lab, a: str, b: str) -> None:
-    """Cut the first link of the way while packets flow every millisecond."""
-    way = lab.route(a, b)
+def _fail_link(demo: Demo, lab: Lab, a: str, b: str) -> None:
+    """Fail the first link of the path while a packet is sent every millisecond, and restore it."""
+    path = lab.route(a, b)
+    link = f"{path[0]}-{path[1]}"
     stream = lab.ask("stream_start", a=a, b=b)["stream"]
-    cut = lab.fail(way[0], way[1])
-    around = lab.route(a, b)
-    _ping(demo, lab, "ping_cut", f"all pairs ping, {way[0]}-{way[1]} cut")
-    healed = lab.restore(way[0], way[1])
-    found = lab.ask("stream_stop", stream=stream)
-    survived = found["received"] > 0 and found["outage_ms"] < 1000
-    shown = f"noticed in {cut['detection_ms']} ms, tables and agents converged in {cut['converged_ms']} ms"
-    demo.note("cut", f"cut {way[0]}-{way[1]} under traffic", cut, shown)
-    demo.note("path_after", "path afterwards", around, " ".join(around), around != way)
-    shown = f"{found['outage_ms']} ms outage, {found['lost']} of {found['sent']} lost (cut and heal)"
-    demo.note("outage", "traffic meanwhile", found, shown, survived)
-    demo.note("restore", "healed", healed, f"converged in {healed['converged_ms']} ms")
-    _ping(demo, lab, "ping_restored", "all pairs ping, healed")
+    failure = lab.fail(path[0], path[1])
+    new_path = lab.route(a, b)
+    _ping(demo, lab, "ping_failed", f"ping all pairs, {link} failed")
+    restored = lab.restore(path[0], path[1])
+    received = lab.ask("stream_stop", stream=stream)
+    shown = (
+        f"detected in {failure['detection_ms']} ms, tables and agents converged in {failure['converged_ms']} ms"
+    )
+    demo.add("fail", f"fail {link} under traffic", failure, shown)
+    demo.add("path_after", "path after the failure", new_path, " ".join(new_path), new_path != path)
+    shown = f"{received['outage_ms']} ms outage, {received['lost']} of {received['sent']} lost"
+    survived = received["received"] > 0 and received["outage_ms"] < _MAX_OUTAGE_MS
+    demo.add("outage", "traffic, failure to restoration", received, shown, survived)
+    demo.add("restore", f"restore {link}", restored, f"converged in {restored['converged_ms']} ms")
+    _ping(demo, lab, "ping_restored", "ping all pairs, restored")

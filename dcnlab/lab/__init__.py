@@ -24,7 +24,7 @@ namespace; the guard then removes the socket.
     client.py      Lab, for Python and the command line
     rpc.py         the control socket's protocol
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
-    multipath.py   flows over parallel paths        miswiring.py   links swapped on purpose
+    multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
     python_process.py  Python processes that run only our modules
     runtime.py     where sockets are, names of labs

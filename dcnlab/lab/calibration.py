@@ -1,4 +1,4 @@
-"""Try what cannot be looked up: which offloads this machine's Open vSwitch passes TCP fastest with."""
+"""`dcnlab doctor --calibrate`: measure TCP with and without offloads and keep the faster setting."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dcnlab.lab.doctor import Finding
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.settings import Settings, save
 
-#: Two plain hosts, two switches, in a row.
+#: Two plain hosts and two switches in a row.
 NETWORK = "hypercube:1,hosts=1"
 _SECONDS = 1.0
-#: How a lab is launched, in words.
-_WITH = {True: "with offloads", False: "without"}
+#: The settings in words.
+_WITH = {True: "with offloads", False: "without offloads"}
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting, what TCP made of it (Mb/s; 0 where it did not work), and what went wrong."""
+    """A setting, TCP throughput with it (Mb/s; 0 if it failed), and the error."""
 
     settings: Settings
     mbps: float
@@ -27,7 +27,7 @@ class Trial:
 
 
 def calibrate(report: Callable[[str], None]) -> tuple[Trial, ...]:
-    """Launch a small lab with each setting, the fastest one first."""
+    """Launch a small lab with each setting; the fastest first."""
     trials = []
     for offloads in (True, False):
         report(f"offloads {'on' if offloads else 'off'}")
@@ -44,11 +44,11 @@ def _try(settings: Settings) -> Trial:
 
 
 def calibrate_offloads(report: Callable[[str], None]) -> Finding:
-    """Which offloads suit this machine's Open vSwitch, by trial; later labs are launched with them."""
+    """Try the offload settings and save the fastest for later labs."""
     trials = calibrate(report)
     rates = ", ".join(f"{trial.mbps:,.0f} Mb/s {_WITH[trial.settings.offloads]}" for trial in trials)
     best = trials[0]
     if not best.mbps:
-        return Finding("offloads", "missing", rates, f"TCP does not get through: {best.error}")
+        return Finding("offloads", "missing", rates, f"TCP does not work: {best.error}")
     save(best.settings)
-    return Finding("offloads", "ok", rates, f"labs run {_WITH[best.settings.offloads]}, from now on")
+    return Finding("offloads", "ok", rates, f"labs run {_WITH[best.settings.offloads]} from now on")

@@ -55,7 +55,9 @@ class LabConfig(Options):
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
     loss: str = param("Packet loss on every link, such as 0.1% (needs netem).", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")
-    miswire: str = param("Swap the links at two ports, such as h3:2,h7:1; AACM should find it.", default="")
+    miswire: str = param(
+        "Swap the cables at two ports, such as h3:2,h7:1: an error for AACM to find.", default=""
+    )
 
     @classmethod
     def of(cls, topology: str, scheme: str, name: str = "", **options: Any) -> LabConfig:
@@ -179,7 +181,7 @@ def _check_autoconfiguration(config: LabConfig, scheme: Scheme) -> None:
     if config.autoconfigure and not scheme.autoconfiguration().protocol:
         raise OptionError("autoconfigure", scheme.autoconfiguration().reason)
     if config.miswire and not config.autoconfigure:
-        raise OptionError("miswire", "miswire needs autoconfigure: only AACM finds swapped links")
+        raise OptionError("miswire", "miswire needs autoconfigure: only AACM finds swapped cables")
     if config.miswire and scheme.autoconfiguration().protocol != "AACM":
         raise OptionError(
             "miswire", f"miswire needs AACM, and servers under {scheme.name} learn labels instead"

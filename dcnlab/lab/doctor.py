@@ -1,4 +1,4 @@
-"""What this machine has, and what each lack means for a lab."""
+"""Checks of this machine: what labs need or can use, and the effect of what is missing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ import psutil
 from dcnlab.lab.emulation import kernel, openvswitch, programs
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 
-#: So many plain hosts in one lab are nothing unusual.
+#: Plain hosts of a large lab: each may have a neighbour entry for each other.
 _MANY_HOSTS = 256
+#: Megabytes of free memory below which only small labs fit.
+_LITTLE_MEMORY = 1000
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: ``ok``, ``note`` (works with less) or ``lack`` (labs do not run)."""
+    """The result of one check.
+
+    ``state`` is ``ok``, ``note`` (labs run, but not everything works) or ``missing`` (labs do not run);
+    ``means`` is the effect, and the command that helps.
+    """
 
     what: str
     state: str
@@ -32,12 +38,12 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at everything that a lab needs or can use."""
-    looks: list[Callable[[], Finding]] = [
+    """Check everything that a lab needs or can use."""
+    checks: list[Callable[[], Finding]] = [
         _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _mptcp,
         _cgroups, _files, _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
-    return [look() for look in looks]
+    return [check() for check in checks]
 
 
 def _python() -> Finding:
@@ -57,7 +63,7 @@ def _open_vswitch() -> Finding:
 def _datapath() -> Finding:
     if openvswitch.kernel_datapath():
         return Finding("datapath", "ok", "kernel (openvswitch module)")
-    means = "the kernel has no openvswitch module loaded: switches forward in user space, slower but the same"
+    means = "no openvswitch module in the kernel: switches forward in user space, more slowly"
     return Finding("datapath", "note", "userspace", means + _loadable("openvswitch"))
 
 
@@ -76,10 +82,10 @@ def _programs() -> Finding:
 def _tun() -> Finding:
     device = Path("/dev/net/tun")
     if not device.exists():
-        return Finding("/dev/net/tun", "missing", "missing", "servers that relay need it: modprobe tun")
+        return Finding("/dev/net/tun", "missing", "missing", "servers cannot relay packets: modprobe tun")
     if not os.access(device, os.R_OK | os.W_OK):
-        return Finding("/dev/net/tun", "missing", "not open to you", "run as root, or chmod 666 /dev/net/tun")
-    return Finding("/dev/net/tun", "ok", "open to you")
+        return Finding("/dev/net/tun", "missing", "no permission", "run as root, or chmod 666 /dev/net/tun")
+    return Finding("/dev/net/tun", "ok", "readable and writable")
 
 
 def _namespaces() -> Finding:
@@ -91,28 +97,33 @@ def _namespaces() -> Finding:
         unshare(CLONE_NEWNET | CLONE_NEWNS)
 
     if kernel.in_child(attempt):
-        return Finding("namespaces", "ok", "user namespaces are open to you")
-    return Finding("namespaces", "missing", "user namespaces are closed to you", remedy())
+        return Finding("namespaces", "ok", "user namespaces allowed")
+    return Finding("namespaces", "missing", "user namespaces not allowed", remedy())
 
 
 def _netem() -> Finding:
     if kernel.has_qdisc("netem", "delay", "1ms"):
-        return Finding("netem", "ok", "delay and loss by the kernel")
-    means = "delay= and loss= are refused"
+        return Finding("netem", "ok", "delay and loss of links work")
+    means = "labs with delay or loss are refused"
     return Finding("netem", "note", "missing", means + _loadable("sch_netem"))
 
 
 def _shaping() -> Finding:
     if kernel.has_qdisc("htb"):
-        return Finding("htb", "ok", "bandwidth limits by the kernel")
-    return Finding("htb", "note", "missing", "bandwidth limits are refused")
+        return Finding("htb", "ok", "bandwidth limits of links work")
+    return Finding("htb", "note", "missing", "labs with a rate are refused")
 
 
 def _mptcp() -> Finding:
     switch = Path("/proc/sys/net/mptcp/enabled")
     if switch.exists():
-        return Finding("Multipath TCP", "ok", f"in this kernel (enabled: {switch.read_text().strip()})")
-    return Finding("Multipath TCP", "note", "missing", "parallel paths carry separate flows only")
+        return Finding("Multipath TCP", "ok", f"available (net.mptcp.enabled={switch.read_text().strip()})")
+    return Finding(
+        "Multipath TCP",
+        "note",
+        "missing",
+        "a connection uses one path only: `iperf --mptcp` is refused",
+    )
 
 
 def _cgroups() -> Finding:
@@ -120,7 +131,7 @@ def _cgroups() -> Finding:
         return Finding("cgroups", "ok", "version 2")
     if Path("/sys/fs/cgroup/cpu").exists():
         return Finding("cgroups", "ok", "version 1")
-    return Finding("cgroups", "note", "not mounted", "CPU shares of hosts cannot be limited")
+    return Finding("cgroups", "note", "not mounted", "the CPU share of hosts cannot be limited")
 
 
 def _files() -> Finding:
@@ -129,20 +140,21 @@ def _files() -> Finding:
 
 
 def _neighbours() -> Finding:
-    """The kernel's one table of neighbours, which the hosts of all labs share."""
+    """The kernel's neighbour table (ARP, ND): the hosts of all labs share one."""
     limit = int(Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3").read_text())
     hosts = math.isqrt(limit)
     if hosts >= _MANY_HOSTS:
         return Finding("neighbours", "ok", f"up to {limit:,}")
-    means = f"more than {hosts} hosts without agents that ping all pairs at once lose some:"
-    return Finding(
-        "neighbours", "note", f"up to {limit:,}", f"{means} sysctl -w net.ipv4.neigh.default.gc_thresh3=65536"
-    )
+    effect = f"above {hosts} plain hosts an all-pairs ping loses packets"
+    command = "sysctl -w net.ipv4.neigh.default.gc_thresh3=65536"
+    return Finding("neighbours", "note", f"up to {limit:,}", f"{effect}: {command}")
 
 
 def _memory() -> Finding:
     free = psutil.virtual_memory().available >> 20
-    return Finding("memory", "ok" if free > 1000 else "note", f"{free:,} MB free, {os.cpu_count()} cores")
+    return Finding(
+        "memory", "ok" if free > _LITTLE_MEMORY else "note", f"{free:,} MB free, {os.cpu_count()} cores"
+    )
 
 
 def _ryu() -> Finding:
@@ -157,14 +169,14 @@ def _ryu() -> Finding:
 
 
 def _loadable(module: str) -> str:
-    """How to load a module of the kernel, where there is such a module."""
+    """The command that loads a kernel module, if this kernel has it."""
     program = programs.find("modinfo")
     if program is None or subprocess.run([program, module], capture_output=True, check=False).returncode:
         return ""
-    return f" (sudo modprobe {module} loads it)"
+    return f" (to load it: sudo modprobe {module})"
 
 
 def _display() -> Finding:
     if os.environ.get("DISPLAY"):
         return Finding("display", "ok", os.environ["DISPLAY"])
-    return Finding("display", "note", "none", "`xterm` in the prompt needs one; `exec` and the prompt do not")
+    return Finding("display", "note", "none", "`xterm` at the prompt does not work; everything else does")

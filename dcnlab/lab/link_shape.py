@@ -12,30 +12,30 @@ _LOSS = re.compile(r"\d+(\.\d+)?%")
 _NUMBER = re.compile(r"[\d.]+")
 _RATE = re.compile(r"\d+(\.\d+)?[KMG]?bit", re.IGNORECASE)
 
-#: Bytes of the largest frame, and of one that returns credits.
+#: Bytes of the largest frame, and of a frame that returns credits.
 _FULL, _SMALL = 1514, 64
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What every link does to packets, in each direction; empty where nothing is asked."""
+    """Delay, loss and bandwidth of every link, per direction; empty: not imposed."""
 
-    #: One way, as tc writes it: ``1ms``.
+    #: One-way delay in tc's syntax: ``1ms``.
     delay: str = ""
-    #: Of packets: ``0.1%``.
+    #: Share of packets lost: ``0.1%``.
     loss: str = ""
-    #: ``100Mbit``.
+    #: Bandwidth: ``100Mbit``.
     rate: str = ""
-    #: Full frames that wait for a link of that rate, 0: the kernel's default.  As many frames that
-    #: return credits, which are small, fit as well.
+    #: Queue length before a link with a rate, in full frames; 0: the kernel's default.  The queue
+    #: has room for as many credit frames, which are small, as well.
     queue: int = 0
 
     def __bool__(self) -> bool:
-        """True when anything is asked for."""
+        """Whether anything is imposed."""
         return bool(self.delay or self.loss or self.rate)
 
     def check(self) -> None:
-        """Raise OptionError, in one line, for values that cannot be read."""
+        """Raise OptionError, in one line, for a value that tc would not accept."""
         for name, value, pattern, example in (
             ("delay", self.delay, _DELAY, "1ms"),
             ("loss", self.loss, _LOSS, "0.1%"),
@@ -44,12 +44,12 @@ class Shape:
             if value and not pattern.fullmatch(value):
                 raise OptionError(name, f"{name} must be written as in {example}, not {value!r}")
         if self.rate and not float(_NUMBER.findall(self.rate)[0]):
-            raise OptionError("rate", "a rate of 0 lets nothing through: cut links with `dcnlab fail`")
+            raise OptionError("rate", "a rate of 0 would drop all packets: to fail a link use `dcnlab fail`")
         if self.loss and float(self.loss.rstrip("%")) > 100:
             raise OptionError("loss", f"loss is at most 100%, not {self.loss}")
 
     def commands(self, interface: str) -> list[str]:
-        """The lines for ``tc -batch`` that shape what leaves by ``interface``."""
+        """The lines for ``tc -batch`` that shape packets sent by ``interface``."""
         lines, parent = [], "root"
         if self.rate:
             lines.append(f"qdisc add dev {interface} root handle 1: htb default 1")

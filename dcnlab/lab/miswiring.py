@@ -1,4 +1,4 @@
-"""Links swapped on purpose: what AACM should find (CLOT, section 5)."""
+"""Cables swapped on purpose: what AACM should find (CLOT, section 5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PORT = re.compile(r"(.+):(\d+)")
 
 
 def swapped_ports(fabric: Fabric, miswire: str) -> dict[Port, Port]:
-    """The two ports that ``h3:2,h7:1`` names, each with the other: their links are swapped.
+    """The two ports that ``h3:2,h7:1`` names, each with the other: their cables are swapped.
 
     Empty without text; OptionError, in one line, unless both are ports of torus links.
     """

@@ -1,7 +1,7 @@
-"""Nodes, servers and links by the names that people give; UsageError with one line otherwise.
+"""Nodes, servers and links by name; UsageError, in one line, for names of none.
 
-A node is named ``h3`` or ``s0``, by its coordinates as the family prints them, or, a server,
-by its IPv4 address.
+A node is named ``h3`` or ``s0``, or by its coordinates as the family prints them.  A server can also
+be named by its IPv4 address.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from addressing.fields import ipv4
 from addressing.scheme import Scheme
 from dcnlab.lab.errors import UsageError
-from hostagent.protocols.aacm.frames import inside
 from topos.fabric import Fabric
-from topos.families.torus import Torus
 
 _DOTTED = re.compile(r"\d+(\.\d+){3}")
 
 
 def node(fabric: Fabric, name: str, scheme: Scheme | None = None) -> int:
-    """The node of that name; ``scheme`` is the one that gives the servers their addresses."""
+    """The node of that name; ``scheme`` gives servers their addresses."""
     if _DOTTED.fullmatch(name):
         return _holder(fabric, name, scheme)
     try:
@@ -39,7 +37,7 @@ def server(fabric: Fabric, name: str, scheme: Scheme | None = None) -> int:
 
 
 def two_servers(fabric: Fabric, a: str, b: str, scheme: Scheme | None = None) -> tuple[int, int]:
-    """The servers of two names, which are not one."""
+    """Two different servers by name."""
     source, target = server(fabric, a, scheme), server(fabric, b, scheme)
     if source == target:
         raise UsageError("name two different servers")
@@ -47,7 +45,7 @@ def two_servers(fabric: Fabric, a: str, b: str, scheme: Scheme | None = None) ->
 
 
 def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None = None) -> tuple[int, ...]:
-    """The link numbers of ``link A B`` (several where cables are parallel) or ``node A``."""
+    """The link numbers of ``link A B`` (several where links are parallel) or ``node A``."""
     if kind == "node" and len(names) == 1:
         return fabric.links_of(node(fabric, names[0], scheme))
     if kind == "link" and len(names) == 2:
@@ -56,31 +54,34 @@ def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None
         if found:
             return found
         raise UsageError(f"there is no link between {names[0]} and {names[1]}")
-    raise UsageError("say `link A B` or `node A`")
+    raise UsageError("name a link by its two nodes (`link A B`) or a node (`node A`)")
 
 
 def _holder(fabric: Fabric, text: str, scheme: Scheme | None) -> int:
-    """The server with an address: one that the scheme gives, or on a torus CLOT's for its coordinates."""
+    """The server with an IPv4 address: as the scheme assigns it, or on a torus by CLOT's coordinates."""
     try:
         address = int(ipaddress.IPv4Address(text))
     except ValueError as error:
-        raise UsageError(f"{text} is no IPv4 address: {error}") from error
-    given = ipv4.host_address if scheme is None else scheme.ipv4
-    if scheme is not None or not isinstance(fabric.family, Torus):
-        for found in range(fabric.servers):
-            if given(found) == address:
-                return found
-    if not isinstance(fabric.family, Torus):
+        raise UsageError(f"{text} is not an IPv4 address: {error}") from error
+    address_of = ipv4.host_address if scheme is None else scheme.ipv4
+    radices = fabric.family.torus_radices
+    if scheme is not None or not radices:
+        for number in range(fabric.servers):
+            if address_of(number) == address:
+                return number
+    if not radices:
         raise UsageError(f"no server of {fabric.spec} has the address {text}")
-    return _at(fabric.family, text, address)
+    return _at(fabric, text, address)
 
 
-def _at(torus: Torus, text: str, address: int) -> int:
+def _at(fabric: Fabric, text: str, address: int) -> int:
+    """The server of a torus whose coordinates CLOT writes as ``address``."""
     try:
-        place = ipv4.to_coordinates(address)
+        coordinates = ipv4.to_coordinates(address)
     except ipv4.AddressError as error:
         raise UsageError(str(error)) from error
-    if not inside(place, torus.sizes):
-        shown = ",".join(map(str, place))
-        raise UsageError(f"{text} stands for ({shown}), which is not in {torus.spec}")
-    return torus.server(place)
+    label = f"({','.join(map(str, coordinates))})"
+    try:
+        return fabric.index(label)
+    except KeyError:
+        raise UsageError(f"{text} stands for {label}, which is not in {fabric.spec}") from None

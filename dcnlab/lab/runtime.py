@@ -1,4 +1,4 @@
-"""Where labs keep their control sockets, and which labs there are."""
+"""Control sockets of labs: the folder, names, and which labs run."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _LONGEST = 32
 
 
 def directory() -> Path:
-    """The user's own directory for sockets, created with mode 0700 when it is missing.
+    """The user's folder for control sockets, created with mode 0700 if it is missing.
 
-    Raises LabError when somebody else owns it.
+    Raises LabError if another user owns it, or others have access.
     """
     base = os.environ.get("XDG_RUNTIME_DIR")
     path = Path(base) / "dcnlab" if base and os.access(base, os.W_OK) else Path(f"/tmp/dcnlab-{os.getuid()}")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.lstat()
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
-        raise LabError(f"{path} must be a directory of yours with mode 0700: remove it and try again")
+        raise LabError(f"{path} must be a folder of yours with mode 0700: remove it and try again")
     return path
 
 
 def socket_path(name: str) -> Path:
-    """The control socket of a lab; UsageError for names that are not plain words."""
+    """The control socket of a lab; UsageError for a name that is not allowed."""
     if not name or len(name) > _LONGEST or not name.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"{name!r} is no name for a lab: letters, digits, - and _, at most {_LONGEST}")
+        raise UsageError(f"{name!r} is not a valid lab name: use at most {_LONGEST} letters, digits, - and _")
     return directory() / f"{name}.sock"
 
 
 def free_name() -> str:
-    """The first of ``lab1``, ``lab2``, ... that no socket has."""
+    """The first of ``lab1``, ``lab2``, ... without a socket."""
     number = 1
     while socket_path(f"lab{number}").exists():
         number += 1
@@ -47,7 +47,7 @@ def free_name() -> str:
 
 @dataclass(frozen=True)
 class LabSocket:
-    """A lab's socket: its name, and whether anybody answers there."""
+    """A lab's control socket: its name, and whether a lab answers."""
 
     name: str
     path: Path
@@ -60,10 +60,10 @@ def labs() -> list[LabSocket]:
 
 
 def in_use(path: Path) -> bool:
-    """Whether a lab has that socket; one that a dead lab has left is removed.
+    """Whether a lab answers at that socket; the socket of a lab that has died is removed.
 
-    Nobody takes the name of a socket that is there, and who has made it removes it before it
-    stops listening: so what was found dead is still the same when it is removed.
+    No lab binds a path that exists, and a lab removes its socket before it stops listening.  So a
+    socket that does not answer is still the same one when it is removed.
     """
     with _directory_lock():
         if not path.exists():
@@ -76,7 +76,7 @@ def in_use(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _directory_lock() -> Iterator[None]:
-    """While no other process of this user looks and removes."""
+    """Hold the lock under which every process of this user checks and removes sockets."""
     folder = os.open(directory(), os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -86,11 +86,11 @@ def _directory_lock() -> Iterator[None]:
 
 
 def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.setblocking(False)
         try:
-            probe.connect(str(path))
-        except BlockingIOError:  # so many wait for it already
+            client.connect(str(path))
+        except BlockingIOError:  # its backlog is full, so it listens
             return True
         except OSError:
             return False

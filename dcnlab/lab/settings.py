@@ -1,4 +1,4 @@
-"""What `dcnlab doctor --calibrate` found best on this machine, kept for all later labs of this user."""
+"""Settings that `dcnlab doctor --calibrate` found fastest on this machine, for later labs of this user."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """How labs are set up where nobody says otherwise."""
+    """Defaults of options that depend on the machine."""
 
     #: As in :class:`dcnlab.lab.config.LabConfig`.
     offloads: bool = True
 
 
 def path() -> Path:
-    """Where they are kept: in the user's folder for state."""
+    """The file: in the user's state folder (XDG_STATE_HOME)."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base, "dcnlab", "settings.json")
 
 
 def load() -> Settings:
-    """The settings found, or those that suit most machines."""
+    """The saved settings, or the defaults."""
     try:
         kept = json.loads(path().read_text())
         return Settings(offloads=kept["offloads"] is not False)
@@ -32,6 +32,6 @@ def load() -> Settings:
 
 
 def save(settings: Settings) -> None:
-    """Keep settings; OSError where they cannot be."""
+    """Save settings; OSError if the file cannot be written."""
     path().parent.mkdir(parents=True, exist_ok=True)
     path().write_text(json.dumps(asdict(settings)) + "\n")

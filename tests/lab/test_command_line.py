@@ -35,7 +35,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
         (("up", "clot:3x3", "--scheme", "pow"), "every radix must be even"),
         (("up", "bcube:4,1", "--scheme", "pow"), "these do: "),
         (("up", "torus:200x200x10", "--scheme", "wmgr"), "needs about"),
-        (("up", "bcube:4,1", "--scheme", "brp", "--name", "no/name"), "is no name for a lab"),
+        (("up", "bcube:4,1", "--scheme", "brp", "--name", "no/name"), "is not a valid lab name"),
         (("up", "bcube:4,1", "--scheme", "brp", "--delay", "fast"), "as in 1ms"),
         (("up", "fattree:4", "--scheme", "ecmp", "--multipath", "2"), "(brp, dcube-shortest), not ecmp"),
         (("up", "fattree:4", "--scheme", "ecmp", "--link-state", "agents"), "relay nothing"),

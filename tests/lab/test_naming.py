@@ -43,7 +43,7 @@ def test_links_are_named_by_any_of_them() -> None:
         ("clot:4x4", "pow", "40.64.0.34", "stands for (5,1), which is not in clot:4x4"),
         ("clot:4x4", "pow", "8.64.0.50", "stands for (1,1,0), which is not in clot:4x4"),
         ("clot:4x4", "pow", "8.64.0.33", "last byte is invalid"),
-        ("clot:4x4", "pow", "8.64.0.300", "is no IPv4 address"),
+        ("clot:4x4", "pow", "8.64.0.300", "is not an IPv4 address"),
         ("bcube:4,1", "brp", "10.0.0.17", "no server of bcube:4,1 has the address 10.0.0.17"),
         ("clot:4x4", "pow", "(4,0)", "no node '(4,0)'"),
     ],
