@@ -30,7 +30,7 @@ _Custom = Annotated[
     typer.Option(
         "--custom",
         metavar="FILE.py",
-        help="A Python file that defines topologies or schemes; may be repeated.",
+        help="A Python file that defines topologies, schemes or agent protocols; may be repeated.",
         is_eager=True,
         callback=_load,
     ),

@@ -1,4 +1,4 @@
-"""Files of the user's own that define topologies, schemes and measurements: ``--custom FILE.py``."""
+"""Files of the user that define topologies, schemes or agent protocols: ``--custom FILE.py``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from addressing import registry as schemes
+from hostagent import registry as protocols
 from topos import plugins
 from topos import registry as topologies
 from topos.plugins import Registry
@@ -15,7 +16,7 @@ from topos.spec import SpecError
 
 def registries() -> tuple[Registry[Any], ...]:
     """What such a file can add to."""
-    return topologies.known(), schemes.known()
+    return topologies.known(), schemes.known(), protocols.known()
 
 
 def load(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -28,5 +29,6 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> None:
         defined = [registry.defined_in(path) for registry in registries()]
         if not any(defined):
             raise SpecError(
-                f"{path} defines no topology and no scheme: it needs a subclass of Family or Scheme with a name"
+                f"{path} defines no topology, scheme or agent protocol:"
+                " it needs a subclass of Family, Scheme or AgentProtocol with a name"
             )

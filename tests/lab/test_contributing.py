@@ -208,7 +208,7 @@ def test_a_file_without_either_and_a_file_that_is_missing_are_refused(folder: Pa
     (folder / "empty.py").touch()
     done = dcnlab(folder, "list", "--custom", "empty.py")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "empty.py defines no topology and no scheme" in done.stderr
+    assert "empty.py defines no topology, scheme or agent protocol" in done.stderr
     assert "no.py is no Python file" in dcnlab(folder, "list", "--custom", "no.py").stderr
 
 
