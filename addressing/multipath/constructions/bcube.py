@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import ClassVar
 
 from addressing.algorithms.bcube_paths import build_path_set, switch_of, with_switches
@@ -12,6 +13,7 @@ from topos.families.bcube import BCube
 from topos.family import Family
 
 
+@dataclass(frozen=True)
 class BCubePaths(General):
     """BuildPathSet's paths; the complete graph is the source and one neighbour per level."""
 

@@ -9,6 +9,7 @@ parallel paths more, one over the link of each further sub-network.
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import ClassVar
 
 from addressing.algorithms.dcube_paths import disjoint_switch_paths, path_along, simple_paths
@@ -21,6 +22,7 @@ from topos.family import Family
 _SWITCH_HOPS = 4
 
 
+@dataclass(frozen=True)
 class DCubePaths(Construction):
     """Paths over the cube of switches; the complete graph is the source and its neighbours."""
 
