@@ -65,10 +65,10 @@ def ours(graph: HopGraph) -> Prepared:
 
 def ours_rows(graph: HopGraph) -> Prepared:
     """The whole matrix, 16 bits an element."""
-    from dcnlab.evaluator.graph.distances import rows
+    from dcnlab.evaluator.graph.distances import distance_rows
 
     everything = np.arange(graph.size, dtype=np.int32)
-    return lambda: float(rows(graph, everything).sum(dtype=np.int64))
+    return lambda: float(distance_rows(graph, everything).sum(dtype=np.int64))
 
 
 def by_scipy(graph: HopGraph) -> Prepared:

@@ -16,7 +16,7 @@ import numpy as np
 
 from addressing.registry import bind
 from dcnlab.evaluator.graph.bisection import bisection
-from dcnlab.evaluator.graph.distances import distances, sample
+from dcnlab.evaluator.graph.distances import distances, sampled_distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.path_lengths import path_lengths
@@ -61,10 +61,10 @@ def all_distances(spec: str) -> str:
     return f"diameter {found.diameter}, mean {found.mean:.4f}"
 
 
-def sampled_distances(spec: str, count: int) -> str:
+def sampled_search(spec: str, count: int) -> str:
     """The mean with its confidence interval."""
     network = fabric(spec)
-    found = sample(hop_graph(network), np.arange(network.size, dtype=np.int32), count, seed=1)
+    found = sampled_distances(hop_graph(network), np.arange(network.size, dtype=np.int32), count, seed=1)
     return f"mean {found.mean:.4f} +- {found.confidence():.4f}, farthest met {found.diameter}"
 
 
@@ -119,9 +119,7 @@ def main() -> None:
     """Print every line."""
     for spec in ("random:8192,8,hosts=0", "random:65536,8,hosts=0", "torus:32x32x64"):
         timed(f"distances {spec}", lambda spec=spec: all_distances(spec), warm=spec.startswith("random:8192"))
-    timed(
-        "distances torus:100x100x100, 1024 sources", lambda: sampled_distances("torus:100x100x100", 1024), False
-    )
+    timed("distances torus:100x100x100, 1024 sources", lambda: sampled_search("torus:100x100x100", 1024), False)
     for spec, name in (*ROUTED, *MORE):
         timed(f"routed {spec} {name}", routed(spec, name))
     timed("loads bcube:8,3 wmgr", loaded("bcube:8,3", "wmgr"))

@@ -17,7 +17,7 @@ import numpy as np
 from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.distances import FAR, Counts, distances
+from dcnlab.evaluator.graph.distances import UNREACHABLE, Counts, distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.metrics import Conditions, Figures, check, fabric_metrics, scheme_metrics
@@ -199,7 +199,7 @@ def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops
     total = np.zeros(1, dtype=np.int64)
     for block in blocks(graph, pairs):
         found = np.concatenate(block.distances)
-        counts = np.bincount(found[found != FAR], minlength=len(total))
+        counts = np.bincount(found[found != UNREACHABLE], minlength=len(total))
         counts[: len(total)] += total
         total = counts
     return total

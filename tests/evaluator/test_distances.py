@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from dcnlab.evaluator.graph.distances import FAR, between, distances, rows, sample
+from dcnlab.evaluator.graph.distances import (
+    UNREACHABLE,
+    distance_rows,
+    distances,
+    pair_distances,
+    sampled_distances,
+)
 from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
 from topos.graph import LinkState
 from topos.registry import fabric
@@ -38,8 +44,8 @@ def test_rows_histogram_and_pairs_equal_scipy(graph: HopGraph, data: st.DataObje
     expected = oracle(graph)
     chosen = st.lists(st.integers(0, graph.size - 1), min_size=1, unique=True)
     sources, targets = (np.array(data.draw(chosen), dtype=np.int32) for _ in range(2))
-    far = np.where(np.isinf(expected), FAR, expected)
-    assert np.array_equal(rows(graph, sources), far[sources])
+    far = np.where(np.isinf(expected), UNREACHABLE, expected)
+    assert np.array_equal(distance_rows(graph, sources), far[sources])
     found = distances(graph, sources, targets)
     block = expected[np.ix_(sources, targets)]
     different = sources[:, None] != targets[None, :]
@@ -49,13 +55,13 @@ def test_rows_histogram_and_pairs_equal_scipy(graph: HopGraph, data: st.DataObje
     assert found.diameter == finite.max(initial=0)
     assert math.isclose(found.mean, finite.mean()) if len(finite) else math.isnan(found.mean)
     ends = np.random.default_rng(0).integers(0, graph.size, (2, 1200)).astype(np.int32)
-    assert np.array_equal(between(graph, *ends), far[ends[0], ends[1]])
+    assert np.array_equal(pair_distances(graph, *ends), far[ends[0], ends[1]])
 
 
 def test_all_pairs_of_a_large_graph_by_histogram_and_by_rows() -> None:
     graph = hop_graph(fabric("torus:9x10x12"))
     whole = distances(graph)
-    counted = np.bincount(rows(graph, np.arange(graph.size)).ravel())
+    counted = np.bincount(distance_rows(graph, np.arange(graph.size)).ravel())
     assert np.array_equal(whole.histogram[1:], counted[1:])
     assert whole.diameter == 4 + 5 + 6
 
@@ -72,10 +78,10 @@ def test_server_hops_count_arrivals_at_servers(spec: str) -> None:
                 weighted.add_edge(a, b, weight=int(network.is_server(b)))
     expected = dict(nx.all_pairs_dijkstra_path_length(weighted))
     servers = np.arange(network.servers, dtype=np.int32)
-    found = rows(hop_graph(network, down, "servers"), servers)
+    found = distance_rows(hop_graph(network, down, "servers"), servers)
     for a in range(network.servers):
         for b in range(network.servers):
-            assert found[a, b] == expected[a].get(b, FAR)
+            assert found[a, b] == expected[a].get(b, UNREACHABLE)
 
 
 def test_a_sample_is_reproducible_and_its_interval_covers_the_mean() -> None:
@@ -83,8 +89,8 @@ def test_a_sample_is_reproducible_and_its_interval_covers_the_mean() -> None:
     servers = np.arange(1600, dtype=np.int32)
     exact = distances(graph, servers, servers)
     assert exact.confidence() == 0
-    drawn = [sample(graph, servers, 256, seed) for seed in range(12)]
+    drawn = [sampled_distances(graph, servers, 256, seed) for seed in range(12)]
     covered = [abs(d.mean - exact.mean) <= d.confidence() for d in drawn]
     assert sum(covered) >= 10
-    assert np.array_equal(drawn[3].by_word, sample(graph, servers, 256, 3).by_word)
-    assert math.isinf(sample(graph, servers, 64, 1).confidence())
+    assert np.array_equal(drawn[3].by_word, sampled_distances(graph, servers, 256, 3).by_word)
+    assert math.isinf(sampled_distances(graph, servers, 64, 1).confidence())

@@ -41,7 +41,7 @@ def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[in
             if queues[link]:
                 heapq.heappush(events, (now + settings.transmission_time, sent, queues[link][0], link))
             continue
-        route = [slot for slot in paths.slots[packet].tolist() if slot != NONE]
+        route = [link for link in paths.links[packet].tolist() if link != NONE]
         if at[packet] == len(route):
             if paths.delivered[packet]:
                 ended[packet] = now
@@ -149,10 +149,10 @@ def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) 
     source, to = np.full(3000, 1, dtype=np.int32), np.full(3000, network.servers - 2, dtype=np.int32)
     drawn = sample_paths(scheme, source, to, 4, 128, failed.links)
     asked = sample_paths(scheme, source, to, 4, 128, failed.links, generic=True)
-    assert drawn.slots.tolist() == asked.slots.tolist()
+    assert drawn.links.tolist() == asked.links.tolist()
     assert drawn.delivered.tolist() == asked.delivered.tolist()
     told = scheme.with_failures(failed.links)
-    first = Counter(drawn.slots[:, 0].tolist())
+    first = Counter(drawn.links[:, 0].tolist())
     start = next(hop for hop in walk(told, 1, network.servers - 2, failed.links))
     weights = {
         int(network.adjacency.start[1]) + action.port - 1: weight
@@ -160,10 +160,10 @@ def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) 
         if isinstance(action, Forward)
     }
     assert set(first) <= set(weights)
-    for slot, weight in weights.items():
-        assert first[slot] / 3000 == pytest.approx(weight, abs=4 * (weight * (1 - weight) / 3000) ** 0.5)
+    for link, weight in weights.items():
+        assert first[link] / 3000 == pytest.approx(weight, abs=4 * (weight * (1 - weight) / 3000) ** 0.5)
     lengths = {sum(isinstance(h.action, Forward) for h in walk(told, 1, network.servers - 2, failed.links))}
-    assert lengths <= set((drawn.slots != NONE).sum(axis=1).tolist())
+    assert lengths <= set((drawn.links != NONE).sum(axis=1).tolist())
     last = next(reversed(list(walk(told, 1, network.servers - 2, failed.links))))
     assert isinstance(last.action, Deliver) == bool(drawn.delivered[0])
 

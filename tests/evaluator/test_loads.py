@@ -80,8 +80,8 @@ def test_loads_over_paths_equal_the_betweenness_of_networkx(spec: str) -> None:
     expected = nx.edge_betweenness_centrality(directed, normalized=False)
     loads = shortest_path_loads(network, choose(network, "all", 1), failed.links, split_by="paths")
     owner = np.repeat(np.arange(network.size), np.diff(network.adjacency.start))
-    for slot in np.flatnonzero(loads):
-        assert loads[slot] == pytest.approx(expected.pop((int(owner[slot]), int(network.adjacency.peer[slot]))))
+    for link in np.flatnonzero(loads):
+        assert loads[link] == pytest.approx(expected.pop((int(owner[link]), int(network.adjacency.peer[link]))))
     assert not any(expected.values())
 
 
@@ -98,8 +98,8 @@ def test_splitting_over_paths_counts_every_shortest_path_alike(spec: str) -> Non
                 expected[hop] += 1 / len(routes)
     for link in network.links():
         for near, far in ((link.a, link.b), (link.b, link.a)):
-            slot = int(network.adjacency.start[near.node]) + near.number - 1
-            assert loads[slot] == pytest.approx(expected[near.node, far.node])
+            link = int(network.adjacency.start[near.node]) + near.number - 1
+            assert loads[link] == pytest.approx(expected[near.node, far.node])
 
 
 def test_splitting_by_server_hops_prefers_fewest_servers() -> None:

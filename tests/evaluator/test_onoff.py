@@ -40,9 +40,9 @@ def test_every_instant_is_max_min_fair_among_the_flows_that_are_on() -> None:
     capacities = np.ones(len(network.adjacency.peer))
     total = np.zeros(len(some))
     for i, mask in enumerate(on):
-        slots, shares = some.slots, some.shares
+        links, shares = some.links, some.shares
         dense = np.zeros((len(capacities), len(some)))
-        np.add.at(dense, (slots, np.repeat(np.arange(len(some)), np.diff(some.start))), shares)
+        np.add.at(dense, (links, np.repeat(np.arange(len(some)), np.diff(some.start))), shares)
         alone = flows(bind("ecmp", network), traffic(network, "permutation")).select(mask)
         rates = np.zeros(len(some))
         rates[mask] = max_min(alone, capacities)

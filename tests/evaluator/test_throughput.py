@@ -20,26 +20,26 @@ from topos.spec import SpecError
 
 @st.composite
 def random_flows(draw: st.DrawFn) -> tuple[Flows, np.ndarray]:
-    links = draw(st.integers(1, 8))
-    one = st.lists(st.integers(0, links - 1), min_size=1, unique=True)
+    count = draw(st.integers(1, 8))
+    one = st.lists(st.integers(0, count - 1), min_size=1, unique=True)
     routes = draw(st.lists(one, min_size=1, max_size=10))
     start = np.cumsum([0, *map(len, routes)])
-    slots = np.concatenate(routes).astype(np.int32)
+    links = np.concatenate(routes).astype(np.int32)
     whole = draw(st.booleans())
     shares = (
         np.zeros(0)
         if whole
-        else np.array(draw(st.lists(st.floats(0.1, 1), min_size=len(slots), max_size=len(slots))))
+        else np.array(draw(st.lists(st.floats(0.1, 1), min_size=len(links), max_size=len(links))))
     )
-    capacities = np.array(draw(st.lists(st.floats(0.5, 4), min_size=links, max_size=links)))
+    capacities = np.array(draw(st.lists(st.floats(0.5, 4), min_size=count, max_size=count)))
     ends = np.zeros(len(routes), dtype=np.int32)
-    return Flows(ends, ends, start, slots, shares), capacities
+    return Flows(ends, ends, start, links, shares), capacities
 
 
 def matrix(some: Flows, links: int) -> np.ndarray:
     dense = np.zeros((links, len(some)))
-    shares = some.shares if len(some.shares) else np.ones(len(some.slots))
-    np.add.at(dense, (some.slots, np.repeat(np.arange(len(some)), np.diff(some.start))), shares)
+    shares = some.shares if len(some.shares) else np.ones(len(some.links))
+    np.add.at(dense, (some.links, np.repeat(np.arange(len(some)), np.diff(some.start))), shares)
     return dense
 
 
@@ -92,9 +92,9 @@ def test_flows_follow_the_walks_of_the_rule_under_failures(spec: str, name: str)
     told = scheme.with_failures(failed.links)
     for i in range(0, len(some), 7):
         route = path(told, int(some.sources[i]), int(some.destinations[i]), failed.links)
-        mine = some.slots[some.start[i] : some.start[i + 1]]
+        mine = some.links[some.start[i] : some.start[i + 1]]
         assert network.adjacency.peer[mine].tolist() == list(route[1:] if route else ())
-        assert sorted(mine) == sorted(asked.slots[asked.start[i] : asked.start[i + 1]])
+        assert sorted(mine) == sorted(asked.links[asked.start[i] : asked.start[i + 1]])
     lost = flows(scheme, traffic(network, "all-to-all"), failed.links, failure_knowledge="no")
     assert 0 < lost.delivered.sum() < len(lost)
     rates = throughput(network, lost).rates

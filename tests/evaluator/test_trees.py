@@ -21,9 +21,9 @@ def test_a_tree_crosses_a_link_as_often_as_its_paths_do() -> None:
     for i, paths in enumerate(trees):
         wanted = Counter(step for path in paths for step in pairwise(path))
         mine = range(found.start[i], found.start[i + 1])
-        owner = [int((network.adjacency.start <= found.slots[j]).sum()) - 1 for j in mine]
+        owner = [int((network.adjacency.start <= found.links[j]).sum()) - 1 for j in mine]
         crossed = {
-            (a, int(network.adjacency.peer[found.slots[j]])): found.shares[j]
+            (a, int(network.adjacency.peer[found.links[j]])): found.shares[j]
             for a, j in zip(owner, mine, strict=True)
         }
         assert crossed == wanted

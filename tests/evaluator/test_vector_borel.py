@@ -17,12 +17,16 @@ SCHEMES = ("twophase", *(f"{name}:d={d}" for name in ("cr", "cr-bfs") for d in (
 
 def traced(scheme: Scheme, source: int) -> list[tuple[int, ...]]:
     """The nodes from ``source`` to every node, by the scheme's array form."""
-    source_routes, slots, size = source_routes_of(scheme, ALL_UP), scheme.fabric.adjacency, scheme.fabric.size
+    source_routes, adjacency, size = (
+        source_routes_of(scheme, ALL_UP),
+        scheme.fabric.adjacency,
+        scheme.fabric.size,
+    )
     assert source_routes is not None
     found = source_routes(np.full(size, source, dtype=np.int32), np.arange(size, dtype=np.int32))
-    usable, cost = np.ones(len(slots.peer), dtype=np.bool_), np.ones(size, dtype=np.int32)
-    assert LOST not in hops_along(found, slots.peer, usable, cost)
-    return [(source, *slots.peer[row[row != NONE]].tolist()) for row in found]
+    usable, cost = np.ones(len(adjacency.peer), dtype=np.bool_), np.ones(size, dtype=np.int32)
+    assert LOST not in hops_along(found, adjacency.peer, usable, cost)
+    return [(source, *adjacency.peer[row[row != NONE]].tolist()) for row in found]
 
 
 # The rule of cr:d=4 alone goes in circles on the first, the third and the fourth.

@@ -1,1 +1,16 @@
-"""Fabrics as graphs: distances, paths, cuts, failures."""
+"""Fabrics as graphs, without any routing scheme.
+
+    hop_graph.py       a fabric as compressed adjacency rows, without failed links
+    distances.py       exact distances by bit-parallel breadth-first search
+    nearest.py         next hops towards the nearest of a set of nodes
+    next_hops.py       kernels over next-hop arrays: hop counts, tallies
+    betweenness.py     link loads when traffic spreads over all shortest paths
+    bisection.py       the bisection width: the best cut found and lower bounds
+    path_diversity.py  edge-disjoint paths between pairs of servers (max-flow)
+    path_check.py      checks that given paths exist and are disjoint
+    failures.py        parses and draws sets of failed links and nodes
+    pairs.py           the pairs of nodes that an evaluation covers
+
+Arrays by *directed link* have one element for each port of each node, in the order of
+:class:`topos.graph.Adjacency`: link ``start[v] + p - 1`` leaves node v through port p.
+"""

@@ -1,8 +1,8 @@
-"""How much each directed link carries when packets spread over all shortest paths (edge betweenness).
+"""Load of each directed link when packets spread over all shortest paths (edge betweenness).
 
-One pass per destination, in Brandes' order (2001): nodes by distance, the links of shortest paths
-found from the near end, then traffic summed from the farthest nodes inwards.  Plain hosts are
-leaves: those of one switch have all but their own cables in common, and are searched from once.
+Brandes' algorithm (2001), one pass per destination: sort the nodes by distance, collect the links
+on shortest paths, then sum the traffic from the farthest nodes inwards.  Hosts that do not relay
+are leaves.  All hosts of one switch share every link but their own, so one search serves them all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from addressing.jit import inlined, threaded
-from dcnlab.evaluator.graph.distances import FAR, Levels, rows
+from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels, distance_rows
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, hub_of, live_links
 from dcnlab.evaluator.graph.next_hops import by_level, uplinks
 from dcnlab.evaluator.graph.pairs import Pairs
@@ -26,12 +26,12 @@ from topos.graph import ALL_UP, IntArray, LinkState
 
 Floats = NDArray[np.float64]
 Offsets = NDArray[np.int64]
-#: Without a sign, so that compiled code need not ask whether one counts from the end.
+#: Unsigned, so that compiled code needs no check for negative indices.
 Indices = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 
-#: Most elements of an array of [destination, node], and most destinations in one.
-_ROOM, _MOST = 1 << 24, 512
+#: Upper limits of one block: elements of its [destination, node] array, and destinations.
+_MAX_ELEMENTS, _MAX_DESTINATIONS = 1 << 24, 512
 
 
 def shortest_path_loads(
@@ -42,20 +42,21 @@ def shortest_path_loads(
     hops: Hops = "links",
     split_by: Literal["hops", "paths"] = "hops",
 ) -> Floats:
-    """Loads by slot when every pair spreads one packet over all its shortest paths: evenly at
-    each node over the next hops (as ECMP does), or evenly over the paths themselves.
+    """Packets by directed link when every pair spreads one packet over all its shortest paths.
 
-    With ``hops="servers"`` the shortest paths are those of fewest server hops; raises
-    ValueError where switches are joined to each other, since no path is longest then.
+    ``split_by="hops"`` splits evenly over the next hops at each node (as ECMP does),
+    ``split_by="paths"`` evenly over the paths.  With ``hops="servers"`` a path's length is its
+    number of server hops; raises ValueError where switches are linked to each other, because
+    path lengths are then unbounded.
     """
     live = live_links(fabric, down)
     leaves = _SingleHomedHosts.of(fabric, live)
     net = _SearchGraph.of(fabric, live & ~leaves.access, down, hops)
     total, threads = leaves.loads(fabric, pairs, live), numba.get_num_threads()
-    for part in pairs.chunks(max(1, min(_MOST, _ROOM // max(1, net.graph.size)))):
+    for part in pairs.chunks(max(1, min(_MAX_DESTINATIONS, _MAX_ELEMENTS // max(1, net.graph.size)))):
         to, times, begun = leaves.demand(part)
         level = net.levels(to)
-        farthest = int(level.max(where=level != FAR, initial=0))
+        farthest = int(level.max(where=level != UNREACHABLE, initial=0))
         carried = _accumulate(
             to, times, begun, level, farthest, net.start, net.peer, net.step, split_by == "paths", threads
         )  # fmt: skip
@@ -65,67 +66,69 @@ def shortest_path_loads(
 
 @dataclass(frozen=True, eq=False)
 class _SearchGraph:
-    """The links that are searched: those of node v lead to ``peer[start[v]:start[v + 1]]``; the ways
-    back to v are the fabric's slots in ``back``, which are ``step`` long."""
+    """The links to search: node v has links to ``peer[start[v]:start[v + 1]]``.
+
+    ``back[i]`` is the fabric's directed link opposite to link i; ``step[i]`` is its length.
+    """
 
     start: Indices
     peer: Indices
     back: Offsets
     step: IntArray
-    #: Where distances are counted, and which of its nodes stands for each of the fabric's, if not itself.
+    #: The graph in which distances are counted, and its node for each fabric node (None: the same node).
     graph: HopGraph
     node: Offsets | None
 
     @classmethod
     def of(cls, fabric: Fabric, kept: Mask, down: LinkState, hops: Hops) -> _SearchGraph:
-        """Over the slots that are ``kept``."""
-        slots, node = fabric.adjacency, None
-        owner, peer = np.repeat(np.arange(fabric.size), np.diff(slots.start))[kept], slots.peer[kept]
-        start = np.concatenate([[0], np.cumsum(kept)])[slots.start]
+        """The graph of the directed links in the mask ``kept``."""
+        adjacency, node = fabric.adjacency, None
+        owner, peer = np.repeat(np.arange(fabric.size), np.diff(adjacency.start))[kept], adjacency.peer[kept]
+        start = np.concatenate([[0], np.cumsum(kept)])[adjacency.start]
         graph, step = HopGraph(start, peer), np.ones(len(peer), dtype=np.int32)
         if hops == "servers" and fabric.switches:
             if ((owner >= fabric.servers) & (peer >= fabric.servers)).any():
                 raise ValueError(f"{fabric.spec} joins switches to switches: use hops=links")
             step[(owner < fabric.servers) & (peer < fabric.servers)] = 2
             graph, node = hop_graph(fabric, down, hops), hub_of(fabric, down)
-        back = slots.start[peer] + slots.peer_port[kept] - 1
+        back = adjacency.start[peer] + adjacency.peer_port[kept] - 1
         return cls(start.astype(np.uint32), peer.astype(np.uint32), back, step, graph, node)
 
     def levels(self, to: IntArray) -> Levels:
-        """``[i, v]``: how far v is from ``to[i]``, counted as ``step`` is."""
-        found = rows(HopGraph(self.graph.start, self.graph.peer), to)
+        """``[i, v]``: the distance from v to ``to[i]``, in the unit of ``step``."""
+        found = distance_rows(HopGraph(self.graph.start, self.graph.peer), to)
         return found if self.node is None else found.take(self.node, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class _SingleHomedHosts:
-    """Plain hosts with one live cable, to a switch: their packets begin and end there."""
+    """Hosts that do not relay and have one live link, to a switch: searches start at that switch."""
 
-    #: Per node where it is searched from: of a leaf its switch, else itself.
+    #: Per node, where its search starts: the switch of a single-homed host, else the node itself.
     home: IntArray
-    #: The leaves' slots, and those of their switches towards them.
+    #: The single-homed hosts, their links to the switch (``up``), and the switch's links to them (``down``).
     leaves: IntArray
     up: IntArray
     down: Offsets
-    #: Which slots these are.
+    #: Mask over all directed links: those in ``up`` and ``down``.
     access: Mask
 
     @classmethod
     def of(cls, fabric: Fabric, live: Mask) -> _SingleHomedHosts:
-        """Those of ``fabric`` over its ``live`` slots: none where servers relay."""
-        slots, first = fabric.adjacency, uplinks(fabric, live)
-        cables = np.diff(np.concatenate([[0], np.cumsum(live)])[slots.start[: len(first) + 1]])
-        leaves = np.flatnonzero(cables == 1).astype(np.int32)
-        leaves = leaves[slots.peer[first[leaves]] >= fabric.servers]
+        """Find them over the ``live`` links of ``fabric``; none where servers relay."""
+        adjacency, first = fabric.adjacency, uplinks(fabric, live)
+        degree = np.diff(np.concatenate([[0], np.cumsum(live)])[adjacency.start[: len(first) + 1]])
+        leaves = np.flatnonzero(degree == 1).astype(np.int32)
+        leaves = leaves[adjacency.peer[first[leaves]] >= fabric.servers]
         up, home = first[leaves], np.arange(fabric.size, dtype=np.int32)
-        home[leaves] = slots.peer[up]
-        down = slots.start[slots.peer[up]] + slots.peer_port[up] - 1
+        home[leaves] = adjacency.peer[up]
+        down = adjacency.start[adjacency.peer[up]] + adjacency.peer_port[up] - 1
         access = np.zeros(len(live), dtype=np.bool_)
         access[up] = access[down] = True
         return cls(home, leaves, up, down, access)
 
     def loads(self, fabric: Fabric, pairs: Pairs, live: Mask) -> Floats:
-        """What their own cables carry, by slot: a packet per pair that is joined at all."""
+        """Packets by directed link on the hosts' own links: one per connected pair."""
         total = np.zeros(len(live))
         if len(self.leaves):
             sent, received = _connected_pairs(fabric, pairs, live)
@@ -133,8 +136,11 @@ class _SingleHomedHosts:
         return total
 
     def demand(self, pairs: Pairs) -> tuple[IntArray, Offsets, Offsets]:
-        """The destinations' homes, how many destinations are at each, and ``[i, v]``: the packets for one
-        of them that begin at v; a single row where all have the same, else a destination of its own each."""
+        """(home of each destination, destinations per home, packets).
+
+        ``packets[i, v]`` start at v for one destination at home i.  Where all destinations share
+        their sources, homes are merged and ``packets`` has a single row.
+        """
         to = self.home[pairs.destinations]
         begun = np.stack([np.bincount(self.home[of], minlength=len(self.home)) for of in pairs.sources])
         if not pairs.shared:
@@ -144,7 +150,7 @@ class _SingleHomedHosts:
 
 
 def _connected_pairs(fabric: Fabric, pairs: Pairs, live: Mask) -> tuple[Offsets, Offsets]:
-    """Per node the pairs from it, and to it, that have any path."""
+    """Per node the number of connected pairs that start at it, and that end at it."""
     start = np.concatenate([[0], np.cumsum(live)])[fabric.adjacency.start]
     ones, peer = np.ones(start[-1], dtype=np.int8), fabric.adjacency.peer[live]
     links = csr_array((ones, peer, start), shape=(fabric.size, fabric.size))
@@ -169,14 +175,14 @@ def _shortest_path_links(
     edges: Indices, first: Indices, path_counts: Floats, order: Indices, level: Levels,
     start: Indices, peer: Indices, step: IntArray,
 ) -> None:  # fmt: skip
-    """Write the links on shortest paths, ``edges[first[i]:first[i + 1]]`` from ``order[i]`` outwards, and
-    per node how many of them lead on towards the destination."""
+    """Write the links on shortest paths: ``edges[first[i]:first[i + 1]]`` lead away from the destination
+    at node ``order[i]``; ``path_counts`` gets each node's number of next hops towards it."""
     count = np.uint32(0)
     for place in range(len(order)):
         near, nearer = order[place], np.int32(0)
         mine = np.int32(level[near])
         for edge in range(start[near], start[near + np.uint32(1)]):
-            # Written always and kept where it counts: no branch.
+            # Always written, kept only where ``count`` advances: this avoids a branch.
             edges[count] = edge
             other = np.int32(level[peer[edge]])
             count += np.uint32(other == mine + step[edge])
@@ -187,7 +193,7 @@ def _shortest_path_links(
 
 @inlined
 def _count_paths(path_counts: Floats, edges: Indices, first: Indices, order: Indices, peer: Indices) -> None:
-    """Write how many shortest paths each node has."""
+    """Write the number of shortest paths from each node to the destination."""
     path_counts[:] = 0.0
     path_counts[order[0]] = 1.0
     for place in range(len(order)):
@@ -208,8 +214,10 @@ def _accumulate(
     by_paths: bool,
     threads: int,
 ) -> Floats:
-    """What comes back along each link, to its near end, by thread: a link lies on a shortest path
-    where the level grows by its ``step``."""
+    """``[thread, link]``: packets that cross each link towards the destination.
+
+    A link lies on a shortest path where the level grows by its ``step``.
+    """
     loads = np.zeros((threads, len(peer)))
     size = len(start) - 1
     for thread in numba.prange(threads):

@@ -1,16 +1,18 @@
-"""How hard a fabric is to halve: a cut that was found, and bounds that no cut goes below.
+"""The bisection width of a fabric: the best cut found, and proven lower bounds.
 
-The bisection width is the least number of cables between two sides that hold half of the
-servers each (one more on one side where their number is odd); switches stand on whichever
-side makes it least.  To find it is NP-hard; the two bounds here are proven ones:
+The bisection width is the smallest number of links between two sides that hold half of the
+servers each (one server more on one side where their number is odd).  Each switch is placed
+on the side that minimises the cut.  The problem is NP-hard; two lower bounds are computed:
 
-*Spectral.*  A cut x in {-1, 1}^nodes costs x'Lx/4 with L the Laplacian.  Let the switches'
-entries be any numbers: the best ones leave x_S' S x_S / 4, with S the Schur complement of
-the switches in L, and x_S has a part of length 4ab/n across the constants (a + b = n
-servers).  So no cut is below lambda_2(S) ab/n (Fiedler's bound where there are no switches).
+*Spectral.*  A cut x in {-1, 1}^nodes costs x'Lx/4 with L the Laplacian.  Relax the switches'
+entries to real numbers: the optimum is x_S' S x_S / 4, with S the Schur complement of the
+switches in L.  The component of x_S orthogonal to the constant vector has squared norm 4ab/n
+(a + b = n servers).  So every cut is at least lambda_2(S) ab/n (Fiedler's bound where there
+are no switches).
 
-*Flow.*  Let every server send one packet to every other, by any routing, and let no
-directed link carry more than c of them.  A cut carries ab of them each way: at least ab/c cables.
+*Flow.*  Every server sends one packet to every other server, by any routing, and no directed
+link carries more than c packets.  A cut carries ab packets in each direction, so it has at
+least ab/c links.
 """
 
 from __future__ import annotations
@@ -35,36 +37,36 @@ from topos.graph import IntArray
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-#: Up to so many servers the eigenvalue comes from dense algebra.
+#: The largest number of servers for which the eigenvalue is computed by dense algebra.
 _DENSE = 1500
-#: Up to so many servers the flow bound is computed.
+#: The largest number of servers for which the flow bound is computed.
 _FLOWS = 10_000
 _NO_FAILURES = Failures()
 
 
 @dataclass(frozen=True, eq=False)
 class Bisection:
-    """The least number of cables between two halves of the servers lies from ``bound`` to ``found``."""
+    """The bisection width, in links, is at least ``bound`` and at most ``found``."""
 
-    #: The best cut found; ``side`` shows it.
+    #: Links cut by the best cut found, the one in ``side``.
     found: int
-    #: Proven lower bounds (0 where they were not computed).
+    #: Proven lower bounds (0 where not computed).
     spectral: float
     flow: float
-    #: Per node, which half it lies in.
+    #: Per node, the half that contains it.
     side: Mask
 
     @property
     def bound(self) -> int:
-        """The better of the two, as a number of cables."""
+        """The larger lower bound, rounded up to whole links."""
         return math.ceil(max(self.spectral, self.flow) - 1e-6)
 
 
 def bisection(fabric: Fabric, seed: int = 1, tries: int = 8, failed: Failures = _NO_FAILURES) -> Bisection:
-    """Halve the servers that did not fail, cutting few of the cables that are up.
+    """Bisect the servers that did not fail, over the links that are up.
 
-    The best of the eigenvector's median cut and of ``tries`` random halves, each improved
-    by moves (Kernighan and Lin; Fiduccia and Mattheyses).
+    Takes the best of the eigenvector's median cut and ``tries`` random halves, each improved
+    by local moves (Kernighan and Lin; Fiduccia and Mattheyses).
     """
     matrix = capacity_matrix(fabric, failed.links)
     counted = np.arange(fabric.size) < fabric.servers
@@ -77,7 +79,7 @@ def bisection(fabric: Fabric, seed: int = 1, tries: int = 8, failed: Failures = 
 
 
 def _halves(counted: Mask) -> int:
-    """How many pairs lie across: the product of the halves' sizes."""
+    """The number of pairs across the cut: the product of the sizes of the halves."""
     count = int(counted.sum())
     return (count // 2) * ((count + 1) // 2)
 
@@ -88,7 +90,7 @@ def _connected(matrix: csr_array, counted: Mask) -> bool:
 
 
 def _flow(fabric: Fabric, matrix: csr_array, counted: Mask, failed: Failures, seed: int) -> float:
-    """By all-to-all traffic over shortest paths, split at nodes or over paths, whichever fills links less."""
+    """The flow bound from all-to-all traffic over shortest paths, with the better of two ways to split it."""
     if not 2 <= counted.sum() <= _FLOWS or not _connected(matrix, counted):
         return 0.0
     pairs = choose(fabric, "servers", seed, failed.nodes)
@@ -99,7 +101,7 @@ def _flow(fabric: Fabric, matrix: csr_array, counted: Mask, failed: Failures, se
 
 
 def _spectral(matrix: csr_array, counted: Mask, seed: int) -> tuple[float, Floats]:
-    """The bound, and per node the eigenvector that goes with it."""
+    """The spectral bound, and the eigenvector's entry for each node."""
     if counted.sum() < 2 or not _connected(matrix, counted):
         return 0.0, np.random.default_rng([seed, 6]).random(len(counted))
     degree = np.asarray(matrix.sum(axis=1), dtype=np.float64)
@@ -116,7 +118,7 @@ def _spectral(matrix: csr_array, counted: Mask, seed: int) -> tuple[float, Float
 
 @dataclass(frozen=True, eq=False)
 class _SchurComplement:
-    """The Schur complement of some nodes of a Laplacian, as a product with vectors."""
+    """The Schur complement S of some nodes of a Laplacian L, as a linear operator."""
 
     inside: csr_array
     across: csr_array
@@ -129,18 +131,18 @@ class _SchurComplement:
         return cls(csr_array(rows[:, kept]), csr_array(rows[:, others]), solve)
 
     def best(self, part: Floats) -> Floats:
-        """The other nodes' entries that make x'Lx least when ``part`` is given."""
+        """The entries of the other nodes that minimise x'Lx for a given ``part``."""
         if not callable(self.solve):
             return np.zeros((0, *part.shape[1:]))
         return np.asarray(-self.solve(np.ascontiguousarray(self.across.T @ part)))
 
     def times(self, part: Floats) -> Floats:
-        """S times a vector, or the columns of a matrix."""
+        """The product of S with a vector, or with each column of a matrix."""
         return np.asarray(self.inside @ part + self.across @ self.best(part))
 
     def second_eigenpair(self, seed: int) -> tuple[float, Floats]:
-        """The second smallest eigenvalue, less its residual, and its vector; by dense algebra for
-        few nodes, by LOBPCG for others."""
+        """The second smallest eigenvalue minus its residual, and its eigenvector: by dense algebra
+        for small matrices, else by LOBPCG."""
         size = self.inside.shape[0]
         if size <= _DENSE:
             values, vectors = np.linalg.eigh(self.times(np.eye(size)))
@@ -148,7 +150,7 @@ class _SchurComplement:
         start = np.random.default_rng([seed, 6]).standard_normal((size, 4))
         product = LinearOperator((size, size), matvec=self.times, matmat=self.times, dtype=np.float64)
         with warnings.catch_warnings():
-            # It warns where the tolerance is missed; what is missed is subtracted below.
+            # LOBPCG warns when it misses the tolerance; the residual is subtracted below.
             warnings.simplefilter("ignore", UserWarning)
             found, vectors = lobpcg(
                 product, start, Y=np.ones((size, 1)), largest=False, tol=1e-6, maxiter=500
@@ -159,7 +161,7 @@ class _SchurComplement:
 
 
 def _improve(matrix: csr_array, counted: Mask, order: Floats) -> tuple[int, Mask]:
-    """Halve the servers at the median of ``order``, then move nodes while that helps."""
+    """Split the servers at the median of ``order``, then move nodes while the cut shrinks."""
     side = np.asarray(order <= np.median(order))
     servers = np.flatnonzero(counted)
     side[servers] = False
@@ -172,14 +174,17 @@ def _improve(matrix: csr_array, counted: Mask, order: Floats) -> tuple[int, Mask
 
 
 @compiled
-def _pass(start: NDArray[np.int64], peer: IntArray, cables: IntArray, side: Mask, counted: Mask) -> bool:
-    """One pass: every node moves once, the best gain first, a server only towards balance; then
-    back to the best balanced state met.  True when that cuts less than before."""
+def _pass(start: NDArray[np.int64], peer: IntArray, multiplicity: IntArray, side: Mask, counted: Mask) -> bool:
+    """One Fiduccia-Mattheyses pass; returns True when it made the cut smaller.
+
+    Every node moves once, the largest gain first; a server moves only if that improves the
+    balance.  Then the pass rolls back to the best balanced state it met.
+    """
     size = len(start) - 1
     gain = np.zeros(size, np.int64)
     for node in range(size):
-        for slot in range(start[node], start[node + 1]):
-            gain[node] += cables[slot] if side[peer[slot]] != side[node] else -cables[slot]
+        for link in range(start[node], start[node + 1]):
+            gain[node] += multiplicity[link] if side[peer[link]] != side[node] else -multiplicity[link]
     moved, order = np.zeros(size, np.bool_), np.empty(size, np.int32)
     surplus, total, best, kept, steps = 0, 0, 0, 0, 0
     while True:
@@ -195,9 +200,9 @@ def _pass(start: NDArray[np.int64], peer: IntArray, cables: IntArray, side: Mask
         total += gain[chosen]
         moved[chosen], order[steps], side[chosen] = True, chosen, not side[chosen]
         steps += 1
-        for slot in range(start[chosen], start[chosen + 1]):
-            end = peer[slot]
-            gain[end] += -2 * cables[slot] if side[end] == side[chosen] else 2 * cables[slot]
+        for link in range(start[chosen], start[chosen + 1]):
+            end = peer[link]
+            gain[end] += -2 * multiplicity[link] if side[end] == side[chosen] else 2 * multiplicity[link]
         if surplus == 0 and total > best:
             best, kept = total, steps
     for node in order[kept:steps]:

@@ -1,12 +1,11 @@
 """Exact distances by bit-parallel breadth-first search.
 
-One machine word holds one bit for each of 64 sources: ``seen[v]`` says which of them
-have reached node v, and a level of the search ORs the neighbours' newest bits together.
-Eight words (512 sources) go in one sweep, so that the inner loop is a vector operation
-and a cache line; sweeps run on all cores.  Counting the new bits of a level gives the
-histogram of distances without a matrix; where rows are asked for, each new bit writes
-one element of a table that is turned at the end.  (The idea is Then et al.'s MS-BFS, VLDB
-2014; the code is our own.)
+One machine word holds one bit for each of 64 sources.  ``seen[v]`` marks the sources that have
+reached node v; one level of the search ORs the newest bits of the neighbours.  A sweep handles
+eight words (512 sources), so that the inner loop is one vector operation on one cache line.
+Sweeps run in parallel on all cores.  Counting the new bits of each level gives the histogram of
+distances without a distance matrix.  For rows of distances, each new bit writes one element of
+a table that is transposed at the end.  The idea is MS-BFS (Then et al., VLDB 2014).
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from addressing.jit import compiled, inlined, threaded
 from dcnlab.evaluator.graph.hop_graph import HopGraph
 from topos.graph import IntArray
 
-#: Sources in a word, and words in a sweep.
+#: Sources per word, and words per sweep.
 BITS, WORDS = 64, 8
-#: Distances in a cache line.
+#: Distances per cache line.
 LINE = 32
-#: What stands in a row where a node cannot be reached.
-FAR = np.iinfo(np.uint16).max
+#: The distance of a node that cannot be reached.
+UNREACHABLE = np.iinfo(np.uint16).max
 
 Counts = NDArray[np.int64]
 Nodes = IntArray | Sequence[int]
@@ -41,11 +40,11 @@ Levels = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """How many ordered pairs lie how far apart.
+    """The number of ordered pairs at each distance.
 
-    ``by_word[w, d]`` counts the pairs at distance d whose source is in the w-th group
-    of 64 sources; a node's distance to itself is not counted.  ``exact`` is False when
-    the sources are a sample.
+    ``by_word[w, d]`` counts the pairs at distance d whose source is in the w-th group of 64
+    sources; pairs of a node with itself are not counted.  ``exact`` is False when the sources
+    are a random sample.
     """
 
     by_word: Counts
@@ -54,7 +53,7 @@ class Distances:
 
     @cached_property
     def histogram(self) -> Counts:
-        """Ordered pairs at distance 0, 1, 2, ...; the first is 0."""
+        """Ordered pairs at distance 0, 1, 2, ...; none is at distance 0."""
         total: Counts = self.by_word.sum(axis=0)
         return total[: int(np.flatnonzero(total)[-1]) + 1] if total.any() else total[:1]
 
@@ -70,18 +69,18 @@ class Distances:
 
     @property
     def diameter(self) -> int:
-        """The largest distance met; of a sample, a lower bound."""
+        """The largest distance found; for a sample, a lower bound."""
         return len(self.histogram) - 1
 
     @property
     def mean(self) -> float:
-        """Over pairs with a path; NaN when there is none."""
+        """The mean distance of the pairs with a path; NaN when there is none."""
         return _mean(self.histogram) if self.reached else math.nan
 
     def confidence(self, level: float = 0.95) -> float:
-        """Half the width of the mean's confidence interval; 0 when exact.
+        """Half the width of the confidence interval of the mean; 0 when exact.
 
-        Student's interval over the means of the groups of 64 sources; infinite with
+        Student's t interval over the means of the groups of 64 sources; infinite with
         fewer than two groups.
         """
         if self.exact:
@@ -96,9 +95,9 @@ class Distances:
 def distances(
     graph: HopGraph, sources: Nodes | None = None, targets: Nodes | None = None, *, exact: bool = True
 ) -> Distances:
-    """The histogram of distances from ``sources`` to ``targets`` (all nodes where not given).
+    """The histogram of distances from ``sources`` to ``targets`` (default: all nodes).
 
-    Pass ``exact=False`` when the sources are a random sample, in random order.
+    Pass ``exact=False`` when the sources are a random sample in random order.
     """
     everything = np.arange(graph.size, dtype=np.int32)
     sources = everything if sources is None else np.asarray(sources, dtype=np.int32)
@@ -111,16 +110,16 @@ def distances(
     return Distances(by_word[:, :: graph.scale], pairs, exact)
 
 
-def sample(graph: HopGraph, nodes: IntArray, count: int, seed: int) -> Distances:
-    """Distances from ``count`` of ``nodes``, drawn with ``seed``, to all of ``nodes``."""
+def sampled_distances(graph: HopGraph, nodes: IntArray, count: int, seed: int) -> Distances:
+    """Distances from ``count`` random nodes of ``nodes``, drawn with ``seed``, to all of ``nodes``."""
     if count >= len(nodes):
         return distances(graph, nodes, nodes)
     chosen = np.random.default_rng(seed).choice(nodes, count, replace=False)
     return distances(graph, chosen, nodes, exact=False)
 
 
-def rows(graph: HopGraph, sources: IntArray) -> Levels:
-    """One row of distances to all nodes per source, ``FAR`` where there is no path.
+def distance_rows(graph: HopGraph, sources: IntArray) -> Levels:
+    """``[i, v]``: the distance from ``sources[i]`` to node v, ``UNREACHABLE`` where there is no path.
 
     Raises ValueError when a distance does not fit in 16 bits.
     """
@@ -128,10 +127,10 @@ def rows(graph: HopGraph, sources: IntArray) -> Levels:
     return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
 
 
-def between(graph: HopGraph, sources: IntArray, targets: IntArray) -> Levels:
-    """The distance of each pair ``sources[i]``, ``targets[i]``, ``FAR`` where there is no path.
+def pair_distances(graph: HopGraph, sources: IntArray, targets: IntArray) -> Levels:
+    """The distance from ``sources[i]`` to ``targets[i]``, ``UNREACHABLE`` where there is no path.
 
-    For pairs drawn at random: 512 different sources cost one sweep.  Raises ValueError when
+    Meant for random pairs: 512 different sources cost one sweep.  Raises ValueError when
     a distance does not fit in 16 bits.
     """
     _check_width(graph)
@@ -145,7 +144,7 @@ def between(graph: HopGraph, sources: IntArray, targets: IntArray) -> Levels:
 
 
 def _check_width(graph: HopGraph) -> None:
-    if _level_bound(graph.start, graph.peer) // graph.scale >= FAR:
+    if _level_bound(graph.start, graph.peer) // graph.scale >= UNREACHABLE:
         raise ValueError("distances beyond 65,534 hops")
 
 
@@ -155,7 +154,7 @@ def _mean(histogram: Counts) -> float:
 
 @compiled
 def _level_bound(start: Counts, peer: IntArray) -> int:
-    """At least the diameter of every component: twice one node's eccentricity."""
+    """An upper bound of every component's diameter: twice the eccentricity of one node."""
     size = len(start) - 1
     depth = np.full(size, -1, np.int32)
     queue = np.empty(size, np.int32)
@@ -168,8 +167,8 @@ def _level_bound(start: Counts, peer: IntArray) -> int:
         while head < tail:
             at = queue[head]
             head += 1
-            for slot in range(start[at], start[at + 1]):
-                end = peer[slot]
+            for link in range(start[at], start[at + 1]):
+                end = peer[link]
                 if depth[end] < 0:
                     depth[end] = depth[at] + 1
                     queue[tail] = end
@@ -179,8 +178,10 @@ def _level_bound(start: Counts, peer: IntArray) -> int:
 
 
 @inlined
-def _begin(seen: Words, frontier: Words, active: NDArray[np.uint8], sources: IntArray, first: int) -> None:
-    """Give each source of this sweep its bit, at itself."""
+def _place_sources(
+    seen: Words, frontier: Words, active: NDArray[np.uint8], sources: IntArray, first: int
+) -> None:
+    """Set the bit of each source of this sweep at its own node."""
     for index in range(first, min(first + BITS * WORDS, len(sources))):
         bit = np.uint64(1) << np.uint64(index % BITS)
         node, word = sources[index], (index - first) // BITS
@@ -190,7 +191,7 @@ def _begin(seen: Words, frontier: Words, active: NDArray[np.uint8], sources: Int
 
 
 @compiled
-def _step(
+def _advance(
     start: Counts,
     peer: IntArray,
     seen: Words,
@@ -200,7 +201,10 @@ def _step(
     next_active: NDArray[np.uint8],
     everyone: Words,
 ) -> bool:
-    """One level: ``following[v]`` becomes the sources that reach v now, where ``next_active[v]``."""
+    """One level of the search; returns False when no source reached a new node.
+
+    Where ``next_active[v]``, ``following[v]`` marks the sources that reach v at this level.
+    """
     moved = False
     gathered = np.zeros(WORDS, np.uint64)
     for node in range(len(start) - 1):
@@ -211,8 +215,8 @@ def _step(
         if missing == 0:
             continue
         gathered[:] = 0
-        for slot in range(start[node], start[node + 1]):
-            end = peer[slot]
+        for link in range(start[node], start[node + 1]):
+            end = peer[link]
             if active[end]:
                 for word in range(WORDS):
                     gathered[word] |= frontier[end, word]
@@ -229,8 +233,8 @@ def _step(
 
 
 @inlined
-def _ones(word: np.uint64) -> np.int64:
-    """The number of set bits (the compiler turns this into one instruction)."""
+def _popcount(word: np.uint64) -> np.int64:
+    """The number of set bits (compiled to one instruction)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -239,7 +243,7 @@ def _ones(word: np.uint64) -> np.int64:
 
 @threaded
 def _count(start: Counts, peer: IntArray, sources: IntArray, wanted: Mask, levels: int) -> Counts:
-    """Pairs by group of 64 sources and distance in links."""
+    """``[group of 64 sources, distance in links]``: the number of pairs."""
     size = len(start) - 1
     sweeps = (len(sources) + BITS * WORDS - 1) // (BITS * WORDS)
     counts = np.zeros((sweeps * WORDS, levels), np.int64)
@@ -248,14 +252,14 @@ def _count(start: Counts, peer: IntArray, sources: IntArray, wanted: Mask, level
         seen, frontier = np.zeros((size, WORDS), np.uint64), np.zeros((size, WORDS), np.uint64)
         following = np.empty((size, WORDS), np.uint64)
         active, next_active = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-        _begin(seen, frontier, active, sources, first)
-        everyone = _union(seen)
+        _place_sources(seen, frontier, active, sources, first)
+        everyone = _used_bits(seen)
         level = 1
-        while _step(start, peer, seen, frontier, active, following, next_active, everyone):
+        while _advance(start, peer, seen, frontier, active, following, next_active, everyone):
             for node in range(size):
                 if wanted[node] and next_active[node]:
                     for word in range(WORDS):
-                        counts[sweep * WORDS + word, level] += _ones(following[node, word])
+                        counts[sweep * WORDS + word, level] += _popcount(following[node, word])
             frontier, following = following, frontier
             active, next_active = next_active, active
             level += 1
@@ -263,8 +267,8 @@ def _count(start: Counts, peer: IntArray, sources: IntArray, wanted: Mask, level
 
 
 @compiled
-def _union(seen: Words) -> Words:
-    """The bits in use."""
+def _used_bits(seen: Words) -> Words:
+    """The bits of all sources of this sweep."""
     everyone = np.zeros(WORDS, np.uint64)
     for node in range(len(seen)):
         for word in range(WORDS):
@@ -283,24 +287,24 @@ def _rows(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> Level
         seen, frontier = np.zeros((size, WORDS), np.uint64), np.zeros((size, WORDS), np.uint64)
         following = np.empty((size, WORDS), np.uint64)
         active, next_active = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-        _begin(seen, frontier, active, sources, first)
-        everyone = _union(seen)
-        columns = np.full((size, BITS * WORDS), FAR, np.uint16)
+        _place_sources(seen, frontier, active, sources, first)
+        everyone = _used_bits(seen)
+        columns = np.full((size, BITS * WORDS), UNREACHABLE, np.uint16)
         for index in range(count):
             columns[sources[first + index], index] = 0
         level = 1
-        while _step(start, peer, seen, frontier, active, following, next_active, everyone):
-            _write(columns, following, next_active, level // scale)
+        while _advance(start, peer, seen, frontier, active, following, next_active, everyone):
+            _write_level(columns, following, next_active, level // scale)
             frontier, following = following, frontier
             active, next_active = next_active, active
             level += 1
-        _turn(out[first : first + count], columns)
+        _transpose(out[first : first + count], columns)
     return out
 
 
 @compiled
-def _write(columns: Levels, following: Words, active: NDArray[np.uint8], level: int) -> None:
-    """Write one level at ``[node, source of this sweep]`` where the source's bit is set."""
+def _write_level(columns: Levels, following: Words, active: NDArray[np.uint8], level: int) -> None:
+    """Write the level at ``[node, source]`` for every bit that this level set."""
     for node in range(len(active)):
         if not active[node]:
             continue
@@ -308,13 +312,13 @@ def _write(columns: Levels, following: Words, active: NDArray[np.uint8], level: 
             bits = following[node, word]
             while bits != 0:
                 lowest = bits & (~bits + np.uint64(1))
-                columns[node, word * BITS + _ones(lowest - np.uint64(1))] = level
+                columns[node, word * BITS + _popcount(lowest - np.uint64(1))] = level
                 bits ^= lowest
 
 
 @compiled
-def _turn(out: Levels, columns: Levels) -> None:
-    """Transpose, a cache line of each row at a time: rows a power of two apart share cache sets."""
+def _transpose(out: Levels, columns: Levels) -> None:
+    """Transpose one cache line of each row at a time: rows a power of two apart share cache sets."""
     count, size = out.shape
     for first in range(0, size, LINE):
         for source in range(count):
@@ -328,26 +332,26 @@ def _between(
 ) -> Levels:
     size = len(start) - 1
     sweeps = (len(roots) + BITS * WORDS - 1) // (BITS * WORDS)
-    out = np.full(len(targets), FAR, np.uint16)
+    out = np.full(len(targets), UNREACHABLE, np.uint16)
     for sweep in numba.prange(sweeps):
         first = sweep * BITS * WORDS
         seen, frontier = np.zeros((size, WORDS), np.uint64), np.zeros((size, WORDS), np.uint64)
         following = np.empty((size, WORDS), np.uint64)
         active, next_active = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
-        _begin(seen, frontier, active, roots, first)
-        everyone = _union(seen)
+        _place_sources(seen, frontier, active, roots, first)
+        everyone = _used_bits(seen)
         level = 0
-        missing = _note(out, roots, first_of, targets, frontier, active, first, 0)
-        while missing and _step(start, peer, seen, frontier, active, following, next_active, everyone):
+        missing = _record(out, roots, first_of, targets, frontier, active, first, 0)
+        while missing and _advance(start, peer, seen, frontier, active, following, next_active, everyone):
             frontier, following = following, frontier
             active, next_active = next_active, active
             level += 1
-            missing = _note(out, roots, first_of, targets, frontier, active, first, level // scale)
+            missing = _record(out, roots, first_of, targets, frontier, active, first, level // scale)
     return out
 
 
 @compiled
-def _note(
+def _record(
     out: NDArray[np.uint16],
     roots: IntArray,
     first_of: Counts,
@@ -357,12 +361,12 @@ def _note(
     first: int,
     level: int,
 ) -> bool:
-    """Write the level of the pairs that are reached at it; False when none is left in this sweep."""
+    """Write the level of the pairs reached at this level; returns False when none of this sweep is left."""
     missing = False
     for index in range(first, min(first + BITS * WORDS, len(roots))):
         word, bit = (index - first) // BITS, np.uint64(1) << np.uint64(index % BITS)
         for pair in range(first_of[index], first_of[index + 1]):
-            if out[pair] != FAR:
+            if out[pair] != UNREACHABLE:
                 continue
             if active[targets[pair]] and frontier[targets[pair], word] & bit:
                 out[pair] = level

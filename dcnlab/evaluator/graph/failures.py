@@ -1,4 +1,4 @@
-"""What has failed: read from ``links=5%,nodes=2%`` and drawn with a seed."""
+"""Failed links and nodes: sizes parsed from text (``links=5%,nodes=2%``), members drawn with a seed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState
 from topos.spec import SpecError
 
-#: What can be asked to fail.
+#: The kinds of elements that can fail.
 KINDS = ("links", "nodes", "servers", "switches")
 
 
 @dataclass(frozen=True)
 class Failures:
-    """Failed nodes, and the links that are down: failed ones and those of failed nodes."""
+    """The failed nodes, and the links that are down: failed links and all links of failed nodes."""
 
     links: LinkState = ALL_UP
     nodes: frozenset[int] = frozenset()
@@ -29,7 +29,7 @@ class Failures:
 
 
 def parse(text: str) -> Mapping[str, float]:
-    """``links=5%,nodes=3``: shares (below 1) or numbers by kind; a bare ``5%`` means links.
+    """Parse ``links=5%,nodes=3``: per kind a share (below 1) or a number; a bare ``5%`` means links.
 
     Raises SpecError with one line.
     """
@@ -51,16 +51,18 @@ def _amount(text: str) -> float:
     except ValueError:
         raise SpecError(f"failures: {text!r} is neither a percentage nor a whole number") from None
     if not 0 <= value < (1 if text.endswith("%") else math.inf):
-        raise SpecError(f"failures: {text} is out of range: a number from 0, or 0% to below 100%")
+        raise SpecError(
+            f"failures: {text} is out of range: write a number from 0, or a share from 0% to below 100%"
+        )
     return value
 
 
 def draw(fabric: Fabric, text: str, seed: int) -> Failures:
-    """A failure set of the sizes that ``text`` asks for, each kind drawn uniformly.
+    """Draw a failure set of the sizes in ``text``, each kind uniformly.
 
-    A share is rounded to the nearest whole number of things.  The same seed, text and
-    fabric give the same set; the kinds are drawn from streams of their own, so that
-    asking for more of one leaves the others as they were.
+    A share is rounded to the nearest whole number of elements.  The same seed, text and fabric
+    give the same set.  Each kind has its own random stream, so a change in the number of one
+    kind does not change the others.
     """
     ranges = {
         "links": range(len(fabric.link_ends)),

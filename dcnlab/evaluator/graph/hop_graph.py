@@ -1,4 +1,4 @@
-"""A fabric as a bare graph: compressed rows of neighbours, without what has failed."""
+"""A fabric as a plain graph in compressed rows, without failed links and nodes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from scipy.sparse.csgraph import connected_components
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
-#: What a distance counts: cables, or arrivals at servers.  In the second (the papers' usual
-#: one) server - switch - server is one hop, however many switches lie between.
+#: The unit of distance: links, or server hops.  A server hop, usual in the papers, leads from one
+#: server to the next, through any number of switches.
 Hops = Literal["links", "servers"]
 
 
 @dataclass(frozen=True, eq=False)
 class HopGraph:
-    """Neighbours in compressed rows: those of node v are ``peer[start[v]:start[v + 1]]``.
+    """A graph in compressed rows: the neighbours of node v are ``peer[start[v]:start[v + 1]]``.
 
-    The nodes are the fabric's, followed by ``hubs`` that stand for switches where
-    distances count arrivals at servers.  A walk of ``scale`` links counts as one hop.
+    The nodes are the fabric's nodes.  Where distances count server hops, *hubs* follow them:
+    a hub stands for a group of connected switches or for a link between two servers.
+    ``scale`` links of this graph are one hop.
     """
 
     start: NDArray[np.int64]
@@ -36,48 +37,47 @@ class HopGraph:
         return len(self.start) - 1
 
 
-def live_links(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.bool_]:
-    """Per slot of ``fabric.adjacency``: cabled, and its link up."""
-    down = np.zeros(len(fabric.link_ends) + 1, dtype=np.bool_)
-    down[list(links.down)] = True
-    down[NONE] = True
-    return np.logical_not(down[fabric.adjacency.link])
+def live_links(fabric: Fabric, down: LinkState = ALL_UP) -> NDArray[np.bool_]:
+    """Mask over the directed links of ``fabric.adjacency``: connected, and not ``down``."""
+    unusable = np.zeros(len(fabric.link_ends) + 1, dtype=np.bool_)
+    unusable[list(down.down)] = True
+    unusable[NONE] = True
+    return np.logical_not(unusable[fabric.adjacency.link])
 
 
 def attachment_points(fabric: Fabric) -> tuple[IntArray, IntArray]:
-    """Per server the node where its packets end, and the slot of that node towards it.
+    """Per server its attachment node, and that node's directed link to the server.
 
-    Servers that relay are at home themselves, without a slot (``NONE``), and so are plain
-    hosts without a cable; any other plain host's home is its switch.
+    A host that does not relay is attached to its switch.  Relaying servers, and hosts without
+    a link, are their own attachment node; their link is ``NONE``.
     """
     home, towards = np.arange(fabric.servers, dtype=np.int32), np.full(fabric.servers, NONE, dtype=np.int32)
     if fabric.relaying:
         return home, towards
-    slots = fabric.adjacency
-    own = np.flatnonzero(slots.peer[: slots.start[fabric.servers]] != NONE)
-    host = np.searchsorted(slots.start, own, side="right") - 1
-    home[host] = slots.peer[own]
-    towards[host] = slots.start[slots.peer[own]] + slots.peer_port[own] - 1
+    adjacency = fabric.adjacency
+    own = np.flatnonzero(adjacency.peer[: adjacency.start[fabric.servers]] != NONE)
+    host = np.searchsorted(adjacency.start, own, side="right") - 1
+    home[host] = adjacency.peer[own]
+    towards[host] = adjacency.start[adjacency.peer[own]] + adjacency.peer_port[own] - 1
     return home, towards
 
 
-def hop_graph(fabric: Fabric, links: LinkState = ALL_UP, hops: Hops = "links") -> HopGraph:
-    """The graph of what is up, neighbours in port order.
+def hop_graph(fabric: Fabric, down: LinkState = ALL_UP, hops: Hops = "links") -> HopGraph:
+    """The graph of the links that are not ``down``, neighbours in port order.
 
-    With ``hops="servers"`` every set of switches joined to each other becomes one hub
-    and every cable between servers a hub of its own: servers and hubs then alternate,
-    and two links are one hop.
+    With ``hops="servers"`` each group of connected switches becomes one hub, and so does each
+    link between two servers.  Servers and hubs then alternate, and two links are one hop.
     """
     if hops == "servers" and fabric.switches:
-        return _hubs(fabric, links)
-    slots, live = fabric.adjacency, live_links(fabric, links)
+        return _hubs(fabric, down)
+    adjacency, live = fabric.adjacency, live_links(fabric, down)
     before = np.concatenate([[0], np.cumsum(live)])
-    return HopGraph(before[slots.start], slots.peer[live])
+    return HopGraph(before[adjacency.start], adjacency.peer[live])
 
 
-def hub_of(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.int64]:
-    """Per node the one that stands for it in a graph of server hops: itself, or a switch's hub."""
-    a, b = _live_ends(fabric, links)
+def hub_of(fabric: Fabric, down: LinkState = ALL_UP) -> NDArray[np.int64]:
+    """Per fabric node its node in the graph of server hops: a server itself, a switch's hub."""
+    a, b = _live_ends(fabric, down)
     between = (a >= fabric.servers) & (b >= fabric.servers)
     joined = coo_array((np.ones(between.sum()), (a[between], b[between])), shape=(fabric.size, fabric.size))
     _, group = connected_components(joined, directed=False)
@@ -85,22 +85,22 @@ def hub_of(fabric: Fabric, links: LinkState = ALL_UP) -> NDArray[np.int64]:
     return np.where(node < fabric.servers, node, fabric.size + group)
 
 
-def _live_ends(fabric: Fabric, links: LinkState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _live_ends(fabric: Fabric, down: LinkState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     keep = np.ones(len(fabric.link_ends), dtype=np.bool_)
-    keep[list(links.down)] = False
+    keep[list(down.down)] = False
     ends = fabric.link_ends[keep].astype(np.int64)
     return ends[:, 0], ends[:, 2]
 
 
-def _hubs(fabric: Fabric, links: LinkState) -> HopGraph:
-    a, b = _live_ends(fabric, links)
-    hub, servers = hub_of(fabric, links), fabric.servers
+def _hubs(fabric: Fabric, down: LinkState) -> HopGraph:
+    a, b = _live_ends(fabric, down)
+    hub, servers = hub_of(fabric, down), fabric.servers
     direct, between = (a < servers) & (b < servers), (a >= servers) & (b >= servers)
     mixed = np.logical_not(between | direct)
-    cable = 2 * fabric.size + np.arange(direct.sum())
+    middle = 2 * fabric.size + np.arange(direct.sum())
     tail = np.concatenate([hub[a[mixed]], a[direct], b[direct]])
-    head = np.concatenate([hub[b[mixed]], cable, cable])
-    return _from_edges(2 * fabric.size + len(cable), tail, head)
+    head = np.concatenate([hub[b[mixed]], middle, middle])
+    return _from_edges(2 * fabric.size + len(middle), tail, head)
 
 
 def _from_edges(size: int, a: NDArray[np.int64], b: NDArray[np.int64]) -> HopGraph:

@@ -1,4 +1,4 @@
-"""Next hops towards the nearest of some nodes, by breadth-first search: lowest port first."""
+"""Next hops towards the nearest of a set of nodes, by breadth-first search; the lowest port wins ties."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from addressing.jit import compiled, threaded
 from topos.graph import IntArray
 
-#: What stands for the depth of a node that was not reached.
-UNSEEN = -1
+#: The depth of a node that the search has not reached.
+UNVISITED = -1
 
 
 @compiled
@@ -25,28 +25,28 @@ def bfs_next_hops(
     live: NDArray[np.bool_],
     group: IntArray,
 ) -> int:
-    """Spread from ``queue[:reached]`` (at ``depth`` 0, all else ``UNSEEN``) inside their groups,
-    over the slots that are ``known`` to be up.
+    """Search from the roots ``queue[:reached]`` (``depth`` 0, all others ``UNVISITED``), each within its
+    group, over the links that are ``known`` to be up.
 
-    Every node reached later gets, in ``out``, its lowest ``live`` slot that leads to a node of
-    its own group and one hop nearer.  Returns how many nodes ``queue`` holds in the end.
+    ``out`` gets, for each node reached, its lowest ``live`` link to a node of the same group
+    that is one hop nearer.  Returns the number of nodes in ``queue``.
     """
     roots, head = reached, 0
     while head < reached:
         at = queue[head]
         head += 1
-        for slot in range(start[at], start[at + 1]):
-            end = peer[slot]
-            if known[slot] and depth[end] == UNSEEN and group[end] == group[at]:
+        for link in range(start[at], start[at + 1]):
+            end = peer[link]
+            if known[link] and depth[end] == UNVISITED and group[end] == group[at]:
                 depth[end] = depth[at] + 1
                 queue[reached] = end
                 reached += 1
     for i in range(roots, reached):
         at = queue[i]
-        for slot in range(start[at], start[at + 1]):
-            end = peer[slot]
-            if live[slot] and group[end] == group[at] and depth[end] == depth[at] - 1:
-                out[at] = slot
+        for link in range(start[at], start[at + 1]):
+            end = peer[link]
+            if live[link] and group[end] == group[at] and depth[end] == depth[at] - 1:
+                out[at] = link
                 break
     return reached
 
@@ -61,9 +61,9 @@ def bfs_next_hops_each(
     live: NDArray[np.bool_],
     group: IntArray,
 ) -> None:
-    """Row i of ``out`` gets what :func:`descend` finds from ``roots[i]`` alone."""
+    """Run :func:`bfs_next_hops` from each of ``roots`` alone; root i writes row i of ``out``."""
     size = len(start) - 1
     for i in numba.prange(len(roots)):
-        depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
+        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
         depth[roots[i]], queue[0] = 0, roots[i]
         bfs_next_hops(out[i], depth, queue, 1, start, peer, known, live, group)

@@ -1,4 +1,4 @@
-"""Kernels over next-hop arrays: a scheme without choice is one functional graph per destination."""
+"""Kernels over next-hop arrays: deterministic routing is a tree towards each destination."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from addressing.jit import compiled, inlined, threaded
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray
 
-#: Instead of a number of hops: the packet is dropped, or circles.
+#: Instead of a hop count: the packet is dropped, or loops.
 LOST = -1
 
 
 def uplinks(fabric: Fabric, usable: NDArray[np.bool_]) -> IntArray:
-    """Per plain host its first usable slot, ``NONE`` without one; empty where servers relay."""
+    """Per host its first usable link, ``NONE`` without one; empty where servers relay."""
     hosts = 0 if fabric.relaying else fabric.servers
     live = np.flatnonzero(usable[: fabric.adjacency.start[hosts]])[::-1]
     first = np.full(hosts, NONE, dtype=np.int32)
@@ -34,11 +34,11 @@ def hops_to(
     cost: IntArray,
     uplinks: IntArray,
 ) -> IntArray:
-    """``[i, v]``: the hops from v to ``destinations[i]``, ``LOST`` where it is not delivered.
+    """``[i, v]``: the hops from v to ``destinations[i]``, ``LOST`` where the packet is not delivered.
 
-    ``out[i, v]`` is the slot that v uses; ``usable`` says which slots lead anywhere;
-    ``cost[v]`` is how many hops an arrival at v counts.  The first nodes are plain hosts:
-    they send by their slot in ``uplinks`` and do not forward what arrives for others.
+    ``out[i, v]`` is the directed link that v uses, ``usable`` the mask of links that are up, and
+    ``cost[v]`` the hops that an arrival at v counts.  The first ``len(uplinks)`` nodes are hosts
+    that do not relay: they send over their link in ``uplinks``.
     """
     count, size = out.shape
     hosts = len(uplinks)
@@ -46,22 +46,22 @@ def hops_to(
     for i in numba.prange(count):
         child, sibling = np.full(size, NONE, np.int32), np.empty(size, np.int32)
         for node in range(hosts, size):
-            slot = out[i, node]
-            if slot != NONE and usable[slot] and node != destinations[i]:
-                sibling[node] = child[peer[slot]]
-                child[peer[slot]] = node
+            link = out[i, node]
+            if link != NONE and usable[link] and node != destinations[i]:
+                sibling[node] = child[peer[link]]
+                child[peer[link]] = node
         _hops_down_tree(hops[i], destinations[i], child, sibling, cost)
         for host in range(hosts):
-            slot = uplinks[host]
-            if slot != NONE and host != destinations[i] and hops[i, peer[slot]] != LOST:
-                hops[i, host] = hops[i, peer[slot]] + cost[peer[slot]]
+            link = uplinks[host]
+            if link != NONE and host != destinations[i] and hops[i, peer[link]] != LOST:
+                hops[i, host] = hops[i, peer[link]] + cost[peer[link]]
     return hops
 
 
 @inlined
 def _hops_down_tree(hops: IntArray, to: int, child: IntArray, sibling: IntArray, cost: IntArray) -> None:
-    """Fill in the hops of all whose packets get to ``to``; whoever drops them, or sends them in a
-    circle, is never reached from there."""
+    """Write the hops of the nodes whose packets reach ``to``.  Nodes that drop them or send them into
+    a loop are not in the tree."""
     queue, head, tail = np.empty(len(hops), np.int32), 0, 1
     hops[to], queue[0] = 0, to
     while head < tail:
@@ -77,7 +77,7 @@ def _hops_down_tree(hops: IntArray, to: int, child: IntArray, sibling: IntArray,
 
 @inlined
 def by_level(order: NDArray[np.uint32], level: NDArray[Any], farthest: int) -> np.uint32:
-    """Put the nodes at levels 0 to ``farthest`` in the order of their level; returns how many they are."""
+    """Sort the nodes at levels 0 to ``farthest`` by level into ``order``; returns their number."""
     first = np.zeros(farthest + 2, np.uint32)
     for node in range(len(level)):
         if 0 <= level[node] <= farthest:
@@ -93,18 +93,18 @@ def by_level(order: NDArray[np.uint32], level: NDArray[Any], farthest: int) -> n
 
 
 @compiled
-def hops_along(slots: IntArray, peer: IntArray, usable: NDArray[np.bool_], cost: IntArray) -> IntArray:
-    """The hops of each row of slots (up to its first ``NONE``), ``LOST`` where one is not usable."""
-    hops = np.zeros(len(slots), np.int32)
-    for row in range(len(slots)):
+def hops_along(links: IntArray, peer: IntArray, usable: NDArray[np.bool_], cost: IntArray) -> IntArray:
+    """The hops along each row of links (up to its first ``NONE``), ``LOST`` where one is not usable."""
+    hops = np.zeros(len(links), np.int32)
+    for row in range(len(links)):
         total = 0
-        for slot in slots[row]:
-            if slot == NONE:
+        for link in links[row]:
+            if link == NONE:
                 break
-            if not usable[slot]:
+            if not usable[link]:
                 total = LOST
                 break
-            total += cost[peer[slot]]
+            total += cost[peer[link]]
         hops[row] = total
     return hops
 
@@ -117,7 +117,7 @@ def tally(
     sources: IntArray,
     to: int,
 ) -> None:
-    """Count the delivered pairs of one destination by (hops, distance) in ``joint``;
+    """Add the delivered pairs of one destination to ``joint[hops, distance]``;
     ``hops`` and ``distance`` have one element per source."""
     for i in range(len(sources)):
         if sources[i] != to and hops[i] != LOST:
@@ -135,8 +135,10 @@ def tally_all(
     farthest: int,
     threads: int,
 ) -> NDArray[np.float64]:
-    """As :func:`tally`, of many destinations with the same sources: ``hops[i, columns[k]]`` and
-    ``distances[i, k]`` are those from ``sources[k]`` to ``destinations[i]``; one array per thread."""
+    """As :func:`tally`, for many destinations with the same sources; one array per thread.
+
+    ``hops[i, columns[k]]`` and ``distances[i, k]`` belong to ``sources[k]`` and ``destinations[i]``.
+    """
     joints = np.zeros((threads, longest + 1, farthest + 1))
     for thread in numba.prange(threads):
         for i in range(thread, len(destinations), threads):

@@ -1,4 +1,4 @@
-"""Which pairs an evaluation is over: ``servers``, ``all``, ``from:NODE`` or ``sample:N``."""
+"""The pairs of nodes that an evaluation covers: ``servers``, ``all``, ``from:NODE`` or ``sample:N``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topos.spec import SpecError
 class Pairs:
     """Ordered pairs of different nodes, grouped by destination.
 
-    ``sources`` holds one array that belongs to every destination, or one for each.
+    ``sources`` holds one array for each destination, or a single array that all of them share.
     """
 
     destinations: IntArray
@@ -24,11 +24,11 @@ class Pairs:
 
     @property
     def shared(self) -> bool:
-        """True when every destination has the same sources (less itself)."""
+        """True when every destination has the same sources (except itself)."""
         return len(self.sources) == 1
 
     def of(self, position: int) -> IntArray:
-        """The sources of the destination at ``position``; may contain the destination itself."""
+        """The sources of the destination at ``position``; they may include the destination itself."""
         return self.sources[0 if self.shared else position]
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Pairs:
 
 
 def check(text: str) -> None:
-    """SpecError, in one line, for what names no pairs on any fabric."""
+    """Raise SpecError, in one line, if ``text`` is not a valid choice of pairs."""
     kind, _, argument = text.partition(":")
     counted = argument.isdecimal() and int(argument) > 0
     if not (text in ("servers", "all") or kind == "from" or (kind == "sample" and counted)):
@@ -55,11 +55,11 @@ def check(text: str) -> None:
 
 
 def choose(fabric: Fabric, text: str, seed: int, failed: Collection[int] = ()) -> Pairs:
-    """The pairs that ``text`` names, without failed nodes; raises SpecError with one line.
+    """The pairs chosen by ``text``, without failed nodes; raises SpecError with one line.
 
-    ``servers`` and ``all`` (servers and switches) are all ordered pairs, ``from:NODE`` those
-    from one node to the servers, ``sample:N`` N different ordered pairs of servers drawn
-    uniformly with ``seed``.  A fabric without servers has its switches paired instead.
+    ``servers``: all ordered pairs of servers.  ``all``: of servers and switches.  ``from:NODE``:
+    from one node to every server.  ``sample:N``: N different ordered pairs of servers, drawn
+    uniformly with ``seed``.  On a fabric without servers, switches take their place.
     """
     check(text)
     kind, _, argument = text.partition(":")
@@ -77,12 +77,12 @@ def _source(fabric: Fabric, name: str, failed: Collection[int]) -> int:
     except KeyError as error:
         raise SpecError(str(error.args[0])) from None
     if node in failed:
-        raise SpecError(f"pairs: {name} is among the nodes that failed; use another seed or node")
+        raise SpecError(f"pairs: {name} is one of the failed nodes: use another seed or node")
     return node
 
 
 def _sample(alive: IntArray, count: int, seed: int) -> Pairs:
-    """``count`` pairs by number: pair i is (i // (n - 1), the i % (n - 1)-th other node)."""
+    """``count`` random pairs; pair number i is (i // (n - 1), the i % (n - 1)-th other node)."""
     n = len(alive)
     if count >= n * (n - 1):
         return Pairs(alive, (alive,))

@@ -1,6 +1,6 @@
-"""Paths held against the cables themselves: do they run, what do they share, can there be more?
+"""Checks paths against the fabric: do they exist, are they disjoint, and could there be more?
 
-Nothing here knows how the paths were found.
+Independent of the algorithms that construct the paths.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ NodePath = Sequence[int]
 
 @dataclass(frozen=True)
 class PathCheck:
-    """What is wrong with a set of paths: nothing when all three are empty, and ``most``, the
-    largest number that there can be by max-flow, is their number (None: not asked)."""
+    """The problems of a set of paths: empty tuples mean that there are none.
+
+    ``max_paths`` is the largest possible number of disjoint paths by max-flow (None: not computed).
+    """
 
     count: int
-    #: Paths that do not lead from end to end over cables, each node once, as texts.
+    #: Paths, as text, that do not lead from end to end over links or that visit a node twice.
     broken: tuple[str, ...]
     shared_nodes: tuple[str, ...]
     shared_links: tuple[str, ...]
@@ -33,7 +35,7 @@ class PathCheck:
 
     @property
     def holds(self) -> bool:
-        """True when the paths are disjoint, and there can be no more of them."""
+        """True when the paths are valid and disjoint and no larger set exists."""
         wrong = self.broken or self.shared_nodes or self.shared_links
         return not wrong and self.max_paths in (None, self.count)
 
@@ -55,18 +57,18 @@ class PathCheck:
 def check_parallel(
     fabric: Fabric, source: int, destination: int, paths: Sequence[NodePath], shareable: Collection[int]
 ) -> PathCheck:
-    """Paths between two servers with no node in common but the ends and ``shareable`` ones."""
+    """Check paths between two servers that may share only their ends and ``shareable`` nodes."""
     free = {source, destination, *shareable}
     broken = _broken(fabric, [((source, destination), path) for path in paths])
     nodes = Counter(node for path in paths for node in path if node not in free)
-    cables = Counter(
-        cable for path in paths for cable in _links(path) if not {source, destination} & cable or len(path) == 2
+    links = Counter(
+        link for path in paths for link in _links(path) if not {source, destination} & link or len(path) == 2
     )
     return PathCheck(
         len(paths),
         broken,
         tuple(fabric.name(node) for node, times in nodes.items() if times > 1),
-        _repeated(fabric, cables, ()),
+        _repeated(fabric, links, ()),
         max_disjoint_paths(fabric, source, destination, shareable),
     )
 
@@ -74,26 +76,26 @@ def check_parallel(
 def check_complete_graph(
     fabric: Fabric, servers: Sequence[int], paths: Mapping[tuple[int, int], NodePath]
 ) -> PathCheck:
-    """A path for every two servers, no cable on two of them but those of servers with fewer ports
-    than there are other servers; no path relayed by a member."""
+    """Check that every two servers have a path, that no path is relayed by one of ``servers``, and that no
+    two paths share a link.  A server with fewer ports than other members may share its own links."""
     few = {s for s in servers if len(list(fabric.neighbours(s))) < len(servers) - 1}
     pairs = {frozenset(pair) for pair in paths}
     wanted = {frozenset((a, b)) for i, a in enumerate(servers) for b in servers[:i]}
     missing = tuple("no path " + " to ".join(fabric.name(v) for v in sorted(pair)) for pair in wanted - pairs)
-    cables = Counter(cable for path in paths.values() for cable in _links(path))
+    links = Counter(link for path in paths.values() for link in _links(path))
     relays = {node for path in paths.values() for node in path[1:-1]} & set(servers)
-    own = [cable for cable in cables if cable & few]
+    own = [link for link in links if link & few]
     return PathCheck(
         len(paths),
         missing + _broken(fabric, paths.items()),
         tuple(map(fabric.name, sorted(relays))),
-        _repeated(fabric, cables, own),
+        _repeated(fabric, links, own),
     )
 
 
 def max_disjoint_paths(fabric: Fabric, source: int, destination: int, shareable: Collection[int]) -> int:
-    """How many paths there can be without a node in common, but for ``shareable`` ones: max-flow with
-    every other node split.  Ends that a shareable node joins have one path: through it."""
+    """The largest number of paths that share no nodes except ``shareable`` ones: max-flow with every
+    other node split.  Two servers adjacent to the same shareable node have one path, through it."""
     near = set(fabric.neighbours(source)) & set(fabric.neighbours(destination))
     if near & set(shareable) and destination not in set(fabric.neighbours(source)):
         return 1
@@ -118,18 +120,19 @@ def _links(path: NodePath) -> list[frozenset[int]]:
 
 
 def _broken(fabric: Fabric, paths: Iterable[tuple[tuple[int, int], NodePath]]) -> tuple[str, ...]:
-    """Those that do not lead from end to end over cables, visit a node twice, or pass a plain host."""
-    found = []
+    """The paths that do not lead from end to end over links, visit a node twice, or relay at a host
+    that does not relay."""
+    broken = []
     for (a, b), path in paths:
         joined = all(fabric.links_between(x, y) for x, y in pairwise(path))
         relayed = not any(fabric.is_end_host(node) for node in path[1:-1])
         if not (joined and relayed and (path[0], path[-1]) == (a, b) and len(set(path)) == len(path)):
-            found.append("-".join(map(fabric.name, path)))
-    return tuple(found)
+            broken.append("-".join(map(fabric.name, path)))
+    return tuple(broken)
 
 
 def _repeated(
-    fabric: Fabric, cables: Counter[frozenset[int]], allowed: Collection[frozenset[int]]
+    fabric: Fabric, links: Counter[frozenset[int]], allowed: Collection[frozenset[int]]
 ) -> tuple[str, ...]:
-    again = [cable for cable, times in cables.items() if times > 1 and cable not in allowed]
-    return tuple("-".join(fabric.name(node) for node in sorted(cable)) for cable in again)
+    shared = [link for link, times in links.items() if times > 1 and link not in allowed]
+    return tuple("-".join(fabric.name(node) for node in sorted(link)) for link in shared)

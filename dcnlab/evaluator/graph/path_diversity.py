@@ -1,4 +1,4 @@
-"""What a fabric offers whatever the routing: how many ways there are between two of its nodes."""
+"""Path diversity of a fabric, independent of routing: edge-disjoint paths between two servers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from topos.graph import ALL_UP, LinkState
 Floats = NDArray[np.float64]
 
 
-def capacity_matrix(fabric: Fabric, links: LinkState = ALL_UP) -> csr_array:
-    """Symmetric: the number of cables that are up between each two nodes."""
+def capacity_matrix(fabric: Fabric, down: LinkState = ALL_UP) -> csr_array:
+    """The symmetric matrix of the number of links between two nodes, without those that are ``down``."""
     keep = np.ones(len(fabric.link_ends), dtype=np.bool_)
-    keep[list(links.down)] = False
+    keep[list(down.down)] = False
     a, b = fabric.link_ends[keep, 0], fabric.link_ends[keep, 2]
     ends = np.concatenate([a, b]), np.concatenate([b, a])
     ones = np.ones(len(ends[0]), dtype=np.int32)
@@ -26,12 +26,12 @@ def capacity_matrix(fabric: Fabric, links: LinkState = ALL_UP) -> csr_array:
 
 
 def path_diversity(
-    fabric: Fabric, pairs: int, seed: int, links: LinkState = ALL_UP, failed: Collection[int] = ()
+    fabric: Fabric, pairs: int, seed: int, down: LinkState = ALL_UP, failed: Collection[int] = ()
 ) -> Floats:
-    """Edge-disjoint paths (maximum flow) between ``pairs`` pairs of servers that did not fail, drawn with
-    ``seed``; of none where fewer than two are left."""
+    """The number of edge-disjoint paths (maximum flow) between each of ``pairs`` random pairs of servers
+    that did not fail; empty where fewer than two servers are left."""
     rng = np.random.default_rng([seed, 4])
-    matrix = capacity_matrix(fabric, links)
+    matrix = capacity_matrix(fabric, down)
     alive = np.setdiff1d(np.arange(fabric.servers), np.fromiter(failed, np.int64, len(failed)))
     if len(alive) < 2:
         return np.zeros(0)

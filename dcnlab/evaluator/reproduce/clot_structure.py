@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dcnlab.evaluator.graph.bisection import bisection
-from dcnlab.evaluator.graph.distances import rows
+from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from topos.fabric import Fabric
@@ -38,7 +38,7 @@ def _bisections() -> Iterator[Row]:
 
 def shortest_paths(network: Fabric, a: int, b: int) -> int:
     """How many shortest paths lead from a to b."""
-    level = rows(hop_graph(network), np.array([b], dtype=np.int32))[0]
+    level = distance_rows(hop_graph(network), np.array([b], dtype=np.int32))[0]
     tail, head = network.link_ends[:, 0], network.link_ends[:, 2]
     tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
     count = np.zeros(network.size, dtype=object)  # whole numbers of any size: int64 ends at 34 by 34 hops

@@ -10,7 +10,7 @@ import numpy as np
 
 from addressing.algorithms import mobius
 from dcnlab.evaluator.graph.betweenness import shortest_path_loads
-from dcnlab.evaluator.graph.distances import Distances, distances, rows
+from dcnlab.evaluator.graph.distances import Distances, distance_rows, distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.plots import Chart, Series
@@ -103,7 +103,7 @@ def _algorithm_3() -> Iterator[Row]:
     for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
         network = fabric(f"mdcube:{m},1")
         switches = np.arange(network.servers, network.size, dtype=np.int32)
-        shortest = rows(hop_graph(network), switches)[:, switches] // 3  # a switch hop is three cables
+        shortest = distance_rows(hop_graph(network), switches)[:, switches] // 3  # a switch hop is three cables
         taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
         longer = np.array(taken) - shortest.astype(int)
         claim = Claim(

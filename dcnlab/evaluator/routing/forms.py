@@ -1,4 +1,4 @@
-"""The vectorised forms that a scheme can have: see the package's text."""
+"""The vectorised forms of a routing scheme, as types: see :mod:`dcnlab.evaluator.routing.vector`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 from dcnlab.evaluator.graph.pairs import Pairs
 from topos.graph import IntArray
 
+#: destinations -> links[destination, node]
 Rule = Callable[[IntArray], IntArray]
+#: sources, destinations -> links[pair, hop]
 SourceRoutes = Callable[[IntArray, IntArray], IntArray]
+#: destinations -> shares[destination, link]
 Shares = Callable[[IntArray], NDArray[np.float64]]
+#: sources, destinations, cost -> hops[destination, source]
 Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
+#: pairs -> packets[link]
 Loads = Callable[[Pairs], NDArray[np.float64]]

@@ -1,8 +1,8 @@
-"""A scheme's packets towards one destination as a Markov chain, solved exactly.
+"""The packets towards one destination as a Markov chain, solved exactly.
 
-A state is (node, header); ``choices`` gives its transitions.  Two states absorb:
-``DELIVERED`` (at the destination) and ``LOST``.  Everything that ``choices`` says is
-asked once per state, however many sources meet there.
+A state is a (node, header) pair; the scheme's ``next_hops`` gives its transitions.  Two states
+absorb: ``DELIVERED`` (at the destination) and ``LOST``.  ``next_hops`` is called once per state,
+however many sources lead to it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 DELIVERED, LOST = 0, 1
-#: A packet that is still on its way with less than this probability counts as lost.
+#: Packets still in transit with less than this probability count as lost.
 NEGLIGIBLE = 1e-12
 
 Floats = NDArray[np.float64]
@@ -31,48 +31,49 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Chain:
-    """States 2, 3, ... with their transitions in compressed rows; 0 and 1 absorb.
+    """Transitions of states 2, 3, ... in compressed rows; states 0 and 1 absorb.
 
-    Transition i of state s (``start[s] <= i < start[s + 1]``) goes to ``target[i]`` with
-    probability ``weight[i]`` out of the fabric's slot ``slot[i]`` (``NONE`` when absorbed
-    on the spot), and arrives ``cost[i]`` hops further.  ``entries`` says in which states
-    a source's packets begin.
+    Transition i of state s (``start[s] <= i < start[s + 1]``) leads to ``target[i]`` with
+    probability ``weight[i]`` over the directed link ``link[i]`` (``NONE`` when the packet is
+    delivered or dropped at the node), and counts ``cost[i]`` hops.  ``initial_states`` gives
+    the states, with probabilities, in which the packets of each source start.  ``bound`` is the
+    scheme's hop limit.
     """
 
     start: NDArray[np.int64]
     target: IntArray
     weight: Floats
-    slot: IntArray
+    link: IntArray
     cost: IntArray
     initial_states: Mapping[int, tuple[tuple[int, float], ...]]
     bound: int
 
     @property
     def size(self) -> int:
-        """The number of states, the two absorbing ones included."""
+        """The number of states, including the two absorbing ones."""
         return len(self.start) - 1
 
     @cached_property
     def order(self) -> IntArray:
-        """Every state after all that it leads to; states that can reach a cycle are left out."""
+        """The states in reverse topological order; states that can reach a cycle are left out."""
         reverse = csr_array(
             (np.ones(len(self.target)), self.target, self.start), shape=(self.size, self.size)
         ).T.tocsr()
-        return _settle(
+        return _settling_order(
             self.start, reverse.indptr.astype(np.int64), reverse.indices.astype(np.int32), reverse.data
         )
 
     @cached_property
     def outcomes(self) -> Floats:
-        """``[state, hops]``: the probability of delivery after exactly so many hops.
+        """``[state, hops]``: the probability of delivery after exactly that many hops.
 
-        Rows of states in ``order`` are exact; the others are zero (see :meth:`outcome`).
+        The rows of states in ``order`` are exact; all others are zero (see :meth:`outcome`).
         """
-        longest = _longest(self.order, self.start, self.target, self.cost)
+        longest = _longest_path(self.order, self.start, self.target, self.cost)
         return _solve(self.order, self.start, self.target, self.weight, self.cost, longest + 1)
 
     def outcome(self, source: int) -> Floats:
-        """By number of hops, the probability that a packet from ``source`` is delivered after so many."""
+        """``[hops]``: the probability that a packet from ``source`` is delivered after that many hops."""
         total = np.zeros(1)
         for state, weight in self.initial_states[source]:
             part = self.outcomes[state] if self.settled[state] else self._iterate(state)
@@ -81,21 +82,21 @@ class Chain:
 
     @cached_property
     def settled(self) -> NDArray[np.bool_]:
-        """Which states are in ``order``."""
+        """Mask of the states in ``order``: those that cannot reach a cycle."""
         settled = np.zeros(self.size, dtype=np.bool_)
         settled[self.order] = True
         return settled
 
     @cached_property
     def _can_deliver(self) -> frozenset[int]:
-        """The states from which delivery is possible at all."""
+        """The states from which delivery is possible."""
         ones = np.ones(len(self.target))
         reverse = csr_array((ones, self.target, self.start), shape=(self.size, self.size)).T.tocsr()
-        found = breadth_first_order(reverse, DELIVERED, return_predecessors=False)
-        return frozenset(found.tolist())
+        reached = breadth_first_order(reverse, DELIVERED, return_predecessors=False)
+        return frozenset(reached.tolist())
 
     def _iterate(self, state: int) -> Floats:
-        """Step by step through cycles, as a walk would go, up to the scheme's hop bound."""
+        """Follow the packet step by step, through cycles, up to the scheme's hop limit."""
         total, moving = np.zeros(1), {(state, 0): 1.0}
         for _ in range(self.bound + 1):
             following: dict[tuple[int, int], float] = {}
@@ -122,7 +123,7 @@ def _add(a: Floats, b: Floats) -> Floats:
 
 @dataclass
 class _Builder:
-    """Collects states in the order of discovery."""
+    """Numbers the states in the order of discovery."""
 
     scheme: Scheme
     destination: int
@@ -133,7 +134,7 @@ class _Builder:
     pending: list[tuple[int, Header]] = field(default_factory=list)
 
     def number(self, node: int, header: Header) -> int:
-        """The state's number, a new one at first sight."""
+        """The number of a state; assigns the next number to a new state."""
         key = node, header
         if key not in self.numbers:
             self.numbers[key] = len(self.numbers) + 2
@@ -141,7 +142,7 @@ class _Builder:
         return self.numbers[key]
 
     def transitions(self, at: int, header: Header) -> Iterable[tuple[int, float, int, int]]:
-        """(target, weight, slot, cost) of each choice."""
+        """(target, weight, link, cost) of each next hop."""
         fabric = self.scheme.fabric
         for action, weight in self.scheme.act(at, header, self.known_down):
             if isinstance(action, Deliver) and at == self.destination:
@@ -152,8 +153,8 @@ class _Builder:
                 yield LOST, weight, NONE, 0
                 continue
             following = replace(action.apply(header, self.scheme.tag_bits), in_port=end.number)
-            slot = int(fabric.adjacency.start[at]) + action.port - 1
-            yield self.number(end.node, following), weight, slot, int(self.cost[end.node])
+            link = int(fabric.adjacency.start[at]) + action.port - 1
+            yield self.number(end.node, following), weight, link, int(self.cost[end.node])
 
     def _down(self, fabric: Fabric, at: int, port: int) -> bool:
         return bool(self.down) and fabric.link_at(at, port) in self.down.down
@@ -167,10 +168,10 @@ def explore(
     down: LinkState = ALL_UP,
     known_down: LinkState | None = None,
 ) -> Chain:
-    """The chain of packets from ``sources`` to ``destination``.
+    """Build the chain of the packets from ``sources`` to ``destination``.
 
-    ``cost[v]`` is how many hops an arrival at v counts; ``down`` are the links that are
-    down, ``seen`` those that the nodes know of (all of them, unless given).
+    ``cost[v]`` is the number of hops that an arrival at v counts.  ``down`` are the failed links,
+    ``known_down`` those that the nodes know of (default: all).
     """
     builder = _Builder(scheme, destination, down, down if known_down is None else known_down, cost)
     initial_states = {
@@ -185,12 +186,12 @@ def explore(
     for node, header in builder.pending:
         rows.extend(builder.transitions(node, header))
         start.append(len(rows))
-    target, weight, slot, arrival = zip(*rows, strict=True) if rows else ((), (), (), ())
+    target, weight, link, arrival = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Chain(
         np.array(start, dtype=np.int64),
         np.array(target, dtype=np.int32),
         np.array(weight, dtype=np.float64),
-        np.array(slot, dtype=np.int32),
+        np.array(link, dtype=np.int32),
         np.array(arrival, dtype=np.int32),
         initial_states,
         scheme.hop_bound(),
@@ -198,10 +199,10 @@ def explore(
 
 
 @compiled
-def _settle(
+def _settling_order(
     start: NDArray[np.int64], back: NDArray[np.int64], sources: IntArray, multiplicity: Floats
 ) -> IntArray:
-    """States whose transitions all lead to settled states, in the order of settling."""
+    """The states whose transitions all lead to states earlier in the result."""
     size = len(start) - 1
     left = start[1:] - start[:-1]
     order = np.empty(size, np.int32)
@@ -220,7 +221,7 @@ def _settle(
 
 
 @compiled
-def _longest(order: IntArray, start: NDArray[np.int64], target: IntArray, cost: IntArray) -> int:
+def _longest_path(order: IntArray, start: NDArray[np.int64], target: IntArray, cost: IntArray) -> int:
     length = np.zeros(len(start) - 1, np.int64)
     for state in order:
         for i in range(start[state], start[state + 1]):

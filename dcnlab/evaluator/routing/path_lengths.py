@@ -1,9 +1,9 @@
-"""Routed path lengths against shortest ones: exact, over any pairs, with or without failures.
+"""Routed path lengths compared with shortest ones: exact, over any pairs, with or without failures.
 
-Where a scheme has an array form (:mod:`dcnlab.evaluator.routing.vector`) whole blocks of destinations
-are followed at once; otherwise its rule is asked state by state (:mod:`dcnlab.evaluator.routing.markov`),
-which also covers weighted choices.  Both give the same joint distribution of hops and
-distance, and every figure follows from that.
+Where a scheme has a vectorised form (:mod:`dcnlab.evaluator.routing.vector`), whole blocks of
+destinations are computed at once.  Otherwise the scheme is evaluated state by state
+(:mod:`dcnlab.evaluator.routing.markov`).  Both give the same joint distribution of hops and
+distance, from which every figure follows.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.distances import FAR, Levels, between, rows
+from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels, distance_rows, pair_distances
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, live_links
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.routing.forms import Lengths, Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import lengths_of, rule_of, shares_of, source_routes_of
+from dcnlab.evaluator.routing.vectorized import Forms, forms_of, lengths_of
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 
-#: What the network knows of failures: tables and nodes all of them (``yes``), each node
-#: those of which it is told as its own links fail (``local``), nobody anything (``no``).
+#: Who knows of failures.  ``yes``: routing is recomputed, so tables and nodes know all of them.
+#: ``local``: nodes react to the failures that they detect.  ``no``: nothing reacts.
 FailureKnowledge = Literal["yes", "local", "no"]
 
 Floats = NDArray[np.float64]
@@ -39,10 +39,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PathLengths:
-    """How far packets travel against how far they would have to.
+    """Lengths of routed paths compared with distances.
 
-    ``joint[h, d]`` is the expected number of pairs at distance d that are delivered
-    after h hops; ``connected`` of the ``pairs`` have a path at all.
+    ``joint[h, d]`` is the expected number of pairs at distance d that are delivered after h
+    hops.  ``connected`` of the ``pairs`` pairs have a path.
     """
 
     joint: Floats
@@ -56,7 +56,7 @@ class PathLengths:
 
     @property
     def delivered(self) -> float:
-        """The share of all pairs that is delivered; NaN without pairs."""
+        """The share of all pairs whose packets are delivered; NaN without pairs."""
         return min(1.0, self.mass / self.pairs) if self.pairs else math.nan
 
     @cached_property
@@ -71,7 +71,7 @@ class PathLengths:
 
     @property
     def path_mean(self) -> float:
-        """Hops of delivered packets."""
+        """The mean number of hops of delivered packets."""
         return _moments(*self._hops)[0]
 
     @property
@@ -81,12 +81,12 @@ class PathLengths:
 
     @property
     def path_max(self) -> int:
-        """The longest path that has any probability."""
+        """The longest path with non-zero probability."""
         return int(self._hops[0].max(initial=0))
 
     @property
     def stretch_mean(self) -> float:
-        """The mean over delivered pairs of hops / distance."""
+        """The mean of hops / distance over delivered pairs."""
         return _moments(*self._stretches)[0]
 
     @property
@@ -96,7 +96,7 @@ class PathLengths:
 
     @property
     def stretch_max(self) -> float:
-        """The largest hops / distance that has any probability."""
+        """The largest hops / distance with non-zero probability."""
         return float(self._stretches[0].max(initial=0.0))
 
     def cdf(self, stretch: float) -> float:
@@ -105,7 +105,7 @@ class PathLengths:
         return float(weights[values <= stretch + 1e-9].sum()) / self.mass if self.mass else math.nan
 
     def plus(self, other: PathLengths) -> PathLengths:
-        """Both sets of pairs together."""
+        """The lengths over both sets of pairs."""
         shape = np.maximum(self.joint.shape, other.joint.shape)
         joint = np.zeros(shape)
         for part in (self.joint, other.joint):
@@ -114,7 +114,7 @@ class PathLengths:
 
 
 def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
-    """Mean and standard deviation; NaN without any weight."""
+    """Mean and standard deviation; NaN if all weights are 0."""
     total = weights.sum()
     if not total:
         return math.nan, math.nan
@@ -126,7 +126,7 @@ EMPTY = PathLengths(np.zeros((1, 1)), 0, 0)
 
 
 def arrival_cost(fabric: Fabric, hops: Hops) -> IntArray:
-    """How many hops an arrival at each node counts."""
+    """Per node the number of hops that an arrival counts: with ``hops="servers"`` none at a switch."""
     cost = np.ones(fabric.size, dtype=np.int32)
     if hops == "servers" and fabric.switches:
         cost[fabric.servers :] = 0
@@ -136,7 +136,7 @@ def arrival_cost(fabric: Fabric, hops: Hops) -> IntArray:
 def with_failure_knowledge(
     scheme: Scheme, down: LinkState, failure_knowledge: FailureKnowledge
 ) -> tuple[Scheme, LinkState]:
-    """The scheme, and the links that its nodes know of, when ``down`` has failed."""
+    """The scheme, and the failed links that its nodes know of, while ``down`` is down."""
     if failure_knowledge == "yes" and down:
         return scheme.with_failures(down), down
     return scheme, ALL_UP if failure_knowledge == "no" else down
@@ -153,52 +153,46 @@ def path_lengths(
 ) -> PathLengths:
     """The joint distribution of hops and distance over ``pairs`` while ``down`` is down.
 
-    ``generic`` asks the rule itself even where the scheme has an array form.
+    ``generic`` evaluates the scheme state by state even where it has a vectorised form.
     """
     graph = hop_graph(scheme.fabric, down, hops)
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     cost = arrival_cost(scheme.fabric, hops)
-    towards, source_routes, shares = None, None, None
-    if not generic:
-        towards, source_routes, shares = (
-            rule_of(bound, known_down),
-            source_routes_of(bound, known_down),
-            shares_of(bound, known_down),
-        )
+    forms = Forms() if generic else forms_of(bound, known_down)
     lengths = None if generic or down or not pairs.shared else lengths_of(bound)
     total = EMPTY
     for block in blocks(graph, pairs):
         if lengths is not None:
-            joint = _count(lengths, block, cost)
-        elif towards is not None:
-            joint = _follow(bound.fabric, towards, block, cost, down)
-        elif source_routes is not None:
-            joint = _trace(bound.fabric, source_routes, block, cost, down)
-        elif shares is not None:
-            joint = _expect(bound.fabric, shares, block, cost, down)
+            joint = _from_lengths(lengths, block, cost)
+        elif forms.rule is not None:
+            joint = _from_next_hops(bound.fabric, forms.rule, block, cost, down)
+        elif forms.source_routes is not None:
+            joint = _from_source_routes(bound.fabric, forms.source_routes, block, cost, down)
+        elif forms.shares is not None:
+            joint = _from_shares(bound.fabric, forms.shares, block, cost, down)
         else:
-            joint = _from_rule(bound, block, cost, down, known_down)
+            joint = _from_chain(bound, block, cost, down, known_down)
         total = total.plus(PathLengths(joint, len(block.pairs), block.connected))
     return total
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some destinations of a set of pairs, with the pairs' distances."""
+    """The pairs of some destinations, with their distances."""
 
     pairs: Pairs
-    #: For each destination one per source; a single array where the pairs share their sources.
+    #: ``[destination][source]``; a single array where the destinations share their sources.
     distances: Levels | tuple[Levels, ...]
 
     def __iter__(self) -> Iterator[tuple[int, int, IntArray, Levels]]:
-        """(position, destination, sources, their distances)."""
+        """(position, destination, sources, distances of the sources) of each destination."""
         for position, to in enumerate(self.pairs.destinations.tolist()):
             yield position, to, self.pairs.of(position), self.distances[position]
 
     @cached_property
     def connected(self) -> int:
-        """The pairs with a path; a node's distance to itself is 0 and no pair."""
-        return sum(int(np.count_nonzero((row != FAR) & (row != 0))) for row in self.distances)
+        """The number of pairs with a path, not counting a node with itself (distance 0)."""
+        return sum(int(np.count_nonzero((row != UNREACHABLE) & (row != 0))) for row in self.distances)
 
     @cached_property
     def farthest(self) -> int:
@@ -206,27 +200,27 @@ class Block:
         return max((_farthest(row) for row in self.distances), default=0)
 
     def parts(self, size: int) -> Iterator[Block]:
-        """The same, at most ``size`` destinations at a time."""
+        """The same pairs, at most ``size`` destinations at a time."""
         for position, part in enumerate(self.pairs.chunks(size)):
             yield Block(part, self.distances[position * size : (position + 1) * size])
 
 
 def _farthest(row: Levels) -> int:
     most = int(row.max(initial=0))
-    return most if most != FAR else int(row[row != FAR].max(initial=0))
+    return most if most != UNREACHABLE else int(row[row != UNREACHABLE].max(initial=0))
 
 
 def blocks(graph: HopGraph, pairs: Pairs) -> Iterator[Block]:
-    """The pairs, some destinations at a time: few enough for arrays of [destination, node]."""
+    """The pairs in blocks of few enough destinations for arrays of [destination, node]."""
     size = (1 << 24) // max(1, graph.size)
     if pairs.shared:
         sources = pairs.of(0)
         for part in pairs.chunks(max(64, min(1024, size))):
-            table = rows(graph, part.destinations)
+            table = distance_rows(graph, part.destinations)
             yield Block(part, table if len(sources) == graph.size else table.take(sources, axis=1))
         return
     lengths = np.array([len(part) for part in pairs.sources])
-    found = between(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
+    found = pair_distances(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
     first = 0
     for part in pairs.chunks(max(1, min(1024, size))):
         count = len(part.destinations)
@@ -236,22 +230,22 @@ def blocks(graph: HopGraph, pairs: Pairs) -> Iterator[Block]:
         first += count
 
 
-def _follow(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, down: LinkState) -> Floats:
-    """The joint counts of a block, by chasing next-hop arrays."""
-    slots = fabric.adjacency
+def _from_next_hops(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, down: LinkState) -> Floats:
+    """``[hops, distance]``: the pairs of a block, counted by following next-hop arrays."""
+    adjacency = fabric.adjacency
     usable = live_links(fabric, down)
     first = next_hops.uplinks(fabric, usable)
     total = EMPTY
-    # Few enough at a time that the arrays stay near the processor.
+    # Blocks small enough for the processor's cache.
     for part in block.parts(max(64, (1 << 21) // fabric.size)):
         out, to = towards(part.pairs.destinations), part.pairs.destinations
-        hops = next_hops.hops_to(out, to, slots.peer, usable, cost, first)
+        hops = next_hops.hops_to(out, to, adjacency.peer, usable, cost, first)
         total = total.plus(PathLengths(_tally(hops, part, by_node=True), 0, 0))
     return total.joint
 
 
 def _tally(hops: IntArray, block: Block, *, by_node: bool) -> Floats:
-    """Count by hops and distance; a row of ``hops`` has an element per node, or per source."""
+    """Count the pairs by hops and distance; a row of ``hops`` has an element per node, or per source."""
     longest = int(hops.max(initial=0))
     if isinstance(block.distances, tuple):
         joint = np.zeros((longest + 1, block.farthest + 1))
@@ -266,27 +260,27 @@ def _tally(hops: IntArray, block: Block, *, by_node: bool) -> Floats:
     return np.asarray(counted.sum(axis=0))
 
 
-def _trace(
+def _from_source_routes(
     fabric: Fabric, source_routes: SourceRoutes, block: Block, cost: IntArray, down: LinkState
 ) -> Floats:
-    """The joint counts of a block, by the slots of every pair."""
+    """``[hops, distance]``: the pairs of a block, counted along the source route of each."""
     usable, peer = live_links(fabric, down), fabric.adjacency.peer
     joint = np.zeros((0, block.farthest + 1))
     for _, to, sources, distance in block:
-        slots = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
-        joint = np.pad(joint, ((0, max(0, slots.shape[1] + 1 - len(joint))), (0, 0)))
-        next_hops.tally(joint, next_hops.hops_along(slots, peer, usable, cost), distance, sources, to)
+        links = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
+        joint = np.pad(joint, ((0, max(0, links.shape[1] + 1 - len(joint))), (0, 0)))
+        next_hops.tally(joint, next_hops.hops_along(links, peer, usable, cost), distance, sources, to)
     return joint
 
 
-def _count(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
-    """The joint counts of a block whose destinations have the same sources, by their hops alone."""
+def _from_lengths(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
+    """``[hops, distance]``: the pairs of a block with shared sources, counted from their path lengths."""
     hops = lengths(block.pairs.of(0), block.pairs.destinations, cost)
     return _tally(hops, block, by_node=False)
 
 
-def _expect(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down: LinkState) -> Floats:
-    """The joint expectations of a block, by the shares of every slot."""
+def _from_shares(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down: LinkState) -> Floats:
+    """``[hops, distance]``: the expected pairs of a block, from the share of each link."""
     joint = np.zeros((1, block.farthest + 1))
     for part in block.parts(max(1, (1 << 20) // fabric.size)):
         split = Splits.of(fabric, towards, part.pairs.destinations, down)
@@ -297,16 +291,16 @@ def _expect(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down:
 
 
 def _by_node(block: Block, size: int) -> Levels:
-    """``[i, v]``: the distance of the pair from node v to destination i, FAR where there is no such pair."""
-    distance = np.full((len(block.pairs.destinations), size), FAR, dtype=np.uint16)
+    """``[i, v]``: the distance from node v to destination i, UNREACHABLE where the block has no such pair."""
+    distance = np.full((len(block.pairs.destinations), size), UNREACHABLE, dtype=np.uint16)
     for position, to, sources, known in block:
         distance[position, sources] = known
-        distance[position, to] = FAR
+        distance[position, to] = UNREACHABLE
     return distance
 
 
-def _from_rule(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, known_down: LinkState) -> Floats:
-    """The joint expectations of a block, by asking the rule."""
+def _from_chain(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, known_down: LinkState) -> Floats:
+    """``[hops, distance]``: the expected pairs of a block, by Markov chain."""
     total = EMPTY
     for _, to, sources, distance in block:
         others = sources != to
@@ -314,7 +308,7 @@ def _from_rule(scheme: Scheme, block: Block, cost: IntArray, down: LinkState, kn
         outcomes = [chain.outcome(source) for source in chain.initial_states]
         joint = np.zeros((max(map(len, outcomes), default=1), block.farthest + 1))
         for outcome, d in zip(outcomes, distance[others], strict=True):
-            if d != FAR:
+            if d != UNREACHABLE:
                 joint[: len(outcome), d] += outcome
         total = total.plus(PathLengths(joint, 0, 0))
     return total.joint

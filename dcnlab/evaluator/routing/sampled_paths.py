@@ -1,11 +1,12 @@
-"""Packets' ways, drawn one by one: the directed links that each crosses.
+"""Random paths, one per packet: the directed links that each packet crosses.
 
-A draw depends on the seed, the packet's number and its hop alone, so that it is the same
-in whatever order packets move.
+A random draw depends only on the seed, the packet's number and the hop.  It is therefore the same
+in every order in which packets move.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import DELIVERED, Chain, explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
+from dcnlab.evaluator.routing.vectorized import Forms, forms_of
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
@@ -29,10 +30,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SampledPaths:
-    """Packet i crosses ``slots[i]`` in order (then ``NONE``); it ends at its destination where
-    ``arrives[i]``, and is lost behind its last slot where not."""
+    """Packet i crosses the directed links ``links[i]`` in order (then ``NONE``).  It reaches its
+    destination where ``delivered[i]``, and is lost after its last link where not."""
 
-    slots: IntArray
+    links: IntArray
     delivered: Mask
 
 
@@ -47,49 +48,34 @@ def sample_paths(
     failure_knowledge: FailureKnowledge = "yes",
     generic: bool = False,
 ) -> SampledPaths:
-    """One way for each packet from ``sources[i]`` to ``destinations[i]``, of at most ``ttl`` links."""
-    seed %= 1 << 63  # as many bits as a compiled integer has
+    """One random path of at most ``ttl`` links for each packet from ``sources[i]`` to ``destinations[i]``."""
+    seed %= 1 << 63  # compiled code has signed 64-bit integers
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    source_routes, shares = (
-        (None, None) if generic else (source_routes_of(bound, known_down), shares_of(bound, known_down))
-    )
-    rule = None if generic else rule_of(bound, known_down)
-    if source_routes is not None:
-        return _from_source_routes(bound.fabric, source_routes, sources, destinations, ttl, down)
-    if rule is not None:
-        shares = _certain(bound.fabric, rule)
-    slots, delivered = (
-        np.full((len(sources), ttl), NONE, dtype=np.int32),
-        np.zeros(len(sources), dtype=np.bool_),
-    )
+    forms = Forms() if generic else forms_of(bound, known_down)
+    if forms.source_routes is not None:
+        return _from_source_routes(bound.fabric, forms.source_routes, sources, destinations, ttl, down)
+    shares = forms.shares if forms.rule is None else _as_shares(bound.fabric, forms.rule)
+    links = np.full((len(sources), ttl), NONE, dtype=np.int32)
+    delivered = np.zeros(len(sources), dtype=np.bool_)
     order = np.argsort(destinations, kind="stable")
     ends, first = np.unique(destinations[order], return_index=True)
-    parts = np.split(order, first[1:])
-    few = max(1, (1 << 22) // max(1, len(bound.fabric.adjacency.peer)))
-    for begin in range(0, len(ends), few):
-        chunk = ends[begin : begin + few]
-        split = None if shares is None else Splits.of(bound.fabric, shares, chunk, down)
-        for row, to in enumerate(chunk.tolist()):
-            packets = parts[begin + row]
-            if split is not None:
-                table = bound.fabric.adjacency
-                _follow_shares(
-                    slots, delivered, packets, sources, to, split.share[row], table.start, table.peer,
-                    split.usable, seed,
-                )  # fmt: skip
-            else:
-                _from_rule(bound, slots, delivered, packets, sources, to, seed, down, known_down)
-    return _trimmed(slots, delivered)
+    packets = np.split(order, first[1:])
+    if shares is not None:
+        _from_shares(bound.fabric, shares, links, delivered, packets, sources, ends, seed, down)
+    else:
+        for to, some in zip(ends.tolist(), packets, strict=True):
+            _from_chain(bound, links, delivered, some, sources, to, seed, down, known_down)
+    return _trimmed(links, delivered)
 
 
-def _trimmed(slots: IntArray, delivered: Mask) -> SampledPaths:
-    """Without the columns that no packet needs."""
-    longest = int((slots != NONE).sum(axis=1).max(initial=0))
-    return SampledPaths(slots[:, :longest].copy(), delivered)
+def _trimmed(links: IntArray, delivered: Mask) -> SampledPaths:
+    """Without the columns that no packet uses."""
+    longest = int((links != NONE).sum(axis=1).max(initial=0))
+    return SampledPaths(links[:, :longest].copy(), delivered)
 
 
-def _certain(fabric: Fabric, rule: Rule) -> Shares:
-    """A rule as shares of 1."""
+def _as_shares(fabric: Fabric, rule: Rule) -> Shares:
+    """A next-hop rule as shares of 1."""
 
     def towards(destinations: IntArray) -> Floats:
         out = rule(destinations)
@@ -109,19 +95,42 @@ def _from_source_routes(
     ttl: int,
     down: LinkState,
 ) -> SampledPaths:
-    """What the source decides; cut before the first link that is down."""
+    """The source routes, cut before the first link that is down."""
     usable = np.append(live_links(fabric, down), True)
-    slots = source_routes(sources, destinations)
-    broken = np.logical_not(np.logical_and.accumulate(usable[slots], axis=1))
-    late = np.arange(slots.shape[1]) >= ttl
-    lost = broken | (late & (slots != NONE))
-    slots[lost] = NONE
-    return _trimmed(slots, np.logical_not(lost.any(axis=1)) & (slots[:, 0] != NONE))
+    links = source_routes(sources, destinations)
+    broken = np.logical_not(np.logical_and.accumulate(usable[links], axis=1))
+    late = np.arange(links.shape[1]) >= ttl
+    lost = broken | (late & (links != NONE))
+    links[lost] = NONE
+    return _trimmed(links, np.logical_not(lost.any(axis=1)) & (links[:, 0] != NONE))
 
 
-def _from_rule(
+def _from_shares(
+    fabric: Fabric,
+    shares: Shares,
+    links: IntArray,
+    delivered: Mask,
+    packets: Sequence[Offsets],
+    sources: IntArray,
+    ends: IntArray,
+    seed: int,
+    down: LinkState,
+) -> None:
+    """Draw one next hop after the other; ``packets[i]`` are the packets to ``ends[i]``."""
+    start, peer = fabric.adjacency.start, fabric.adjacency.peer
+    size = max(1, (1 << 22) // max(1, len(peer)))
+    for first in range(0, len(ends), size):
+        split = Splits.of(fabric, shares, ends[first : first + size], down)
+        for row, to in enumerate(split.destinations.tolist()):
+            _follow_shares(
+                links, delivered, packets[first + row], sources, to, split.share[row], start, peer,
+                split.usable, seed,
+            )  # fmt: skip
+
+
+def _from_chain(
     scheme: Scheme,
-    slots: IntArray,
+    links: IntArray,
     delivered: Mask,
     packets: Offsets,
     sources: IntArray,
@@ -130,15 +139,15 @@ def _from_rule(
     down: LinkState,
     known_down: LinkState,
 ) -> None:
-    """By asking the rule, state by state; a packet's first draw chooses among its headers."""
+    """Draw one state after the other; the first draw chooses among the initial headers."""
     cost = arrival_cost(scheme.fabric, "links")
     chain = explore(scheme, to, np.unique(sources[packets]).tolist(), cost, down, known_down)
-    begin = np.array([_enter(chain, int(sources[packet]), int(packet), seed) for packet in packets])
-    _step(slots, delivered, packets, begin, chain.start, chain.target, chain.weight, chain.slot, seed)
+    begin = np.array([_initial_state(chain, int(sources[packet]), int(packet), seed) for packet in packets])
+    _follow_chain(links, delivered, packets, begin, chain.start, chain.target, chain.weight, chain.link, seed)
 
 
-def _enter(chain: Chain, source: int, packet: int, seed: int) -> int:
-    """The state that a packet begins in; NONE where the source knows of no way."""
+def _initial_state(chain: Chain, source: int, packet: int, seed: int) -> int:
+    """The state in which a packet starts; NONE where the source knows no path."""
     options, point = chain.initial_states[source], uniform(seed, packet, 0)
     for state, weight in options:
         point -= weight
@@ -149,7 +158,7 @@ def _enter(chain: Chain, source: int, packet: int, seed: int) -> int:
 
 @compiled
 def uniform(seed: int, packet: int, hop: int) -> float:
-    """A number in [0, 1) from three: Steele, Lea and Flood's SplitMix64 over their mixture."""
+    """A hash of the three numbers, uniform in [0, 1): SplitMix64 (Steele, Lea and Flood) of their mixture."""
     word = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15)
     word += np.uint64(packet) * np.uint64(0xD1B54A32D192ED03) + np.uint64(hop) * np.uint64(0x8CB92BA72F3D8DD7)
     word += np.uint64(0x9E3779B97F4A7C15)
@@ -161,7 +170,7 @@ def uniform(seed: int, packet: int, hop: int) -> float:
 
 @inlined
 def _draw(weights: Floats, point: float) -> int:
-    """The place in ``weights`` (which sum to 1) where ``point`` falls; NONE where all are 0."""
+    """The index in ``weights`` (sum 1) at which ``point`` in [0, 1) falls; NONE where all are 0."""
     chosen = NONE
     for i in range(len(weights)):
         if weights[i] > 0:
@@ -174,7 +183,7 @@ def _draw(weights: Floats, point: float) -> int:
 
 @compiled
 def _follow_shares(
-    slots: IntArray,
+    links: IntArray,
     delivered: Mask,
     packets: Offsets,
     sources: IntArray,
@@ -187,11 +196,11 @@ def _follow_shares(
 ) -> None:
     for packet in packets:
         at = sources[packet]
-        for hop in range(slots.shape[1]):
+        for hop in range(links.shape[1]):
             port = _draw(share[start[at] : start[at + 1]], uniform(seed, packet, hop + 1))
             if port == NONE or not usable[start[at] + port]:
                 break
-            slots[packet, hop] = start[at] + port
+            links[packet, hop] = start[at] + port
             at = peer[start[at] + port]
             if at == to:
                 delivered[packet] = True
@@ -199,28 +208,28 @@ def _follow_shares(
 
 
 @compiled
-def _step(
-    slots: IntArray,
+def _follow_chain(
+    links: IntArray,
     delivered: Mask,
     packets: Offsets,
     begin: Offsets,
     start: Offsets,
     target: IntArray,
     weight: Floats,
-    slot: IntArray,
+    link: IntArray,
     seed: int,
 ) -> None:
     for i in range(len(packets)):
         packet, state = packets[i], begin[i]
         if state == NONE:
             continue
-        for hop in range(slots.shape[1] + 1):
+        for hop in range(links.shape[1] + 1):
             chosen = _draw(weight[start[state] : start[state + 1]], uniform(seed, packet, hop + 1))
             place = start[state] + chosen
-            if slot[place] == NONE:
+            if link[place] == NONE:
                 delivered[packet] = target[place] == DELIVERED
                 break
-            if hop == slots.shape[1]:
+            if hop == links.shape[1]:
                 break
-            slots[packet, hop] = slot[place]
+            links[packet, hop] = link[place]
             state = target[place]

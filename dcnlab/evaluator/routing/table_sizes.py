@@ -1,4 +1,4 @@
-"""Table sizes: counted from what would be installed, entry by entry."""
+"""Forwarding-table sizes, counted from the entries that a lab would install."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from addressing.scheme import Scheme
 from addressing.table import compile_table
 from topos.graph import IntArray
 
-#: Entries compiled before the remaining nodes are left out.
+#: The number of compiled entries after which the remaining nodes are skipped.
 BUDGET = 200_000
 
 
 @dataclass(frozen=True)
 class TableSizes:
-    """Entries and bits over the nodes that hold a table.
+    """Table entries and bits per node, over the nodes that hold a table.
 
-    ``measured`` of the ``holders`` were compiled; when that is fewer, the largest values
-    are lower bounds (the nodes of most ports are always among them).
+    ``measured`` of the ``holders`` tables were compiled.  If that is fewer, the maxima are lower
+    bounds; the nodes with the most ports are always compiled.
     """
 
     holders: int
@@ -40,15 +40,15 @@ class TableSizes:
 
 
 def holders(scheme: Scheme) -> IntArray:
-    """The nodes that hold a table: switches, and servers that relay by one."""
+    """The nodes that hold a table: switches, and servers that relay by table."""
     fabric = scheme.fabric
     first = 0 if fabric.relaying and not scheme.computed else fabric.servers
     return np.arange(first, fabric.size, dtype=np.int32)
 
 
 def table_sizes(scheme: Scheme, seed: int = 1, budget: int = BUDGET) -> TableSizes:
-    """Compile table after table until ``budget`` entries are reached: the nodes with the most
-    ports of their kind first, then in an order drawn with ``seed``."""
+    """Compile tables until there are ``budget`` entries: first those of the server and the switch with
+    the most ports, then in a random order drawn with ``seed``."""
     nodes = holders(scheme)
     entries: list[int] = []
     bits: list[int] = []

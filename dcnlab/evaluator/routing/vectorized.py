@@ -1,11 +1,11 @@
-"""Finds a scheme's vectorised form in :mod:`dcnlab.evaluator.routing.vector`, by its name."""
+"""Finds the vectorised form of a scheme in :mod:`dcnlab.evaluator.routing.vector` by the scheme's name."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple, cast
 
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
@@ -15,43 +15,63 @@ from dcnlab.evaluator.routing.repair import repaired
 from topos.graph import LinkState
 
 
-def rule_of(scheme: Scheme, links: LinkState) -> Rule | None:
-    """The next hops of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
-    rule = cast(Rule | None, _bound(scheme, links, "rule"))
+class Forms(NamedTuple):
+    """The forms in which a scheme gives its paths: at most one is set, none if it has none."""
+
+    rule: Rule | None = None
+    source_routes: SourceRoutes | None = None
+    shares: Shares | None = None
+
+
+def forms_of(scheme: Scheme, known_down: LinkState) -> Forms:
+    """The form of ``scheme`` while its nodes know the links ``known_down`` to be down."""
+    rule = rule_of(scheme, known_down)
+    if rule is not None:
+        return Forms(rule=rule)
+    source_routes = source_routes_of(scheme, known_down)
+    if source_routes is not None:
+        return Forms(source_routes=source_routes)
+    return Forms(shares=shares_of(scheme, known_down))
+
+
+def rule_of(scheme: Scheme, known_down: LinkState) -> Rule | None:
+    """The next hops of ``scheme`` while ``known_down`` is known to be down; None without such a form."""
+    rule = cast(Rule | None, _bound(scheme, known_down, "rule"))
     if rule is None or not isinstance(scheme, RuleScheme):
         return rule
-    if type(scheme).steps is not RuleScheme.steps:  # over several links: the module sees to detours
+    if type(scheme).steps is not RuleScheme.steps:  # steps over several links: the module adds backup paths
         return rule
-    if links.down - scheme.known.down:  # nodes protect against what the control plane does not know
+    if known_down.down - scheme.known.down:  # nodes react to failures that the control plane does not know
         return None
     return repaired(scheme, rule) if scheme.known and not scheme.self_healing else rule
 
 
-def source_routes_of(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
-    """The routes of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
-    return cast(SourceRoutes | None, _bound(scheme, links, "source_routes"))
+def source_routes_of(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """The source routes of ``scheme`` while ``known_down`` is known to be down; None without such a form."""
+    return cast(SourceRoutes | None, _bound(scheme, known_down, "source_routes"))
 
 
 def lengths_of(scheme: Scheme) -> Lengths | None:
-    """The hops of ``scheme`` while everything is up; None if it has no such form."""
+    """The path lengths of ``scheme`` without failures; None without such a form."""
     bind = _function(scheme, "lengths")
     return None if bind is None or scheme.known else cast(Lengths | None, bind(scheme))
 
 
 def loads_of(scheme: Scheme, down: LinkState) -> Loads | None:
-    """The loads by ``scheme`` while links are ``down``; None if it has no such form, or does not know."""
+    """The link loads of ``scheme`` while links are ``down``; None without such a form, or if the control
+    plane does not know all of ``down``."""
     bind = _function(scheme, "loads")
     return None if bind is None or down.down - scheme.known.down else cast(Loads | None, bind(scheme))
 
 
-def shares_of(scheme: Scheme, links: LinkState) -> Shares | None:
-    """The weights of ``scheme`` where nodes know ``links`` to be down; None if it has none."""
-    return cast(Shares | None, _bound(scheme, links, "shares"))
+def shares_of(scheme: Scheme, known_down: LinkState) -> Shares | None:
+    """The shares of ``scheme`` while ``known_down`` is known to be down; None without such a form."""
+    return cast(Shares | None, _bound(scheme, known_down, "shares"))
 
 
-def _bound(scheme: Scheme, links: LinkState, function: str) -> object:
+def _bound(scheme: Scheme, known_down: LinkState, function: str) -> object:
     bind = _function(scheme, function)
-    return None if bind is None else bind(scheme, links)
+    return None if bind is None else bind(scheme, known_down)
 
 
 def _function(scheme: Scheme, name: str) -> Callable[..., object] | None:

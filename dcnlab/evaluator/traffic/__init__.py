@@ -1,1 +1,11 @@
-"""Traffic over routed paths: loads, throughput, latency."""
+"""Traffic over routed paths.
+
+traffic.py     traffic patterns: which server sends to which
+flows.py       the directed links that each flow crosses
+loads.py       the load of each directed link
+throughput.py  max-min fair rates, and the aggregate bottleneck throughput (ABT)
+trees.py       rates along given paths and trees: data replication
+onoff.py       rates over time of flows that alternate between on and off
+arrivals.py    when on/off or Poisson sources create packets
+latency.py     packet-level simulation: latency, loss and throughput at a given load
+"""

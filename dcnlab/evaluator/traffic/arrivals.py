@@ -1,4 +1,4 @@
-"""When packets are created: on/off or Poisson sources, from a seed, in whole nanoseconds."""
+"""Arrival processes: when on/off or Poisson sources create packets, in whole nanoseconds."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Times = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Source:
-    """How one server sends.
+    """The arrival process of one server.
 
-    ``onoff``: while on (exponential, ``on`` ns on average) packets leave evenly spaced at
-    ``burst`` times the mean rate; off phases are lognormal with ``sigma``, their mean such
-    that the load comes out.  ``poisson``: independent packets.
+    ``onoff``: in on phases (exponential, mean ``on`` ns) packets are evenly spaced at ``burst``
+    times the mean rate; off phases are lognormal with ``sigma``, their mean chosen to give the
+    load.  ``poisson``: a Poisson process.
     """
 
     kind: Literal["onoff", "poisson"] = "onoff"
@@ -32,7 +32,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """Packet i is created at ``time[i]`` (ns, ascending) at ``source[i]`` for ``destination[i]``."""
+    """Packet i is created at ``time[i]`` (ns, ascending) by ``source[i]`` for ``destination[i]``."""
 
     time: Times
     source: IntArray
@@ -44,8 +44,10 @@ class Arrivals:
 
 
 def arrivals(traffic: Traffic, gap: float, until: int, how: Source, seed: int) -> Arrivals:
-    """Packets of every sender of ``traffic`` from 0 to ``until`` ns, one in ``gap`` ns on average;
-    each is for one of the sender's flows, drawn evenly."""
+    """The packets of every sender of ``traffic`` from 0 to ``until`` ns, one per ``gap`` ns on average.
+
+    Each packet belongs to one of the sender's flows, drawn uniformly with ``seed``.
+    """
     if not len(traffic):
         return Arrivals(np.zeros(0, np.int64), traffic.sources, traffic.destinations)
     order = np.argsort(traffic.sources, kind="stable")
@@ -69,15 +71,15 @@ def _poisson(rng: np.random.Generator, gap: float, until: int) -> Times:
 
 
 def _on_off(rng: np.random.Generator, gap: float, until: int, how: Source) -> Times:
-    """Packets are spaced evenly on a clock that runs while the source is on, so that short
-    phases send no more than their share."""
+    """Packets are evenly spaced on a clock that runs only while the source is on, so that short on
+    phases do not send more than their share."""
     off = how.on * (how.burst - 1)
     phases = 2 * math.ceil(until / (how.on + off)) + 20
     on_for = rng.exponential(how.on, phases)
     # The mean of a lognormal is exp(mu + sigma^2 / 2).
     mu = math.log(off) - how.sigma**2 / 2 if off else -math.inf
     off_for = rng.lognormal(mu, how.sigma, phases) if off else np.zeros(phases)
-    # The first phase has been going on for some time already.
+    # At time 0 the first off phase has already lasted for some time.
     off_for[0] *= rng.random() * (rng.random() < (how.burst - 1) / how.burst)
     clock = np.concatenate([[0.0], np.cumsum(on_for)])
     begins = np.cumsum(off_for) + clock[:-1]

@@ -1,7 +1,7 @@
-"""Where flows run: per flow the directed links that it crosses, and the share on each.
+"""Routed flows: the directed links that each flow crosses, and its share on each.
 
-A directed link is a slot of the fabric: slot ``p`` of a node carries what that node
-sends out of the port.  Weighted choices split a flow in their exact proportions.
+A directed link carries what a node sends out of one port (see :class:`topos.graph.Adjacency`).
+Weighted next hops split a flow in their exact proportions.
 """
 
 from __future__ import annotations
@@ -21,50 +21,50 @@ from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import LOST, Chain, explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
+from dcnlab.evaluator.routing.vectorized import Forms, forms_of
 from dcnlab.evaluator.traffic.traffic import Traffic
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 Offsets = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_NO_SLOTS = np.zeros(0, dtype=np.int32)
+_NO_LINKS = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Flow i crosses the slots ``slots[start[i]:start[i + 1]]``, with ``shares`` of itself on each.
+    """Flow i crosses the directed links ``links[start[i]:start[i + 1]]``, with ``shares`` of it on each.
 
-    ``shares`` is empty where every flow runs whole on one path.  A flow without slots is
-    not delivered.  Flows stand in the order of their destinations, then sources.
+    ``shares`` is empty where every flow uses a single path.  A flow without links is not
+    delivered.  Flows are sorted by destination, then by source.
     """
 
     sources: IntArray
     destinations: IntArray
     start: Offsets
-    slots: IntArray
+    links: IntArray
     shares: Floats
 
     def __len__(self) -> int:
-        """The number of flows, undelivered ones included."""
+        """The number of flows, including those not delivered."""
         return len(self.start) - 1
 
     @property
     def delivered(self) -> NDArray[np.bool_]:
-        """Which flows have a path."""
+        """Mask of the flows that have a path."""
         return np.diff(self.start) > 0
 
     def select(self, which: NDArray[np.bool_]) -> Flows:
-        """Some of the flows, with their paths."""
+        """The flows of the mask ``which``, with their paths."""
         length = np.diff(self.start)
         crossed = np.repeat(which, length)
         start = np.concatenate([[0], np.cumsum(length[which])])
         shares = self.shares[crossed] if len(self.shares) else self.shares
-        return Flows(self.sources[which], self.destinations[which], start, self.slots[crossed], shares)
+        return Flows(self.sources[which], self.destinations[which], start, self.links[crossed], shares)
 
-    def loads(self, slots: int) -> Floats:
-        """Per directed link, how many flows it carries (by shares); ``slots`` in all."""
-        return _add_up(self.slots, self.shares if len(self.shares) else np.ones(1), slots)
+    def loads(self, link_count: int) -> Floats:
+        """Per directed link the sum of the shares of its flows; the fabric has ``link_count`` links."""
+        return _add_up(self.links, self.shares if len(self.shares) else np.ones(1), link_count)
 
 
 def flows(
@@ -75,27 +75,25 @@ def flows(
     failure_knowledge: FailureKnowledge = "yes",
     generic: bool = False,
 ) -> Flows:
-    """The paths that ``scheme`` gives the flows of ``traffic`` while ``down`` is down.
+    """Route the flows of ``traffic`` by ``scheme`` while ``down`` is down.
 
-    A flow that is delivered with a probability below 1 counts as undelivered.
+    A flow that is delivered with a probability below 1 counts as not delivered.  ``generic``
+    evaluates the scheme state by state even where it has a vectorised form.
     """
     if not len(traffic):
-        return Flows(traffic.sources, traffic.destinations, np.zeros(1, np.int64), _NO_SLOTS, np.zeros(0))
+        return Flows(traffic.sources, traffic.destinations, np.zeros(1, np.int64), _NO_LINKS, np.zeros(0))
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    rule = None if generic else rule_of(bound, known_down)
-    pairs = traffic.pairs()
-    source_routes = None if generic else source_routes_of(bound, known_down)
-    if rule is not None:
-        return _follow(bound.fabric, rule, pairs, down)
-    if source_routes is not None:
-        return _trace(bound.fabric, source_routes, pairs, down)
-    shares = None if generic else shares_of(bound, known_down)
-    if shares is not None:
-        return _split(bound.fabric, shares, pairs, down)
-    return _from_rule(bound, pairs, down, known_down)
+    forms, pairs = Forms() if generic else forms_of(bound, known_down), traffic.pairs()
+    if forms.rule is not None:
+        return _from_next_hops(bound.fabric, forms.rule, pairs, down)
+    if forms.source_routes is not None:
+        return _from_source_routes(bound.fabric, forms.source_routes, pairs, down)
+    if forms.shares is not None:
+        return _from_shares(bound.fabric, forms.shares, pairs, down)
+    return _from_chain(bound, pairs, down, known_down)
 
 
-def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
+def _from_next_hops(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
     usable, cost = live_links(fabric, down), arrival_cost(fabric, "links")
     first = next_hops.uplinks(fabric, usable)
     counts: list[IntArray] = []
@@ -108,32 +106,34 @@ def _follow(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:
         sources = np.concatenate(part.sources)
         length = np.maximum(hops[row, sources], 0)
         counts.append(length)
-        parts.append(_walk(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.adjacency.peer))
+        parts.append(
+            _links_along(out, row, sources, np.concatenate([[0], np.cumsum(length)]), fabric.adjacency.peer)
+        )
     start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
     return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
 
 
-def _trace(fabric: Fabric, source_routes: SourceRoutes, pairs: Pairs, down: LinkState) -> Flows:
+def _from_source_routes(fabric: Fabric, source_routes: SourceRoutes, pairs: Pairs, down: LinkState) -> Flows:
     usable = np.append(live_links(fabric, down), True)
     counts: list[IntArray] = []
     parts: list[IntArray] = []
     for part in pairs.chunks(64):
-        slots = source_routes(*_ends(part))
-        slots[~usable[slots].all(axis=1)] = NONE
-        counts.append((slots != NONE).sum(axis=1).astype(np.int32))
-        parts.append(slots[slots != NONE])
+        links = source_routes(*_ends(part))
+        links[~usable[links].all(axis=1)] = NONE
+        counts.append((links != NONE).sum(axis=1).astype(np.int32))
+        parts.append(links[links != NONE])
     start = np.concatenate([[0], np.cumsum(np.concatenate(counts), dtype=np.int64)])
     return Flows(*_ends(pairs), start, np.concatenate(parts), np.zeros(0))
 
 
-def _split(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
-    starts, slots, parts = [np.zeros(1, dtype=np.int64)], [], []
+def _from_shares(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
+    starts, links, parts = [np.zeros(1, dtype=np.int64)], [], []
     for some in pairs.chunks(max(1, (1 << 22) // max(1, len(fabric.adjacency.peer)))):
         found = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
         starts.append(found[0][1:] + starts[-1][-1])
-        slots.append(found[1])
+        links.append(found[1])
         parts.append(found[2])
-    return Flows(*_ends(pairs), np.concatenate(starts), np.concatenate(slots), np.concatenate(parts))
+    return Flows(*_ends(pairs), np.concatenate(starts), np.concatenate(links), np.concatenate(parts))
 
 
 def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:
@@ -141,29 +141,29 @@ def _ends(pairs: Pairs) -> tuple[IntArray, IntArray]:
 
 
 @compiled
-def _add_up(slots: IntArray, shares: Floats, size: int) -> Floats:
-    """As numpy's bincount, without its copies; a single share counts for all."""
-    found = np.zeros(size)
-    for i in range(len(slots)):
-        found[slots[i]] += shares[i] if len(shares) > 1 else shares[0]
-    return found
+def _add_up(links: IntArray, shares: Floats, size: int) -> Floats:
+    """As numpy's bincount, without its copies; a single share applies to all links."""
+    total = np.zeros(size)
+    for i in range(len(links)):
+        total[links[i]] += shares[i] if len(shares) > 1 else shares[0]
+    return total
 
 
 @threaded
-def _walk(out: IntArray, row: Offsets, sources: IntArray, start: Offsets, peer: IntArray) -> IntArray:
-    """The slots of each flow, one after the other."""
-    slots = np.empty(start[-1], np.int32)
+def _links_along(out: IntArray, row: Offsets, sources: IntArray, start: Offsets, peer: IntArray) -> IntArray:
+    """The links of all flows, one flow after the other."""
+    links = np.empty(start[-1], np.int32)
     for flow in numba.prange(len(sources)):
         at = sources[flow]
         for i in range(start[flow], start[flow + 1]):
-            slots[i] = out[row[flow], at]
-            at = peer[slots[i]]
-    return slots
+            links[i] = out[row[flow], at]
+            at = peer[links[i]]
+    return links
 
 
-def _from_rule(scheme: Scheme, pairs: Pairs, down: LinkState, known_down: LinkState) -> Flows:
+def _from_chain(scheme: Scheme, pairs: Pairs, down: LinkState, known_down: LinkState) -> Flows:
     cost = arrival_cost(scheme.fabric, "links")
-    slots: list[int] = []
+    links: list[int] = []
     shares: list[float] = []
     start = [0]
     for position, to in enumerate(pairs.destinations.tolist()):
@@ -171,17 +171,17 @@ def _from_rule(scheme: Scheme, pairs: Pairs, down: LinkState, known_down: LinkSt
         chain = explore(scheme, to, sources, cost, down, known_down)
         for source in sources:
             crossed = crossings(chain, source)
-            slots.extend(crossed)
+            links.extend(crossed)
             shares.extend(crossed.values())
-            start.append(len(slots))
+            start.append(len(links))
     return Flows(
-        *_ends(pairs), np.array(start, dtype=np.int64), np.array(slots, dtype=np.int32), np.array(shares)
+        *_ends(pairs), np.array(start, dtype=np.int64), np.array(links, dtype=np.int32), np.array(shares)
     )
 
 
 def crossings(chain: Chain, source: int) -> dict[int, float]:
-    """The expected number of times that a packet from ``source`` crosses each slot; nothing
-    when it may be lost."""
+    """The expected number of times that a packet from ``source`` crosses each directed link; empty
+    when the packet may be lost."""
     mass = dict(chain.initial_states[source])
     crossed: dict[int, float] = {}
     if not all(chain.settled[state] for state in mass):
@@ -193,9 +193,9 @@ def crossings(chain: Chain, source: int) -> dict[int, float]:
         if state == LOST:
             return {}
         for i in range(chain.start[state], chain.start[state + 1]):
-            slot, share = int(chain.slot[i]), here * float(chain.weight[i])
+            link, share = int(chain.link[i]), here * float(chain.weight[i])
             target = int(chain.target[i])
             mass[target] = mass.get(target, 0.0) + share
-            if slot != NONE:
-                crossed[slot] = crossed.get(slot, 0.0) + share
+            if link != NONE:
+                crossed[link] = crossed.get(link, 0.0) + share
     return crossed

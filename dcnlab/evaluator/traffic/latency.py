@@ -1,10 +1,10 @@
-"""Packets in queues: an event-driven simulation of store-and-forward networks.
+"""Latency: an event-driven simulation of a store-and-forward network.
 
-Every directed link has a buffer of ``buffer`` packets, the one being sent included, and
-takes ``packet * 8 / rate`` to send one; the packet then needs ``propagation`` to the other
-end, and ``processing`` there, be it a relay, a switch or the destination.  A packet that
-meets a full buffer is lost.  Packets that come at once are taken in the order of their
-creation.  Times are whole nanoseconds, so that two simulations agree exactly.
+Every directed link has a buffer of ``buffer`` packets, including the one being sent, and
+transmits a packet in ``packet * 8 / rate``.  The packet then needs ``propagation`` to the
+other end and ``processing`` there, at a relay, a switch or the destination.  A packet that
+finds the buffer full is dropped.  Packets that arrive at the same time are handled in the
+order of their creation.  Times are whole nanoseconds, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from dcnlab.evaluator.traffic.traffic import Traffic, traffic
 from topos.graph import NONE, IntArray
 
 Times = NDArray[np.int64]
-#: What stands for the time of arrival of a packet that met a full buffer, or knew no way.
+#: Instead of a time of delivery: the packet found a full buffer, or had no route.
 BUFFER_FULL, NO_ROUTE = -1, -2
 _BATCHES = 10
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The CLOT paper's, where it says them: 1 Gb/s, MTU 1500, buffers of 10 MTU, 10 us of
-    processing, 5 us of propagation, TTL 128.  Times in ns, ``rate`` in bit/s, ``packet`` in bytes.
+    """Parameters of the simulation: times in ns, ``rate`` in bit/s, ``packet`` in bytes.
 
-    Packets created before ``warmup`` are not measured, none is created after ``until``.
+    The CLOT paper's values where it gives them: 1 Gb/s, MTU 1500, buffers of 10 MTU, 10 us of
+    processing, 5 us of propagation, TTL 128.  Packets created before ``warmup`` are not measured;
+    none is created after ``until``.
     """
 
     rate: float = 1e9
@@ -53,16 +54,16 @@ class Settings:
 
     @property
     def transmission_time(self) -> int:
-        """How long a packet takes to send, in ns."""
+        """The transmission time of a packet in ns."""
         return round(self.packet * 8e9 / self.rate)
 
 
 @dataclass(frozen=True, eq=False)
 class Latency:
-    """What became of the measured packets; times in microseconds."""
+    """Latency and loss of the measured packets."""
 
     load: float
-    #: From creation to delivery, in order of creation; delivered packets only.
+    #: From creation to delivery, in microseconds, in order of creation; delivered packets only.
     times: NDArray[np.float64]
     sent: int
     full: int
@@ -72,24 +73,24 @@ class Latency:
 
     @property
     def mean(self) -> float:
-        """NaN when nothing was delivered."""
+        """The mean latency in microseconds; NaN when nothing was delivered."""
         return float(self.times.mean()) if len(self.times) else math.nan
 
     @property
     def confidence(self) -> float:
-        """Half the mean's 95 % interval: Student's over the means of ten consecutive batches."""
+        """Half the 95 % interval of the mean: Student's t over the means of ten consecutive batches."""
         if len(self.times) < 2 * _BATCHES:
             return math.nan
         means = [part.mean() for part in np.array_split(self.times, _BATCHES)]
         return float(stats.t.ppf(0.975, _BATCHES - 1) * np.std(means, ddof=1) / math.sqrt(_BATCHES))
 
     def percentile(self, share: float) -> float:
-        """The time within which ``share`` per cent of the delivered packets arrive."""
+        """The latency in microseconds that ``share`` per cent of the delivered packets do not exceed."""
         return float(np.percentile(self.times, share)) if len(self.times) else math.nan
 
     @property
     def loss(self) -> float:
-        """The share of the packets that is not delivered."""
+        """The share of the packets that are not delivered."""
         return 1 - len(self.times) / self.sent if self.sent else math.nan
 
     def _rate(self, packets: int) -> float:
@@ -98,16 +99,16 @@ class Latency:
 
     @property
     def offered(self) -> float:
-        """What a sender really offered, in link rates."""
+        """The load that a sender offered, as a multiple of the link rate."""
         return self._rate(self.sent)
 
     @property
     def throughput(self) -> float:
-        """What is delivered per sender, in link rates."""
+        """The throughput per sender, as a multiple of the link rate."""
         return self._rate(len(self.times))
 
     def as_dict(self) -> dict[str, float | int]:
-        """As figures of an evaluation."""
+        """The figures of an evaluation."""
         return {
             "load": self.load,
             "packets": self.sent,
@@ -133,8 +134,11 @@ def simulate(
     failed: Failures = NO_FAILURES,
     failure_knowledge: FailureKnowledge = "yes",
 ) -> Latency:
-    """Every sender of ``pattern`` offers ``load`` times a link's rate; ``seed`` draws the pattern, the
-    moments of sending and the ways.  Raises SpecError for a pattern that cannot be read."""
+    """Simulate: every sender of ``pattern`` offers ``load`` times the link rate.
+
+    ``seed`` draws the pattern, the packets' times of creation and their paths.  Raises SpecError
+    for an invalid pattern.
+    """
     settings = settings or Settings()
     wanted = traffic(scheme.fabric, pattern, seed, failed.nodes) if isinstance(pattern, str) else pattern
     gap = settings.transmission_time / load
@@ -155,12 +159,12 @@ def simulate(
 def sweep(
     scheme: Scheme, loads: Sequence[float], seed: int = 1, settings: Settings | None = None
 ) -> list[Latency]:
-    """All-to-all at each of ``loads``."""
+    """Simulate all-to-all traffic at each of ``loads``."""
     return [simulate(scheme, load, seed=seed, settings=settings) for load in loads]
 
 
 def summarise(load: float, packets: Arrivals, arrived: Times, senders: int, settings: Settings) -> Latency:
-    """The measured part of a run."""
+    """The latency of the packets created after the warm-up."""
     measured = packets.time >= settings.warmup
     ends, begins = arrived[measured], packets.time[measured]
     times = (ends - begins)[ends >= 0] / 1000
@@ -168,14 +172,14 @@ def summarise(load: float, packets: Arrivals, arrived: Times, senders: int, sett
     return Latency(load, times, len(ends), full, no_route, senders, settings)
 
 
-def queue(packets: Arrivals, paths: SampledPaths, links: int, settings: Settings) -> Times:
-    """When each packet is delivered, in ns; ``FULL`` or ``NO_WAY`` for those that are not."""
+def queue(packets: Arrivals, paths: SampledPaths, link_count: int, settings: Settings) -> Times:
+    """The time of delivery of each packet in ns; ``BUFFER_FULL`` or ``NO_ROUTE`` if it is not delivered."""
     hop_delay = settings.propagation + settings.processing
     return _run(
         packets.time,
-        paths.slots,
+        paths.links,
         paths.delivered,
-        links,
+        link_count,
         settings.transmission_time,
         hop_delay,
         settings.buffer,
@@ -185,17 +189,20 @@ def queue(packets: Arrivals, paths: SampledPaths, links: int, settings: Settings
 @compiled
 def _run(
     created: Times,
-    slots: IntArray,
+    links: IntArray,
     delivered: NDArray[np.bool_],
-    links: int,
+    link_count: int,
     transmission_time: int,
     hop_delay: int,
     buffer: int,
 ) -> Times:
-    """All packets take equally long to send, so a link's state is the moment at which its last
-    packet will have left; ``heap`` holds the packets that are on their way to a node."""
+    """The event loop.
+
+    All packets have the same transmission time, so the state of a link is the time at which its
+    last packet has left (``free``).  ``heap`` holds the packets in transit to a node.
+    """
     ended = np.full(len(created), NO_ROUTE, np.int64)
-    free = np.zeros(links, np.int64)
+    free = np.zeros(link_count, np.int64)
     hop = np.zeros(len(created), np.int32)
     heap = [(np.int64(0), np.int64(0)) for _ in range(0)]
     following = np.int64(0)
@@ -206,11 +213,11 @@ def _run(
         else:
             now, packet = heapq.heappop(heap)
         at = hop[packet]
-        if at == slots.shape[1] or slots[packet, at] == NONE:
+        if at == links.shape[1] or links[packet, at] == NONE:
             if delivered[packet]:
                 ended[packet] = now
             continue
-        link = slots[packet, at]
+        link = links[packet, at]
         waiting = (free[link] - now + transmission_time - 1) // transmission_time if free[link] > now else 0
         if waiting >= buffer:
             ended[packet] = BUFFER_FULL

@@ -1,8 +1,8 @@
-"""How much each directed link carries, without listing the paths: one pass per destination.
+"""Load of each directed link, in one pass per destination, without listing the paths.
 
-Traffic for a destination flows down a tree (one next hop) or a graph without cycles
-(even splits); summing it from the farthest nodes inwards takes time in the number of
-links, not of paths.
+Traffic for a destination flows along a tree (one next hop) or an acyclic graph (weighted next
+hops).  Summing it from the farthest nodes inwards takes time in the number of links, not of
+paths.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dcnlab.evaluator.routing.forms import Rule, Shares, SourceRoutes
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import loads_of, rule_of, shares_of, source_routes_of
+from dcnlab.evaluator.routing.vectorized import Forms, forms_of, loads_of
 from dcnlab.evaluator.traffic.flows import crossings
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
@@ -34,19 +34,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CarriedLoad:
-    """What links carry when every pair sends one packet, less those that may be lost: the expected
-    number by slot, and how many pairs they come from."""
+    """Link loads when every pair sends one packet, without the packets that may be lost.
+
+    ``loads`` is the expected number of packets per directed link, ``delivered`` the number of
+    pairs that they belong to.
+    """
 
     loads: Floats
     delivered: int
 
     @property
     def path_mean(self) -> float:
-        """Links that a packet crosses; NaN without packets."""
+        """The mean number of links that a packet crosses; NaN without packets."""
         return float(self.loads.sum()) / self.delivered if self.delivered else math.nan
 
 
-#: Of a block of pairs.
+#: (loads, delivered) of a block of pairs.
 BlockLoads = Callable[[Pairs], tuple[Floats, int]]
 
 
@@ -58,8 +61,8 @@ def link_loads(
     failure_knowledge: FailureKnowledge = "yes",
     generic: bool = False,
 ) -> Floats:
-    """Per slot of the fabric, the expected number of packets that it carries when every pair
-    sends one; packets that may be lost are left out."""
+    """Per directed link the expected number of packets when every pair sends one, without the
+    packets that may be lost."""
     whole = None if generic else loads_of(with_failure_knowledge(scheme, down, failure_knowledge)[0], down)
     return (
         carried_load(scheme, pairs, down, failure_knowledge=failure_knowledge, generic=generic).loads
@@ -76,18 +79,16 @@ def carried_load(
     failure_knowledge: FailureKnowledge = "yes",
     generic: bool = False,
 ) -> CarriedLoad:
-    """As :func:`link_loads`, with the number of pairs whose packets these are: every way is followed once."""
+    """As :func:`link_loads`, together with the number of pairs delivered, in one pass over the paths."""
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    rule = None if generic else rule_of(bound, known_down)
-    source_routes = None if generic else source_routes_of(bound, known_down)
-    shares = None if generic else shares_of(bound, known_down)
-    load = _from_rule(bound, down, known_down)
-    if rule is not None:
-        load = _followed(bound, rule, down)
-    elif source_routes is not None:
-        load = _traced(bound, source_routes, down)
-    elif shares is not None:
-        load = _split(bound.fabric, shares, down)
+    forms = Forms() if generic else forms_of(bound, known_down)
+    load = _from_chain(bound, down, known_down)
+    if forms.rule is not None:
+        load = _from_next_hops(bound, forms.rule, down)
+    elif forms.source_routes is not None:
+        load = _from_source_routes(bound, forms.source_routes, down)
+    elif forms.shares is not None:
+        load = _from_shares(bound.fabric, forms.shares, down)
     total, delivered = np.zeros(len(scheme.fabric.adjacency.peer)), 0
     for part in pairs.chunks(_block(scheme.fabric.size)):
         loads, count = load(part)
@@ -96,14 +97,14 @@ def carried_load(
 
 
 def _demand(part: Pairs, size: int) -> NDArray[np.int32]:
-    """``[i, v]``: packets from v to the i-th destination; a single row where all have the same sources."""
+    """``[i, v]``: packets from v to the i-th destination; a single row where they share their sources."""
     demand = np.zeros((len(part.sources), size), dtype=np.int32)
     for i, sources in enumerate(part.sources):
         demand[i, sources] = 1
     return demand
 
 
-def _from_rule(scheme: Scheme, down: LinkState, known_down: LinkState) -> BlockLoads:
+def _from_chain(scheme: Scheme, down: LinkState, known_down: LinkState) -> BlockLoads:
     cost = arrival_cost(scheme.fabric, "links")
 
     def load(part: Pairs) -> tuple[Floats, int]:
@@ -114,44 +115,44 @@ def _from_rule(scheme: Scheme, down: LinkState, known_down: LinkState) -> BlockL
             for source in sources:
                 crossed = crossings(chain, source)
                 delivered += bool(crossed)
-                for slot, share in crossed.items():
-                    total[slot] += share
+                for link, share in crossed.items():
+                    total[link] += share
         return total, delivered
 
     return load
 
 
-def _traced(scheme: Scheme, source_routes: SourceRoutes, down: LinkState) -> BlockLoads:
+def _from_source_routes(scheme: Scheme, source_routes: SourceRoutes, down: LinkState) -> BlockLoads:
     usable = live_links(scheme.fabric, down)
 
     def load(part: Pairs) -> tuple[Floats, int]:
         total, delivered = np.zeros(len(usable)), 0
         for i, to in enumerate(part.destinations.tolist()):
             sources = part.of(i)[part.of(i) != to]
-            slots = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
-            delivered += _add_whole(total, slots, usable)
+            links = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
+            delivered += _add_whole(total, links, usable)
         return total, delivered
 
     return load
 
 
 @compiled
-def _add_whole(total: Floats, slots: IntArray, usable: NDArray[np.bool_]) -> int:
-    """Count the ways that are whole in ``total``, by slot; returns how many they are."""
+def _add_whole(total: Floats, links: IntArray, usable: NDArray[np.bool_]) -> int:
+    """Add the intact routes to ``total``, by link; returns their number."""
     count = 0
-    for row in slots:
+    for row in links:
         length = 0
         while length < len(row) and row[length] != NONE and usable[row[length]]:
             length += 1
         if length == 0 or (length < len(row) and row[length] != NONE):
             continue
         count += 1
-        for slot in row[:length]:
-            total[slot] += 1
+        for link in row[:length]:
+            total[link] += 1
     return count
 
 
-def _split(fabric: Fabric, shares: Shares, down: LinkState) -> BlockLoads:
+def _from_shares(fabric: Fabric, shares: Shares, down: LinkState) -> BlockLoads:
     def load(part: Pairs) -> tuple[Floats, int]:
         split, demand = Splits.of(fabric, shares, part.destinations, down), _demand(part, fabric.size)
         return split.loads(demand), split.delivered(demand)
@@ -159,7 +160,7 @@ def _split(fabric: Fabric, shares: Shares, down: LinkState) -> BlockLoads:
     return load
 
 
-def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> BlockLoads:
+def _from_next_hops(scheme: Scheme, rule: Rule, down: LinkState) -> BlockLoads:
     fabric = scheme.fabric
     usable, cost = live_links(fabric, down), arrival_cost(fabric, "links")
     first = next_hops.uplinks(fabric, usable)
@@ -178,7 +179,7 @@ def _followed(scheme: Scheme, rule: Rule, down: LinkState) -> BlockLoads:
 
 
 def _block(size: int) -> int:
-    """How many destinations at a time."""
+    """The number of destinations per block."""
     return max(1, min(512, (1 << 24) // max(1, size)))
 
 
@@ -192,9 +193,9 @@ def _down_trees(
         for i in range(thread, len(hops), threads):
             mass = demand[i if len(demand) > 1 else 0].astype(np.float64)
             count = next_hops.by_level(order, hops[i], longest)
-            # All but the destination, the farthest first.
+            # All nodes but the destination, the farthest first.
             for node in order[1:count][::-1]:
-                slot = out[i, node]
-                loads[thread, slot] += mass[node]
-                mass[peer[slot]] += mass[node]
+                link = out[i, node]
+                loads[thread, link] += mass[node]
+                mass[peer[link]] += mass[node]
     return loads

@@ -1,8 +1,8 @@
-"""On/off traces: flows that send for a while and are silent for a while, and the rates they get.
+"""On/off traces: flows alternate between on and off phases; rates are sampled over time.
 
 On phases are exponential, off phases lognormal (Benson et al., IMC 2010, on data-centre
-traffic; the CLOT paper's arrivals).  At every instant the flows that are on share the
-links max-min fairly.
+traffic; the CLOT paper uses the same arrivals).  At every instant, the flows that are on share
+the links max-min fairly.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from topos.fabric import Fabric
 from topos.spec import SpecError
 
 Floats = NDArray[np.float64]
-#: What each parameter may be; a larger ``sigma`` has a mean that no trace would ever show.
+#: The range of each parameter; with a larger ``sigma`` no trace would come near the mean.
 _RANGES = {
     "on": (1e-9, 1e9), "off": (1e-9, 1e9), "sigma": (0.0, 4.0), "length": (1e-9, 1e9), "samples": (1.0, 1e5),
 }  # fmt: skip
-#: Mean cycles of a trace, at most: each is drawn for every flow.
+#: The largest number of mean cycles in a trace: each cycle is drawn for every flow.
 _CYCLES = 1e6
-#: How many mean cycles pass before the trace is looked at.
+#: The number of mean cycles before the first sample.
 _WARM_UP = 10
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Mean durations in seconds; ``sigma`` is the deviation of the logarithm of off phases; the
-    trace lasts ``length`` seconds and is looked at ``samples`` times."""
+    """``on`` and ``off`` are mean durations in seconds, ``sigma`` the standard deviation of the logarithm
+    of off phases; the trace lasts ``length`` seconds and is sampled ``samples`` times."""
 
     on: float = 1.0
     off: float = 1.0
@@ -42,7 +42,7 @@ class Phases:
 
 
 def parse(text: str) -> Phases:
-    """``on=1,off=2,sigma=1,length=100,samples=100``, each optional; raises SpecError with one line."""
+    """Parse ``on=1,off=2,sigma=1,length=100,samples=100``, each optional; SpecError with one line."""
     known = {item.name: item.default for item in fields(Phases)}
     given: dict[str, float] = {}
     for part in filter(None, text.split(",")):
@@ -66,7 +66,7 @@ def parse(text: str) -> Phases:
 
 
 def active(phases: Phases, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """``[sample, flow]``: which of ``count`` flows are on at each of the equally spaced instants."""
+    """``[sample, flow]``: mask of the flows that are on at each of the equally spaced samples."""
     cycle = phases.on + phases.off
     begin = -_WARM_UP * cycle
     clock = begin + rng.random(count) * cycle
@@ -84,8 +84,8 @@ def active(phases: Phases, count: int, rng: np.random.Generator) -> NDArray[np.b
 
 @dataclass(frozen=True, eq=False)
 class OnOffRates:
-    """Per sample the sum of the rates and the number of flows on; per flow its mean rate while on
-    (NaN when it never was)."""
+    """Per sample the sum of the rates (``aggregate``) and the number of flows on (``on``); per flow its
+    mean rate while on (``while_on``, NaN if it never was)."""
 
     aggregate: Floats
     on: NDArray[np.int64]
@@ -93,7 +93,7 @@ class OnOffRates:
 
 
 def on_off_rates(fabric: Fabric, flows: Flows, phases: Phases, seed: int, capacity: float = 1.0) -> OnOffRates:
-    """The max-min fair rates of those of ``flows`` that are on, at every sample."""
+    """The max-min fair rates, at every sample, of the flows that are on."""
     on = active(phases, len(flows), np.random.default_rng([seed, 4])) & flows.delivered
     capacities = np.full(len(fabric.adjacency.peer), capacity)
     total, aggregate = np.zeros(len(flows)), np.zeros(len(on))

@@ -1,8 +1,8 @@
-"""Max-min fair rates by progressive filling, and the aggregate bottleneck throughput.
+"""Max-min fair rates by progressive filling, and the aggregate bottleneck throughput (ABT).
 
-All flows grow alike until a directed link is full; the flows across it stay as they
-are, the others grow on.  The rates that result are max-min fair: every flow crosses a
-full link on which no flow gets more (Bertsekas and Gallager, Data Networks, 6.5.2).
+The rates of all flows grow equally until a directed link is full.  The flows across it keep their
+rates, the others grow further.  The result is max-min fair: every flow crosses a full link on
+which no flow has a higher rate (Bertsekas and Gallager, Data Networks, 6.5.2).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Throughput:
-    """Rates in units of a link's capacity; flows that are not delivered have rate 0."""
+    """Rates in the unit of ``capacity``; flows that are not delivered have rate 0."""
 
     rates: Floats
     delivered: int
-    #: Flows over the largest number of flows on one directed link.
+    #: Aggregate bottleneck throughput: see :func:`bottleneck`.
     abt: float
 
     @property
@@ -43,13 +43,13 @@ class Throughput:
 
     @property
     def fairness(self) -> float:
-        """Jain's index of the rates: 1 when all are equal."""
+        """Jain's fairness index of the rates: 1 when all are equal."""
         squares = float(self.rates @ self.rates)
         return self.aggregate**2 / (len(self.rates) * squares) if squares else math.nan
 
 
 def throughput(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> Throughput:
-    """Max-min fair rates of ``flows``, every link carrying ``capacity`` in each direction."""
+    """Max-min fair rates of ``flows``; every link has ``capacity`` in each direction."""
     capacities = np.full(len(fabric.adjacency.peer), capacity)
     rates = max_min(flows, capacities)
     delivered = int(flows.delivered.sum())
@@ -57,55 +57,59 @@ def throughput(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> Throughpu
 
 
 def bottleneck(fabric: Fabric, flows: Flows, capacity: float = 1.0) -> float:
-    """ABT: the number of delivered flows times the rate of the slowest when all get equal rates."""
+    """The ABT: the number of delivered flows times their rate when all rates are equal."""
     worst = float(flows.loads(len(fabric.adjacency.peer)).max(initial=0.0))
     return int(flows.delivered.sum()) * capacity / worst if worst else math.nan
 
 
 def max_min(flows: Flows, capacities: Floats) -> Floats:
-    """The max-min fair rate of each flow; ``capacities`` by slot, all positive."""
+    """The max-min fair rate of each flow; ``capacities`` per directed link, all positive."""
     shares = flows.shares if len(flows.shares) else np.ones(1)
-    first = _first(flows.slots, len(capacities))
-    crossing = _by_link(flows.start, flows.slots, first)
+    first = _row_starts(flows.links, len(capacities))
+    crossing = _flows_by_link(flows.start, flows.links, first)
     growing = flows.loads(len(capacities))
-    return _fill(flows.start, flows.slots, shares, first, crossing, growing, capacities.astype(float))
+    return _fill(flows.start, flows.links, shares, first, crossing, growing, capacities.astype(float))
 
 
 @compiled
-def _first(slots: IntArray, size: int) -> Offsets:
-    """Per link how many crossings the links before it have."""
+def _row_starts(links: IntArray, size: int) -> Offsets:
+    """Per link the number of crossings of all links before it."""
     first = np.zeros(size + 1, np.int64)
-    for slot in slots:
-        first[slot + 1] += 1
+    for link in links:
+        first[link + 1] += 1
     return np.cumsum(first)
 
 
 @compiled
-def _by_link(start: Offsets, slots: IntArray, first: Offsets) -> IntArray:
-    """The flows across each link, those of link l from ``first[l]`` on (a counting sort)."""
+def _flows_by_link(start: Offsets, links: IntArray, first: Offsets) -> IntArray:
+    """The flows across each link, those of link l from index ``first[l]`` on (a counting sort)."""
     place = first.copy()
-    crossing = np.empty(len(slots), np.int32)
+    crossing = np.empty(len(links), np.int32)
     for flow in range(len(start) - 1):
         for i in range(start[flow], start[flow + 1]):
-            crossing[place[slots[i]]] = flow
-            place[slots[i]] += 1
+            crossing[place[links[i]]] = flow
+            place[links[i]] += 1
     return crossing
 
 
 @compiled
 def _fill(
     start: Offsets,
-    slots: IntArray,
+    links: IntArray,
     shares: Floats,
     first: Offsets,
     crossing: IntArray,
     growing: Floats,
     left: Floats,
 ) -> Floats:
-    """``growing`` is the sum of the shares of growing flows by link, ``left`` the capacity that the
-    flows at rest leave.  A link's level ``left / growing`` never falls, so the heap may lag behind."""
+    """Progressive filling.
+
+    Per link, ``growing`` is the sum of the shares of flows that still grow, ``left`` the capacity
+    not used by fixed flows.  The level ``left / growing`` of a link never falls, so an outdated
+    heap entry is only too low and is pushed again.
+    """
     rates = np.zeros(len(start) - 1)
-    rest = np.zeros(len(start) - 1, np.bool_)
+    fixed = np.zeros(len(start) - 1, np.bool_)
     heap = [(left[link] / growing[link], link) for link in range(len(left)) if growing[link] > 0]
     heapq.heapify(heap)
     while heap:
@@ -118,11 +122,11 @@ def _fill(
             continue
         for i in range(first[link], first[link + 1]):
             flow = crossing[i]
-            if rest[flow]:
+            if fixed[flow]:
                 continue
-            rest[flow], rates[flow] = True, level
+            fixed[flow], rates[flow] = True, level
             for j in range(start[flow], start[flow + 1]):
                 share = shares[j] if len(shares) > 1 else shares[0]
-                growing[slots[j]] -= share
-                left[slots[j]] -= share * level
+                growing[links[j]] -= share
+                left[links[j]] -= share * level
     return rates

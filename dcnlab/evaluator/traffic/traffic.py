@@ -1,4 +1,4 @@
-"""Who sends to whom: traffic patterns as lists of flows between servers."""
+"""Traffic patterns: lists of flows between servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topos.spec import SpecError
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Flows ``sources[i]`` to ``destinations[i]``, each wanting as much as it can get."""
+    """Flows from ``sources[i]`` to ``destinations[i]``, each with unlimited demand."""
 
     name: str
     sources: IntArray
@@ -26,7 +26,7 @@ class Traffic:
         return len(self.sources)
 
     def pairs(self) -> Pairs:
-        """The flows grouped by destination (in ascending order, and by source within)."""
+        """The flows grouped by destination, in ascending order of destination, then source."""
         sources, destinations = self.sources, self.destinations
         rising, same = np.diff(destinations), np.diff(sources)
         if not ((rising > 0) | ((rising == 0) & (same >= 0))).all():
@@ -41,7 +41,7 @@ def _all_to_all(servers: IntArray, _: np.random.Generator, __: Mapping[str, floa
 
 
 def _permutation(servers: IntArray, rng: np.random.Generator, _: Mapping[str, float]) -> list[IntArray]:
-    """One random cycle through all servers: nobody sends to itself."""
+    """One random cycle through all servers, so no server sends to itself."""
     order = rng.permutation(servers)
     return [order, np.roll(order, -1)]
 
@@ -76,7 +76,7 @@ def _several_to_one(
 
 Maker = Callable[[IntArray, np.random.Generator, Mapping[str, float]], list[IntArray]]
 
-#: By name: how the flows are made, and the parameters with their defaults.
+#: By name: the function that generates the flows, and its parameters with defaults.
 PATTERNS: Mapping[str, tuple[Maker, Mapping[str, float]]] = {
     "all-to-all": (_all_to_all, {}),
     "permutation": (_permutation, {}),
@@ -89,7 +89,7 @@ PATTERNS: Mapping[str, tuple[Maker, Mapping[str, float]]] = {
 
 
 def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = ()) -> Traffic:
-    """The flows that ``text`` names, such as ``stride:by=8``, between servers that did not fail.
+    """The flows of a pattern such as ``stride:by=8`` between the servers that did not fail.
 
     Raises SpecError with one line.
     """
@@ -101,7 +101,10 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 
 
 def read(text: str) -> tuple[Maker, Mapping[str, float]]:
-    """How the flows of a pattern are made, and its parameters; SpecError with one line."""
+    """Parse a pattern: the function that generates its flows, and its parameters.
+
+    Raises SpecError with one line.
+    """
     name, _, arguments = text.partition(":")
     if name not in PATTERNS:
         raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}")
@@ -110,7 +113,7 @@ def read(text: str) -> tuple[Maker, Mapping[str, float]]:
 
 
 def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str, float]:
-    """``key=value,...`` with the keys of ``defaults``."""
+    """Parse ``key=value,...`` with the keys of ``defaults``."""
     parameters: dict[str, float] = {}
     for part in filter(None, arguments.split(",")):
         key, _, value = part.partition("=")
@@ -124,7 +127,7 @@ def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str,
 
 
 def _allowed(key: str, value: str) -> bool:
-    """Whether a value can be read: shares from 0 to 1, all else in whole numbers from 1 that arrays hold."""
+    """True for a valid value: a share from 0 to 1, any other parameter a whole number from 1 to 2^31 - 1."""
     if key == "share":
         return value.replace(".", "", 1).isdecimal() and float(value) <= 1
     return value.isdecimal() and 1 <= int(value) < 2**31

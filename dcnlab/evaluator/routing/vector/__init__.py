@@ -1,38 +1,58 @@
-"""Schemes as arrays: the slot that every node uses towards every destination.
+"""Vectorised forms of routing schemes: next hops of all nodes towards many destinations at once.
 
-A scheme may have a module here, found by its name (``-`` written ``_``), with one of three
-functions.  Where the next hop is certain and depends on the destination alone,
+A scheme may have a module here with the scheme's name (``-`` becomes ``_``).  Tests check that
+each form equals the scheme's own ``next_hops``.  A *directed link* is an index into
+:class:`topos.graph.Adjacency`; ``known_down`` are the links that nodes know to be down.  The
+module has one of three functions; each returns None where it does not apply.
 
-    rule(scheme, links) -> Rule        Rule: destinations -> slots[len(destinations), nodes]
+Deterministic next hops that depend on the destination alone:
 
-says in one array operation or kernel what ``choices`` says header by header:
-``slots[i, v]`` is the slot (see :class:`topos.graph.Slots`) that v sends packets for
-``destinations[i]`` out of, ``NONE`` where it drops them.  What stands at the destination
-itself, and at plain hosts, does not matter; nor does it matter whether a slot whose link
-is down is named, where the alternative is a drop.  For a RuleScheme it is the rule
-alone that is stated; detours round known failures are added here, unless the rule heals
-itself.  Where the source decides,
+    rule(scheme, known_down) -> Rule                   destinations -> links[destination, node]
 
-    ways(scheme, links) -> Ways        Ways: sources, destinations -> slots[pairs, longest]
+``links[i, v]`` is the directed link over which v sends packets for ``destinations[i]``, ``NONE``
+where it drops them.  Elements of the destination itself and of hosts that do not relay are
+ignored.  Where the alternative is a drop, a link that is down may be given.  A RuleScheme gives
+its rule alone; the caller adds backup paths around known failures, unless the rule heals itself.
 
-gives the slots that each pair's packets cross, in order, then ``NONE``.  Where choices are
-weighted, depend on the destination alone and lead in no circle,
+Routes that the source determines:
 
-    shares(scheme, links) -> Shares    Shares: destinations -> shares[len(destinations), slots]
+    source_routes(scheme, known_down) -> SourceRoutes  sources, destinations -> links[pair, hop]
 
-gives the probability with which the owner of each slot sends by it.  Each returns None
-where it does not apply.
+gives the directed links that each pair's packets cross, in order, then ``NONE``.
 
-Beside ``ways``, where every link is up and nothing but the number of hops is wanted,
+Weighted next hops that depend on the destination alone and are free of cycles:
 
-    lengths(scheme) -> Lengths         Lengths: sources, destinations, cost -> hops[destinations, sources]
+    shares(scheme, known_down) -> Shares               destinations -> shares[destination, link]
 
-counts them without listing the slots; ``cost[v]`` is how many hops an arrival at v counts.
+gives the probability with which a node sends over each of its links.
 
-Beside ``shares``, where every link that is down is known to be, and nothing but loads is wanted,
+Two further functions avoid work that a caller does not need.  Beside ``source_routes``, without
+failures, path lengths only:
 
-    loads(scheme) -> Loads             Loads: pairs -> packets[slots]
+    lengths(scheme) -> Lengths                         sources, destinations, cost -> hops[destination, source]
 
-sums what each slot carries when every pair sends a packet, without the shares of each.
-Tests hold every module against the generic evaluation of the scheme itself.
+``cost[v]`` is the number of hops that an arrival at v counts.  Beside ``shares``, where all
+failures are known, link loads only:
+
+    loads(scheme) -> Loads                             pairs -> packets[link]
+
+The modules:
+
+    brp.py             BCube's parallel paths: source routes
+    cr.py              CR routing on Borel Cayley graphs, depth first: source routes
+    cr_bfs.py          the same, nearest end first
+    dcube.py           DCube's published routing: source routes, lengths
+    dcube_shortest.py  DCube's shortest source routes
+    dfr.py             DCellRouting: next hops
+    dor.py             dimension-order routing: next hops
+    ecmp.py            equal-cost multipath: shares, loads
+    hier.py            hierarchical routing on any network: as hrsw
+    hrsw.py            HR-SW: next hops
+    hrsw_set.py        HR-SW's set mode: next hops
+    pow.py             POW on CLOT and torus networks: shares
+    shortest.py        full tables: next hops
+    twophase.py        Two-Phase routing on Borel Cayley graphs: source routes, lengths
+    updown.py          up*/down* routing: next hops
+    wmgr.py            WMGR by the word metric: next hops
+    wmgr_cayley.py     WMGR on Cayley graphs: next hops
 """

@@ -1,4 +1,4 @@
-"""BCube's parallel paths by arrays: BuildPathSet for many pairs at once."""
+"""BCube's parallel paths, vectorised: BuildPathSet for many pairs at once."""
 
 from __future__ import annotations
 
@@ -20,41 +20,39 @@ from topos.families.bcube import BCube
 from topos.graph import NONE, IntArray, LinkState
 
 
-def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
-    """The shortest of the parallel paths that is whole, else a shortest way; None where flows are
-    spread over all of them."""
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """The shortest intact parallel path, else a shortest path; None where flows use all parallel paths."""
     brp = cast(Brp, scheme)
     if brp.multipath:
         return None
-    paths, down = _Paths(brp.fabric, brp.bcube), scheme.all_failures(links)
+    paths, down = _Paths(brp.fabric, brp.bcube), scheme.all_failures(known_down)
     if not down:
         return partial(paths.at, rank=0)
     backup_next_hops = blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
-    def fits(slots: IntArray) -> NDArray[np.bool_]:
-        return np.asarray((slots != NONE).sum(axis=1) <= 2 * brp.max_hops)
+    def fits(links: IntArray) -> NDArray[np.bool_]:
+        return np.asarray((links != NONE).sum(axis=1) <= 2 * brp.max_hops)
 
     candidates = [partial(paths.at, rank=rank) for rank in range(brp.bcube.k + 1)]
     return with_backup_routes(scheme.fabric, candidates, backup_next_hops, down, fits)
 
 
 class _Paths:
-    """The paths of BuildPathSet as slots, by the level that is corrected first."""
+    """The paths of BuildPathSet as rows of links, by the level that is corrected first."""
 
     def __init__(self, fabric: Fabric, bcube: BCube) -> None:
         self.fabric, self.bcube = fabric, bcube
         self.level_starts, self.radices = np.array(bcube.level_starts), np.array(bcube.radices)
 
     def at(self, sources: IntArray, destinations: IntArray, rank: int) -> IntArray:
-        """Of all k + 1 the one of this rank: the shortest first, those of a length from the highest
-        level down."""
+        """The path of this rank among all k + 1: sorted by length, then from the highest level down."""
         start, k = self.fabric.adjacency.start, self.bcube.k
         return _trace(sources, destinations, rank, self.bcube.n, k, self.radices, self.level_starts, start)
 
 
 @compiled
 def _level(source: int, destination: int, rank: int, n: int, k: int) -> int:
-    """The level that the path of a rank corrects first: those of digits that differ come first."""
+    """The level that the path of a rank corrects first: levels whose digits differ have the lowest ranks."""
     for same in (False, True):
         for level in range(k, -1, -1):
             low = n**level
@@ -76,8 +74,8 @@ def _trace(
     level_starts: NDArray[np.int64],
     start: NDArray[np.int64],
 ) -> IntArray:
-    """Digits are corrected from some level down, and round; where that digit is right already the
-    path steps aside, and back at the end.
+    """Correct the digits from one level down, cyclically.  If the first digit is correct already, the path
+    changes it first and corrects it at the end.
 
     A server uses port level + 1, the switch of that level port digit + 1.
     """

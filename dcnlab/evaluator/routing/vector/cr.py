@@ -1,9 +1,8 @@
-"""CR routing by arrays: every pair's own walk along the chordal ring, with look-ahead.
+"""CR routing, vectorised: each pair follows the chordal ring with look-ahead.
 
-Where a packet goes depends on where it came from, so pairs are followed one by one, in
-CR labels.  A walk that comes back to itself is found by Brent's method and, as in the
-scheme, takes a step of a shortest way instead; distances are read off the one search
-from the identity, since all vertices are alike.
+The next hop depends on the previous node, so pairs are followed one by one, in CR labels.
+Brent's method detects a walk that loops; as in the scheme, the packet then takes one step of a
+shortest path.  The graph is vertex-transitive, so one search from the identity gives all distances.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from numpy.typing import NDArray
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from addressing.schemes.cr import Cr
-from dcnlab.evaluator.graph.distances import rows
+from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.routing.forms import SourceRoutes
 from topos.graph import NONE, IntArray, LinkState
 
-#: Hops that a pair's row has room for at first.
+#: The initial number of columns of the table of routes.
 _ROOM = 32
 
 
 class _Graph(NamedTuple):
-    """What the walk reads, by CR label; ``ends`` and ``ports`` in the order of trial."""
+    """The graph by CR label; ``ends`` and ``ports`` in the order in which the walk tries them."""
 
     ends: IntArray
     ports: IntArray
@@ -38,7 +37,7 @@ class _Graph(NamedTuple):
 
 
 class _LookAhead(NamedTuple):
-    """How far to look ahead, whether nearer ends of equal rank go first, and room for one word."""
+    """The look-ahead depth, whether nearer ends of equal rank win, and buffers for one word."""
 
     depth: int
     nearest: bool
@@ -46,32 +45,32 @@ class _LookAhead(NamedTuple):
     letter: IntArray
 
 
-def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
-    """Depth first; None where failures are known, or where hosts hang on the vertices."""
-    return routes(scheme, links, nearest=False)
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """Depth-first look-ahead; None where failures are known or the vertices are switches with hosts."""
+    return routes(scheme, known_down, nearest=False)
 
 
-def routes(scheme: Scheme, links: LinkState, nearest: bool) -> SourceRoutes | None:
-    """The walks of ``cr``, or with ``nearest`` those of ``cr-bfs``."""
+def routes(scheme: Scheme, known_down: LinkState, nearest: bool) -> SourceRoutes | None:
+    """The routes of ``cr``, or with ``nearest`` those of ``cr-bfs``."""
     fabric = scheme.fabric
-    if scheme.known or links or not fabric.relaying:
+    if scheme.known or known_down or not fabric.relaying:
         return None
     ring, depth = cast(Cr, scheme).ring, cast(Cr, scheme).d
     graph, labels = _graph(cast(Cr, scheme)), np.array(ring.labels, dtype=np.int32)
     first = fabric.adjacency.start[graph.vertices]
     look_ahead = _LookAhead(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
 
-    def between(sources: IntArray, destinations: IntArray) -> IntArray:
+    def routes_of(sources: IntArray, destinations: IntArray) -> IntArray:
         return _routes(labels[sources], labels[destinations], first, graph, look_ahead)
 
-    return between
+    return routes_of
 
 
 def _graph(scheme: Cr) -> _Graph:
     ring, family = scheme.ring, scheme.ring.family
     vertices, labels = np.array(ring.vertices), np.array(ring.labels, dtype=np.int32)
     order = np.array(ring.order, dtype=np.int32)[vertices]
-    [distance] = rows(hop_graph(scheme.fabric), np.zeros(1, dtype=np.int32)).astype(np.int64)
+    [distance] = distance_rows(hop_graph(scheme.fabric), np.zeros(1, dtype=np.int32)).astype(np.int64)
     inverse_powers = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
     return _Graph(labels[order[:, :, 1]], order[:, :, 0], vertices, distance, inverse_powers, family.p)
 
@@ -98,7 +97,7 @@ def _routes(
 
 @compiled
 def _arrives(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhead) -> bool:
-    """Whether the rule alone leads to the target; else it comes back to a state (at, came)."""
+    """True if the rule alone leads to the target, False if it repeats a state (at, came)."""
     marked, marked_came, hops, following = NONE, NONE, 0, 1
     while at != target:
         if at == marked and came == marked_came:
@@ -111,7 +110,7 @@ def _arrives(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAh
 
 @compiled
 def _choose(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhead) -> int:
-    """The first letter of the first word whose end is best, as a column of ``ends``."""
+    """The first letter of the first word with the best end, as a column of ``ends``."""
     size, letters = graph.ends.shape
     word, letter, depth = look_ahead.word, look_ahead.letter, 0
     word[0], word[1], letter[0] = came, at, 0
@@ -136,7 +135,7 @@ def _choose(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhe
 
 @compiled
 def _backup_hop(at: int, target: int, graph: _Graph) -> int:
-    """The column of the lowest port on a shortest way."""
+    """The column of the lowest port on a shortest path."""
     here, chosen = _label_distance(at, target, graph), NONE
     for column in range(graph.ends.shape[1]):
         nearer = _label_distance(graph.ends[at, column], target, graph) < here
@@ -147,7 +146,7 @@ def _backup_hop(at: int, target: int, graph: _Graph) -> int:
 
 @compiled
 def _label_distance(a: int, b: int, graph: _Graph) -> int:
-    """The distance of two CR labels: that of u^-1 v from the identity."""
+    """The distance between two CR labels: that of u^-1 v from the identity."""
     k, u, v = len(graph.inverse_powers), graph.vertices[a], graph.vertices[b]
     y = graph.inverse_powers[u % k] * (v // k - u // k) % graph.p
     return int(graph.distance[y * k + (v - u) % k])

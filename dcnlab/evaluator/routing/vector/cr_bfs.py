@@ -1,4 +1,4 @@
-"""CR routing nearest first, by arrays: the walks of ``cr`` with another order of words."""
+"""CR routing, nearest end first, vectorised: the routes of ``cr`` with another order of words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from dcnlab.evaluator.routing.vector.cr import routes
 from topos.graph import LinkState
 
 
-def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
-    """Of the words with the best end a shortest one; None where ``cr`` has none."""
-    return routes(scheme, links, nearest=True)
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """A shortest of the words with the best end; None where ``cr`` has no such form."""
+    return routes(scheme, known_down, nearest=True)

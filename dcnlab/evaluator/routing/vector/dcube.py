@@ -1,4 +1,4 @@
-"""DCube's printed routes by arrays: one sequence of dimensions per pair of switch addresses."""
+"""DCube's published routing, vectorised: one sequence of dimensions per pair of switch addresses."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState
 
 
-def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes:
-    """Algorithms 1 and 3 for every pair, and shortest ways round known failures."""
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes:
+    """Algorithms 1 and 3 of the paper for every pair, with shortest paths around known failures."""
     published = _published_routes(cast(DCube, scheme))
-    down = scheme.all_failures(links)
+    down = scheme.all_failures(known_down)
     if not down:
         return published
     return with_backup_routes(
@@ -35,49 +35,49 @@ def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes:
 
 
 def backup_next_hops(scheme: Scheme, down: LinkState) -> Rule:
-    """The first slot nearer over what is up."""
+    """The first link of a shortest path over the links that are up."""
     return blockwise(scheme.fabric, shortest.rule(Shortest(scheme.fabric, known=down), down))
 
 
 def fits(scheme: DCubeRouted) -> Callable[[IntArray], NDArray[np.bool_]]:
-    """Which ways have no more cables between servers than the tag has room for."""
+    """Mask of the routes whose links between servers fit into the packet's tag."""
     fabric = scheme.fabric
     owner = np.repeat(np.arange(fabric.size), np.diff(fabric.adjacency.start))
-    cable = np.append((owner < fabric.servers) & (fabric.adjacency.peer < fabric.servers), False)
-    return lambda slots: cable[slots].sum(axis=1) <= scheme.max_hops
+    direct = np.append((owner < fabric.servers) & (fabric.adjacency.peer < fabric.servers), False)
+    return lambda links: direct[links].sum(axis=1) <= scheme.max_hops
 
 
 def _published_routes(scheme: DCube) -> SourceRoutes:
-    cube, slots = scheme.cube, scheme.fabric.adjacency
+    cube, adjacency = scheme.cube, scheme.fabric.adjacency
     order = _orders(cube)
     neighbours = np.array(
         [[cube.neighbour(a, j) for j in range(cube.m)] for a in range(2**cube.m)], dtype=np.int32
     )
 
-    def between(sources: IntArray, destinations: IntArray) -> IntArray:
-        return _trace(sources, destinations, order, neighbours, slots.start, cube.n, cube.m)
+    def routes_of(sources: IntArray, destinations: IntArray) -> IntArray:
+        return _trace(sources, destinations, order, neighbours, adjacency.start, cube.n, cube.m)
 
-    return between
+    return routes_of
 
 
 def lengths(scheme: Scheme) -> Lengths:
-    """A cable for each dimension, and a switch wherever the place on it changes."""
+    """One link between servers per dimension, and one switch hop at each change of the position."""
     cube = cast(DCube, scheme).cube
     order = _orders(cube)
 
-    def between(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+    def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
         return _count(sources, destinations, order, cost[0], cost[0] + cost[-1], cube.n, cube.m)
 
-    return between
+    return hops_of
 
 
 @lru_cache(maxsize=4)
 def _orders(cube: CubeOfSwitches) -> NDArray[np.int8]:
-    """``[here, there]``: the dimensions that are crossed, in order, then -1."""
+    """``[here, there]``: the dimensions to cross, in order, then ``NONE``."""
     size = 2**cube.m
-    found = [_dimensions(cube, here, there) for here, there in itertools.product(range(size), repeat=2)]
-    longest = max(map(len, found)) + 1
-    padded = [(*row, *(NONE for _ in range(longest - len(row)))) for row in found]
+    rows = [_dimensions(cube, here, there) for here, there in itertools.product(range(size), repeat=2)]
+    longest = max(map(len, rows)) + 1
+    padded = [(*row, *(NONE for _ in range(longest - len(row)))) for row in rows]
     return np.array(padded, dtype=np.int8).reshape(size, size, longest)
 
 
@@ -97,7 +97,7 @@ def _trace(
     n: int,
     m: int,
 ) -> IntArray:
-    """Server slots are port 1 (to the switch) and port 2 (the cable); switch slots are places."""
+    """A server has port 1 to its switch and port 2 to another server; a switch's port is the position + 1."""
     servers = n * len(neighbours)
     out = np.full((len(sources), 3 * order.shape[2] + 2), NONE, np.int32)
     for pair in range(len(sources)):
@@ -122,12 +122,12 @@ def _count(
     sources: IntArray,
     destinations: IntArray,
     order: NDArray[np.int8],
-    cable: int,
+    direct: int,
     switch: int,
     n: int,
     m: int,
 ) -> IntArray:
-    """``cable`` and ``switch`` are the hops that each counts."""
+    """``direct`` is the number of hops that a link between servers counts, ``switch`` that of a switch."""
     hops = np.zeros((len(destinations), len(sources)), np.int32)
     for i in numba.prange(len(destinations)):
         there, last = destinations[i] // n, destinations[i] % n
@@ -140,6 +140,6 @@ def _count(
                     place, total = wanted, total + switch
                 if dimension == NONE:
                     break
-                total += cable
+                total += direct
             hops[i, k] = total
     return hops

@@ -1,4 +1,4 @@
-"""DCube's shortest source routes by arrays."""
+"""DCube's shortest source routes, vectorised."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from dcnlab.evaluator.routing.vector.dcube import backup_next_hops, fits
 from topos.graph import ALL_UP, LinkState
 
 
-def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
-    """The first shortest way, and round known failures a shortest one over what is up; None where
-    flows are spread over parallel ways."""
-    dcube, down = cast(DCubeShortest, scheme), scheme.all_failures(links)
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """The first shortest path over the links that are up; None where flows use all parallel paths."""
+    dcube, down = cast(DCubeShortest, scheme), scheme.all_failures(known_down)
     if dcube.multipath:
         return None
     intact = partial(follow_next_hops, scheme.fabric, backup_next_hops(scheme, ALL_UP))

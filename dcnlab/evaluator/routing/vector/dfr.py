@@ -1,10 +1,9 @@
-"""DCellRouting by arrays: where every cell is left for a destination, from the largest cells down.
+"""DCellRouting, vectorised: the exit server of every cell towards a destination, from the largest cells down.
 
-A switch is told by its servers where to send.  They all leave their cell for a destination at the same
-server, and a detour that one of them takes through the switch all others take that use it; so the
-destination alone decides there too, also under failures that all know of
-(:mod:`dcnlab.evaluator.routing.repair`).
-Local reroute goes by the packet's tag and by what each server has heard: it has no such form.
+All servers of a switch leave their cell for a destination at the same server.  So the
+destination alone determines the next hop at a switch, even around failures that all nodes know
+(:mod:`dcnlab.evaluator.routing.repair`).  Local reroute depends on the packet's tag and on the
+announcements that each server received, so it has no vectorised form.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from topos.cells import CellFamily
 from topos.graph import NONE, IntArray, LinkState
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule | None:
-    """Through the switch to the server that leaves the cell, there across its cable; None where servers
-    know of failures that the control plane does not."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
+    """Through the switch to the exit server of the cell, then across its link; None where servers know
+    of failures that the control plane does not know."""
     dfr = cast(Dfr, scheme)
-    if links.down - dfr.known.down:
+    if known_down.down - dfr.known.down:
         return None
     cells, start = dfr.cells, dfr.fabric.adjacency.start
     sizes, widths = np.array(cells.sizes), np.array(cells.widths)
@@ -42,7 +41,7 @@ def rule(scheme: Scheme, links: LinkState) -> Rule | None:
 
 
 def _gates(cells: CellFamily) -> IntArray:
-    """``[level, here, there]``: the place in cell ``here`` of the server whose cable leads to ``there``."""
+    """``[level, here, there]``: the position in cell ``here`` of the server with the link to ``there``."""
     most = max(cells.widths)
     gates = np.zeros((cells.k + 1, most, most), dtype=np.int32)
     for level, width in enumerate(cells.widths):
@@ -62,7 +61,8 @@ def _leave(
     start: NDArray[np.int64],
     servers: int,
 ) -> IntArray:
-    """Where a cell is left, its own cells are left for that server, by the cable between them."""
+    """Inside a cell, packets leave each sub-cell towards the exit server of the cell, over the link
+    between the two sub-cells."""
     out = np.empty((len(destinations), len(start) - 1), np.int32)
     n, top = sizes[0], len(sizes) - 1
     for i in numba.prange(len(destinations)):

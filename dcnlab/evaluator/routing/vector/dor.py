@@ -1,4 +1,4 @@
-"""Dimension order by arrays, on a torus or mesh."""
+"""Dimension-order routing on a torus or mesh, vectorised."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule | None:
-    """The first dimension that differs, the shorter way round; None on a Dragonfly."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
+    """Correct the first dimension that differs, in the shorter direction; None on a Dragonfly."""
     fabric = scheme.fabric
     if not Grid.fits(fabric.family):
         return None
@@ -37,7 +37,7 @@ def rule(scheme: Scheme, links: LinkState) -> Rule | None:
 
 
 def _steps(grid: Grid, node: int) -> list[list[int]]:
-    """Per dimension the slots towards -1 and +1."""
+    """Per dimension the links in directions -1 and +1."""
     here, fabric = grid.coordinates(node), grid.fabric
     ports: dict[int, int] = {}
     for port, end in fabric.ports(node):

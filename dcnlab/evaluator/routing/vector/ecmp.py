@@ -1,4 +1,4 @@
-"""Equal-cost multipath by arrays: all live ports on shortest ways, from one search per destination."""
+"""Equal-cost multipath, vectorised: all live ports on shortest paths, by one search per destination."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from addressing.jit import threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops
+from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
 from dcnlab.evaluator.routing.forms import Loads, Shares
 from topos.graph import NONE, IntArray, LinkState
 
 
-def shares(scheme: Scheme, links: LinkState) -> Shares:
-    """Equal shares of the live ports that are nearer over the links that the tables know to be up."""
-    slots = scheme.fabric.adjacency
-    known, live = live_links(scheme.fabric, scheme.known), live_links(scheme.fabric, links)
+def shares(scheme: Scheme, known_down: LinkState) -> Shares:
+    """Equal shares for the live ports on shortest paths over the links that the tables know to be up."""
+    adjacency = scheme.fabric.adjacency
+    known, live = live_links(scheme.fabric, scheme.known), live_links(scheme.fabric, known_down)
 
     def towards(destinations: IntArray) -> NDArray[np.float64]:
-        return _equal_shares(destinations, slots.start, slots.peer, known, known & live)
+        return _equal_shares(destinations, adjacency.start, adjacency.peer, known, known & live)
 
     return towards
 
 
 def loads(scheme: Scheme) -> Loads:
-    """One search per destination."""
+    """Link loads by edge betweenness: one search per destination."""
     return partial(shortest_path_loads, scheme.fabric, down=scheme.known)
 
 
@@ -45,7 +45,7 @@ def _equal_shares(
     share = np.zeros((len(destinations), len(peer)))
     everywhere = np.zeros(size, np.int32)
     for i in numba.prange(len(destinations)):
-        depth, queue = np.full(size, UNSEEN, np.int32), np.empty(size, np.int32)
+        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
         first = np.full(size, NONE, np.int32)
         depth[destinations[i]], queue[0] = 0, destinations[i]
         bfs_next_hops(first, depth, queue, 1, start, peer, known, live, everywhere)
@@ -53,9 +53,9 @@ def _equal_shares(
             if first[node] == NONE:
                 continue
             count = 0
-            for slot in range(start[node], start[node + 1]):
-                count += live[slot] and depth[peer[slot]] == depth[node] - 1
-            for slot in range(start[node], start[node + 1]):
-                if live[slot] and depth[peer[slot]] == depth[node] - 1:
-                    share[i, slot] = 1 / count
+            for link in range(start[node], start[node + 1]):
+                count += live[link] and depth[peer[link]] == depth[node] - 1
+            for link in range(start[node], start[node + 1]):
+                if live[link] and depth[peer[link]] == depth[node] - 1:
+                    share[i, link] = 1 / count
     return share

@@ -1,4 +1,4 @@
-"""Hierarchies on any network by arrays: as ``hrsw``."""
+"""Hierarchical routing on any network, vectorised: as ``hrsw``."""
 
 from dcnlab.evaluator.routing.vector.hrsw import rule
 

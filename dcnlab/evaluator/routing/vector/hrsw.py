@@ -1,4 +1,4 @@
-"""Hierarchies by arrays: one table per destination part, and one search inside the last part."""
+"""Hierarchical routing (HR-SW), vectorised: one table per destination part, one search inside the last."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from addressing.hierarchy import Hierarchy
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
-from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops, bfs_next_hops_each
+from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops, bfs_next_hops_each
 from dcnlab.evaluator.routing.forms import Rule
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 
 Longs = NDArray[np.int64]
-#: The parts of a goal to the slot of every node towards it.
+#: Set of goal parts -> ``links[node]``, the link of every node towards them.
 Towards = Callable[[tuple[int, ...]], IntArray]
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule:
-    """Between parts by the agreed next part, then inside by shortest paths, then the host."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule:
+    """Between parts by the agreed next part, inside the last part by shortest paths, then to the host."""
     hierarchy = cast(Hierarchy, scheme)
     return with_intra_part_routing(hierarchy, _InterPartRouting(hierarchy).towards)
 
 
 def with_intra_part_routing(scheme: Hierarchy, towards: Towards) -> Rule:
-    """``towards`` other parts, shortest paths inside the own one."""
+    """``towards`` for destinations in other parts, shortest paths inside the same part."""
     fabric, parts = scheme.fabric, scheme.parts
-    slots, tables = fabric.adjacency, live_links(fabric, scheme.known)
+    adjacency, tables = fabric.adjacency, live_links(fabric, scheme.known)
     group = np.array(parts.part, dtype=np.int32)
     vertices, final = attachment_points(fabric)
     outward = _to_parts(scheme, towards)
@@ -39,7 +39,7 @@ def with_intra_part_routing(scheme: Hierarchy, towards: Towards) -> Rule:
     def destined(hosts: IntArray) -> IntArray:
         last = vertices[hosts]
         out = outward[group[last]]
-        bfs_next_hops_each(out, last, slots.start, slots.peer, tables, tables, group)
+        bfs_next_hops_each(out, last, adjacency.start, adjacency.peer, tables, tables, group)
         out[np.arange(len(hosts)), last] = final[hosts]
         return out
 
@@ -47,7 +47,7 @@ def with_intra_part_routing(scheme: Hierarchy, towards: Towards) -> Rule:
 
 
 def _to_parts(scheme: Hierarchy, towards: Towards) -> IntArray:
-    """``[part, node]``: the slot of packets for another part, detours included."""
+    """``[part, node]``: the link of packets for another part, including backup ports."""
     parts, start = scheme.parts, scheme.fabric.adjacency.start
     out = np.full((len(parts.members), scheme.fabric.size), NONE, dtype=np.int32)
     for part, row in enumerate(out):
@@ -60,18 +60,18 @@ def _to_parts(scheme: Hierarchy, towards: Towards) -> IntArray:
 
 
 class _InterPartRouting:
-    """The slots towards neighbouring parts, put together per goal."""
+    """Links towards neighbouring parts, combined for each goal."""
 
     def __init__(self, scheme: Hierarchy) -> None:
         fabric, self.parts = scheme.fabric, scheme.parts
-        self._slots, self._tables = fabric.adjacency, live_links(fabric, scheme.known)
+        self._adjacency, self._tables = fabric.adjacency, live_links(fabric, scheme.known)
         self.group = np.array(self.parts.part, dtype=np.int32)
         self._members = [np.array(nodes) for nodes in self.parts.members]
         self._exits: dict[tuple[int, int], IntArray] = {}
         self._crossing = self._crossings(fabric)
 
     def towards(self, goal: tuple[int, ...]) -> IntArray:
-        """The slot of every node on its way to the parts of ``goal``."""
+        """``[node]``: the link of every node towards the parts of ``goal``."""
         distance = self.parts.distance(goal)
         out = np.full(len(self.group), NONE, dtype=np.int32)
         for own, far in distance.items():
@@ -84,15 +84,17 @@ class _InterPartRouting:
         key = own, following
         if key not in self._exits:
             leaving, owner = self._crossing[key]
-            slots = self._slots
-            self._exits[key] = _to_exits(leaving, owner, slots.start, slots.peer, self._tables, self.group)
+            adjacency = self._adjacency
+            self._exits[key] = _to_exits(
+                leaving, owner, adjacency.start, adjacency.peer, self._tables, self.group
+            )
         return self._exits[key]
 
     def _crossings(self, fabric: Fabric) -> dict[tuple[int, int], tuple[Longs, Longs]]:
-        """By (part, other part) the slots that lead across, and whose they are."""
-        slots = fabric.adjacency
-        owner: Longs = np.repeat(np.arange(fabric.size, dtype=np.int64), np.diff(slots.start))
-        here, there = self.group[owner], self.group[slots.peer]
+        """By (part, other part) the links between them, and the nodes that they leave."""
+        adjacency = fabric.adjacency
+        owner: Longs = np.repeat(np.arange(fabric.size, dtype=np.int64), np.diff(adjacency.start))
+        here, there = self.group[owner], self.group[adjacency.peer]
         across: Longs = np.flatnonzero(self._tables & (here != there) & (here != NONE) & (there != NONE))
         if not len(across):
             return {}
@@ -114,12 +116,12 @@ def _to_exits(
     usable: NDArray[np.bool_],
     group: IntArray,
 ) -> IntArray:
-    """Per node the slot towards the nearest of the ``leaving`` slots' owners, or that slot."""
+    """Per node the link towards the nearest owner of a link in ``leaving``; at an owner, that link."""
     size = len(start) - 1
-    out, depth = np.full(size, NONE, np.int32), np.full(size, UNSEEN, np.int32)
+    out, depth = np.full(size, NONE, np.int32), np.full(size, UNVISITED, np.int32)
     queue, reached = np.empty(size, np.int32), 0
     for i in range(len(leaving)):
-        if depth[owner[i]] == UNSEEN:
+        if depth[owner[i]] == UNVISITED:
             depth[owner[i]], out[owner[i]], queue[reached] = 0, leaving[i], owner[i]
             reached += 1
     bfs_next_hops(out, depth, queue, reached, start, peer, usable, usable, group)

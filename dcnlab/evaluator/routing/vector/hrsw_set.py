@@ -1,4 +1,4 @@
-"""HR-SW's set mode by arrays: one search per goal over the whole network."""
+"""HR-SW's set mode, vectorised: one search per goal over the whole network."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from addressing.hierarchy import Hierarchy
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.graph.nearest import UNSEEN, bfs_next_hops
+from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
 from dcnlab.evaluator.routing.forms import Rule
 from dcnlab.evaluator.routing.vector.hrsw import with_intra_part_routing
 from topos.graph import NONE, IntArray, LinkState
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule:
-    """Nearer to the set of the destination part's nodes; inside it as ``hrsw``."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule:
+    """Towards the nearest node of the destination's part; inside that part as ``hrsw``."""
     hierarchy = cast(Hierarchy, scheme)
     fabric, parts = scheme.fabric, hierarchy.parts
-    slots, tables = fabric.adjacency, live_links(fabric, scheme.known)
+    adjacency, tables = fabric.adjacency, live_links(fabric, scheme.known)
     routers = (np.array(parts.part) != NONE).astype(np.int32)
 
     def towards(goal: tuple[int, ...]) -> IntArray:
         members = np.concatenate([parts.members[part] for part in goal])
         out = np.full(fabric.size, NONE, dtype=np.int32)
-        depth = np.full(fabric.size, UNSEEN, dtype=np.int32)
+        depth = np.full(fabric.size, UNVISITED, dtype=np.int32)
         queue: IntArray = np.empty(fabric.size, dtype=np.int32)
         depth[members], queue[: len(members)] = 0, members
-        bfs_next_hops(out, depth, queue, len(members), slots.start, slots.peer, tables, tables, routers)
+        bfs_next_hops(out, depth, queue, len(members), adjacency.start, adjacency.peer, tables, tables, routers)
         return out
 
     return with_intra_part_routing(hierarchy, towards)

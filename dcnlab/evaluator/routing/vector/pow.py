@@ -1,4 +1,4 @@
-"""POW by arrays: Eq. 12's weights at every node towards every destination."""
+"""POW, vectorised: the weights of Eq. 12 of the CLOT paper at every node towards every destination."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from topos.graph import NONE, IntArray, LinkState
 Floats = NDArray[np.float64]
 
 
-def shares(scheme: Scheme, links: LinkState) -> Shares | None:
-    """Inverse squared distances over everything that is nearer; None where failures are known."""
-    if scheme.known or links:
+def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
+    """Weights by inverse squared distance over all nearer neighbours; None where failures are known."""
+    if scheme.known or known_down:
         return None
-    torus, slots = cast(Pow, scheme).torus, scheme.fabric.adjacency
-    where = np.stack(np.unravel_index(np.arange(scheme.fabric.servers), torus.sizes), axis=1).astype(np.int32)
+    torus, adjacency = cast(Pow, scheme).torus, scheme.fabric.adjacency
+    coordinates = np.unravel_index(np.arange(scheme.fabric.servers), torus.sizes)
+    position = np.stack(coordinates, axis=1).astype(np.int32)
     sizes = np.array(torus.sizes, dtype=np.int32)
     members = np.zeros((0, 0), dtype=np.int32)
     if isinstance(torus, Clot):
@@ -31,7 +32,7 @@ def shares(scheme: Scheme, links: LinkState) -> Shares | None:
         members = np.array([[torus.server(m) for m in torus.members(s)] for s in switches], dtype=np.int32)
 
     def towards(destinations: IntArray) -> Floats:
-        return _weigh(destinations, where, sizes, members, slots.start, slots.peer)
+        return _weigh(destinations, position, sizes, members, adjacency.start, adjacency.peer)
 
     return towards
 
@@ -39,20 +40,20 @@ def shares(scheme: Scheme, links: LinkState) -> Shares | None:
 @threaded
 def _weigh(
     destinations: IntArray,
-    where: IntArray,
+    position: IntArray,
     sizes: IntArray,
     members: IntArray,
     start: NDArray[np.int64],
     peer: IntArray,
 ) -> Floats:
-    servers = len(where)
+    servers = len(position)
     share = np.zeros((len(destinations), len(peer)))
     for i in numba.prange(len(destinations)):
         to = destinations[i]
         distance = np.zeros(servers, np.int32)
         for node in range(servers):
             for d in range(len(sizes)):
-                gap = abs(where[node, d] - where[to, d])
+                gap = abs(position[node, d] - position[to, d])
                 distance[node] += min(gap, sizes[d] - gap)
         for node in range(servers):
             _candidates(share[i], node, distance, members, start, peer)
@@ -60,7 +61,7 @@ def _weigh(
             low = members[switch, 0]
             leave = 0
             for d in range(len(sizes)):
-                ahead = (where[to, d] - where[low, d] + sizes[d] // 4) % sizes[d]
+                ahead = (position[to, d] - position[low, d] + sizes[d] // 4) % sizes[d]
                 leave = 2 * leave + (ahead >= sizes[d] // 2)
             share[i, start[servers + switch] + leave] = 1.0
     return share
@@ -75,10 +76,10 @@ def _candidates(
     start: NDArray[np.int64],
     peer: IntArray,
 ) -> None:
-    """The weights of one server's ports, normalised; a neighbour that is the destination is certain."""
+    """The normalised weights of one server's ports; a port that leads to the destination has weight 1."""
     total, certain = 0.0, NONE
-    for slot in range(start[node], start[node + 1]):
-        end = peer[slot]
+    for link in range(start[node], start[node + 1]):
+        end = peer[link]
         if end == NONE:
             continue
         if end < len(distance):
@@ -89,12 +90,12 @@ def _candidates(
                 if member != node:
                     there = min(there, distance[member] + 1)
         if there == 0 < distance[node]:
-            certain = slot
+            certain = link
         elif there < distance[node]:
-            share[slot] = 1.0 / there**2
-            total += share[slot]
-    for slot in range(start[node], start[node + 1]):
+            share[link] = 1.0 / there**2
+            total += share[link]
+    for link in range(start[node], start[node + 1]):
         if certain != NONE:
-            share[slot] = 1.0 if slot == certain else 0.0
+            share[link] = 1.0 if link == certain else 0.0
         elif total > 0:
-            share[slot] /= total
+            share[link] /= total

@@ -1,4 +1,4 @@
-"""Full tables by arrays: one breadth-first search per destination."""
+"""Shortest paths with full tables, vectorised: one breadth-first search per destination."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule:
-    """The first live port that is nearer over the links that the tables know to be up."""
-    fabric, slots = scheme.fabric, scheme.fabric.adjacency
+def rule(scheme: Scheme, known_down: LinkState) -> Rule:
+    """The lowest live port on a shortest path over the links that the tables know to be up."""
+    fabric, adjacency = scheme.fabric, scheme.fabric.adjacency
     everywhere = np.zeros(fabric.size, np.int32)
-    known, live = live_links(fabric, scheme.known), live_links(fabric, links)
+    known, live = live_links(fabric, scheme.known), live_links(fabric, known_down)
 
     def towards(destinations: IntArray) -> IntArray:
         out = np.full((len(destinations), fabric.size), NONE, np.int32)
-        bfs_next_hops_each(out, destinations, slots.start, slots.peer, known, known & live, everywhere)
+        bfs_next_hops_each(out, destinations, adjacency.start, adjacency.peer, known, known & live, everywhere)
         return out
 
     return towards

@@ -1,4 +1,4 @@
-"""Two-Phase routing by arrays: each pair's way to the class, then its stored path."""
+"""Two-Phase routing, vectorised: each pair's path to the class, then its stored path."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes
 from topos.graph import NONE, IntArray, LinkState
 
 
-def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
-    """Both phases of every pair; None where failures are known, or where hosts hang on the vertices."""
-    if scheme.known or links or not scheme.fabric.relaying:
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """Both phases of every pair; None where failures are known or the vertices are switches with hosts."""
+    if scheme.known or known_down or not scheme.fabric.relaying:
         return None
     bound = cast(TwoPhase, scheme)
     family, start = bound.borel, scheme.fabric.adjacency.start
@@ -29,15 +29,15 @@ def source_routes(scheme: Scheme, links: LinkState) -> SourceRoutes | None:
     inverse_powers = np.array([pow(family.a, -t, family.p) for t in range(family.k)])
     room = bound.rule_bound()
 
-    def between(sources: IntArray, destinations: IntArray) -> IntArray:
+    def routes_of(sources: IntArray, destinations: IntArray) -> IntArray:
         return _routes(sources, destinations, start, moves, ports, paths, inverse_powers, room)
 
-    return between
+    return routes_of
 
 
 def lengths(scheme: Scheme) -> Lengths | None:
-    """The hops of the first phase, walked once from every vertex to every class, and those of the
-    stored path; None where hosts hang on the vertices."""
+    """The hops of the first phase, computed once from every vertex to every class, plus the length of the
+    stored path; None where the vertices are switches with hosts."""
     if not scheme.fabric.relaying:
         return None
     bound = cast(TwoPhase, scheme)
@@ -49,10 +49,10 @@ def lengths(scheme: Scheme) -> Lengths | None:
 
     first, ends = _first_phase(moves, ports)
 
-    def between(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+    def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
         return _count(sources, destinations, first, ends, rest, inverse_powers)
 
-    return between
+    return hops_of
 
 
 @compiled
@@ -66,7 +66,7 @@ def _routes(
     inverse_powers: NDArray[np.int64],
     room: int,
 ) -> IntArray:
-    """Vertices are y k + t; ``unturn[t]`` is a^-t modulo p."""
+    """Vertex (t, y) has number y k + t; ``inverse_powers[t]`` is a^-t modulo p."""
     p, k = len(paths), len(ports)
     out = np.full((len(sources), room), NONE, np.int32)
     for pair in range(len(sources)):
@@ -85,7 +85,7 @@ def _routes(
 
 @compiled
 def _first_phase(moves: IntArray, ports: IntArray) -> tuple[IntArray, IntArray]:
-    """``[v, t]``: the hops from v to class t, and y of the vertex where they end."""
+    """(hops, ends): ``hops[v, t]`` from v to class t, and ``ends[v, t]``, the y of the vertex reached."""
     size, k = len(moves), len(ports)
     hops, ends = np.zeros((size, k), np.int32), np.empty((size, k), np.int32)
     for vertex in range(size):
@@ -112,7 +112,7 @@ def _count(
     hops = np.empty((len(destinations), len(sources)), np.int32)
     for i in numba.prange(len(destinations)):
         row, side = destinations[i] // k, destinations[i] % k
-        # By y - y' + p, from 1 to 2p - 1, instead of a division per pair.
+        # Indexed by y - y' + p, from 1 to 2p - 1: this avoids a division per pair.
         stored = np.empty(2 * p, np.int32)
         for gap in range(2 * p):
             stored[gap] = rest[inverse_powers[side] * (gap - p) % p]

@@ -1,4 +1,4 @@
-"""WMGR by arrays: the word metric from one pass down the tree per destination."""
+"""WMGR, vectorised: the word metric by one pass down the tree per destination."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import IntArray, LinkState
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule:
-    """The first neighbour in the scan with the least word metric, if that is less than one's own."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule:
+    """The first neighbour in scan order with the smallest word metric, if smaller than the node's own."""
     wmgr = cast(Wmgr, scheme)
-    slots, tree = wmgr.fabric.adjacency, Tree.of(wmgr.embedding)
-    scan = Scan.of(slots, scanned_slots(slots, wmgr.scans), live_links(wmgr.fabric, links))
+    adjacency, tree = wmgr.fabric.adjacency, Tree.of(wmgr.embedding)
+    scan = Scan.of(adjacency, scanned_slots(adjacency, wmgr.scans), live_links(wmgr.fabric, known_down))
 
     def towards(destinations: IntArray) -> IntArray:
         return next_slots(destinations, tree, scan)

@@ -1,4 +1,4 @@
-"""WMGR on Cayley graphs by arrays: first letters from the group's own tables, without Diff."""
+"""WMGR on Cayley graphs, vectorised: first letters from the group's own tables, without Diff."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from topos.graph import NONE, IntArray, LinkState
 from topos.vertices import SymmetricGraph
 
 
-def rule(scheme: Scheme, links: LinkState) -> Rule:
-    """Towards d, vertex v uses the first letter of v^-1 d = (d^-1 v)^-1."""
+def rule(scheme: Scheme, known_down: LinkState) -> Rule:
+    """Towards vertex d, vertex v uses the first letter of v^-1 d = (d^-1 v)^-1."""
     fabric, group = scheme.fabric, cast(WmgrCayley, scheme).structure.group
     family = cast(SymmetricGraph, fabric.family)
     last, final = attachment_points(fabric)
