@@ -1,4 +1,4 @@
-"""The command that searches for dense Borel Cayley graphs."""
+"""``dcnlab borel-search``: large Borel Cayley graphs of a given diameter."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 @app.command()
 def borel_search(
-    diameter: Annotated[int, options.number("Of the graphs.", 2, 14)] = 11,
-    budget: Annotated[str, typer.Option(help="How long to search, such as 60s or 10min.")] = "60s",
-    start: Annotated[int, options.number("The first size to try; 0: where there are many.", 0, 2**28)] = 0,
-    find: Annotated[int, options.number("Stop at a graph of so many nodes; 0: go on.", 0, 2**28)] = 0,
+    diameter: Annotated[int, options.number("The diameter of the graphs.", 2, 14)] = 11,
+    budget: Annotated[str, typer.Option(help="Time limit of the search, such as 60s or 10min.")] = "60s",
+    start: Annotated[
+        int, options.number("The smallest number of nodes to try; 0: start with a fast search.", 0, 2**28)
+    ] = 0,
+    find: Annotated[
+        int, options.number("Stop at a graph with this many nodes; 0: use the whole time.", 0, 2**28)
+    ] = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Search for the Borel Cayley graph of degree 4 with the most nodes; exit 0 if there is any."""
+    """Search for the largest Borel Cayley graph of degree 4 with a given diameter; exit 0 if one is found."""
     from rich.console import Console
 
     from dcnlab.evaluator import borel_search as engine
@@ -51,7 +55,7 @@ def borel_search(
     if json:
         print_json(result)
     elif found is None:
-        print(f"no graph of diameter {diameter} among the {state.graphs:,} that were tried")
+        print(f"no graph of diameter {diameter} among {state.graphs:,} tried")
     else:
         print(f"{found.spec}: {found.nodes:,} nodes at diameter {found.diameter} (k = {found.k})")
         print(f"{state.graphs:,} graphs tried in {result['seconds']} s, {_range(state)}")
@@ -67,5 +71,5 @@ def _seconds(text: str) -> float:
 
 def _range(state: SearchState) -> str:
     if state.done < state.since or not state.since:
-        return "not all of any size yet"
-    return f"among them all of {state.since:,} to {state.done:,} nodes"
+        return "no size completely searched yet"
+    return f"including all graphs of {state.since:,} to {state.done:,} nodes"

@@ -1,4 +1,4 @@
-"""The command that prices networks."""
+"""``dcnlab cost``: price and power of networks."""
 
 from __future__ import annotations
 
@@ -20,15 +20,19 @@ def cost(
         list[str] | None,
         typer.Argument(
             metavar="[TOPOLOGY]...",
-            help="Any topologies; none: the DCube paper's comparison.",
+            help="Topologies (default: the DCube paper's comparison).",
             autocompletion=completion.topologies,
         ),
     ] = None,
-    servers: Annotated[str, typer.Option(help="Sizes of the comparison.")] = "2048,4096,8192,12288",
-    prices: Annotated[Path | None, typer.Option(help="YAML like dcnlab/evaluator/prices.yaml.")] = None,
+    servers: Annotated[
+        str, typer.Option(help="Comma-separated numbers of servers for the comparison.")
+    ] = "2048,4096,8192,12288",
+    prices: Annotated[
+        Path | None, typer.Option(help="YAML price list in the format of dcnlab/evaluator/prices.yaml.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Switches, ports, cables, price and power of networks, from a price list that you can replace."""
+    """Count the switches, ports and cables of networks, and compute their price and power."""
     from dcnlab.evaluator.cost import bill, comparison, design, read_prices
     from topos.registry import parse
 
@@ -46,7 +50,7 @@ def cost(
         return
     columns = ("name", "servers", "switches", "switch_size", "server_ports", "cables", "price", "watts")
     rows = [[f"{x:,.0f}" if isinstance(x := one[key], float) else x for key in columns] for one in bills]
-    table(("network", "servers", "switches", "of ports", "server ports", "cables", "price", "watts"), rows)
+    table(("network", "servers", "switches", "switch ports", "server ports", "cables", "price", "watts"), rows)
 
 
 def _sizes(text: str) -> list[int]:

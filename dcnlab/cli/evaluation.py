@@ -1,4 +1,4 @@
-"""Commands that evaluate and compare schemes offline."""
+"""Commands that evaluate and compare routing schemes offline."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _METRICS = "delivered,path.mean,path.max,stretch.mean,table.entries_max,table.bi
 
 
 class Hops(StrEnum):
-    """What a path's length counts."""
+    """The unit of path length."""
 
     links = "links"
     servers = "servers"
 
 
 class FailureKnowledge(StrEnum):
-    """What schemes know of failures."""
+    """Whether routing is recomputed after failures."""
 
     yes = "yes"
     no = "no"
@@ -39,22 +39,27 @@ class FailureKnowledge(StrEnum):
 @app.command()
 def evaluate(
     topology: Topology,
-    scheme: Annotated[str, typer.Option(help="Schemes, separated by commas; none: distances only.")] = "",
+    scheme: Annotated[str, typer.Option(help="Comma-separated schemes (default: distances only).")] = "",
     pairs: options.Pairs = "servers",
-    failures: Annotated[str, typer.Option(help="Such as links=5%,nodes=2%.")] = "",
+    failures: Annotated[
+        str, typer.Option(help="Random failures, as shares or numbers: links=5%,nodes=2.")
+    ] = "",
     seed: options.Seed = 1,
     failure_knowledge: Annotated[
-        FailureKnowledge, typer.Option(help="Whether schemes know of the failures.")
+        FailureKnowledge, typer.Option(help="Whether routing is recomputed after failures.")
     ] = FailureKnowledge.yes,
-    hops: Annotated[Hops, typer.Option(help="Count links, or arrivals at servers.")] = Hops.links,
+    hops: Annotated[Hops, typer.Option(help="Path length in links, or in server hops.")] = Hops.links,
     metrics: Annotated[
-        str, typer.Option(help="More figures: bisection, diversity, loads, throughput, latency.")
+        str,
+        typer.Option(help="Comma-separated further metrics: bisection, diversity, loads, throughput, latency."),
     ] = "",
-    traffic: Annotated[str, typer.Option(help="For throughput and latency.")] = "all-to-all",
-    load: Annotated[float, typer.Option(help="For latency: what each server offers, in link rates.")] = 0.5,
+    traffic: Annotated[str, typer.Option(help="Traffic pattern for throughput and latency.")] = "all-to-all",
+    load: Annotated[
+        float, typer.Option(help="Offered load per server for latency, as a multiple of the link rate.")
+    ] = 0.5,
     json: JsonFlag = False,
 ) -> None:
-    """Evaluate schemes offline: path length, stretch, table entries and bits, delivery, and more."""
+    """Evaluate routing schemes offline: delivery, path length, stretch, table entries and bits."""
     from dcnlab.evaluator.evaluate import evaluate as run
 
     try:
@@ -77,12 +82,13 @@ def evaluate(
 
 
 def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
-    """What was found of the fabric, scheme by scheme, and metric by metric."""
+    """Print the figures of the fabric, of each scheme, and of each metric."""
     counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
     print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
-    print(f"diameter {report['diameter']}, mean distance {_short(report['mean_distance'])} ({report['hops']})")
+    unit = "server hops" if report["hops"] == "servers" else report["hops"]
+    print(f"diameter {report['diameter']}, mean distance {_short(report['mean_distance'])} ({unit})")
     if report["failures"]:
-        print(f"down: {report['failed_links']} links, {report['failed_nodes']} nodes of them with all theirs")
+        print(f"failed: {report['failed_links']} links; {report['failed_nodes']} nodes lost all links")
     if report["schemes"]:
         _show_schemes(report["schemes"])
     for name in metrics:
@@ -90,11 +96,11 @@ def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
 
 
 def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
-    """A line per scheme: delivery, lengths, stretch, tables."""
+    """Print a line per scheme: delivery, path length, stretch, table sizes."""
     table(
         (
             "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max",
-            "bits max", "label bits",
+            "max bits", "label bits",
         ),
         [
             (
@@ -109,7 +115,7 @@ def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
 
 
 def _show_metric(name: str, report: dict[str, Any]) -> None:
-    """A metric's figures: of the fabric, or scheme by scheme."""
+    """Print the figures of a metric: of the fabric, or of each scheme."""
     named = [("", report)] if name in report else [(s["scheme"], s) for s in report["schemes"]]
     if named:
         keys = list(named[0][1][name])
@@ -120,43 +126,48 @@ def _show_metric(name: str, report: dict[str, Any]) -> None:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """What stands between commas, everything once."""
+    """The comma-separated words, without duplicates."""
     return tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
 
 
 @app.command()
 def compare(
-    topologies: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
-    schemes: Annotated[str, typer.Option(help="Specifications, separated by commas.")],
-    failures: Annotated[list[str], typer.Option(help="Such as links=5%; may be repeated.")] = [],  # noqa: B006
-    seeds: Annotated[int, options.number("How many seeds.", 1, options.MAX_COUNT)] = 1,
+    topologies: Annotated[str, typer.Option(help="Comma-separated topologies.")],
+    schemes: Annotated[str, typer.Option(help="Comma-separated schemes.")],
+    failures: Annotated[
+        list[str], typer.Option(help="Random failures, such as links=5%; may be repeated.")
+    ] = [],  # noqa: B006
+    seeds: Annotated[int, options.number("Number of seeds.", 1, options.MAX_COUNT)] = 1,
     pairs: options.Pairs = "servers",
-    traffic: Annotated[str, typer.Option(help="Find max-min fair rates too, such as all-to-all.")] = "",
+    traffic: Annotated[
+        str, typer.Option(help="Also compute max-min fair rates under this traffic pattern.")
+    ] = "",
     metrics: Annotated[
         str,
         typer.Option(
-            help="Columns to show, separated by commas; bisection, diversity, loads, throughput and latency"
-            " are computed when named."
+            help="Comma-separated columns to show; bisection, diversity, loads, throughput and latency"
+            " are computed only if named."
         ),
     ] = _METRICS,
     loads: Annotated[
-        str, typer.Option(help="For latency: offered loads in link rates, commas between.")
+        str,
+        typer.Option(help="For latency: comma-separated loads, as multiples of the link rate."),
     ] = "0.5",
     results: options.Results = Path("results"),
     report: options.Html = None,
     figures: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write the report's figures into this folder as PDF.", callback=options.folder
+            metavar="DIR", help="Write the figures of the report as PDF files.", callback=options.folder
         ),
     ] = None,
     csv: options.Csv = None,
     parquet: options.Parquet = None,
-    dask: Annotated[str, typer.Option(help="Run on a Dask scheduler, such as tcp://host:8786.")] = "",
+    dask: Annotated[str, typer.Option(help="Run on this Dask scheduler, such as tcp://host:8786.")] = "",
     workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Compare schemes on topologies over failures and seeds, in parallel; resumes where it stopped."""
+    """Compare schemes on topologies over failures and seeds, in parallel; resumes an interrupted run."""
     from dcnlab.evaluator import compare as grid
     from dcnlab.evaluator.metrics import expand_columns, required_metrics
 
@@ -185,7 +196,7 @@ def compare(
 
 
 def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | None, html: Path | None) -> None:
-    """All figures into the files that are wanted."""
+    """Write all figures to the requested files."""
     from dcnlab.evaluator import compare as grid
     from dcnlab.evaluator.reporting.report import comparison
 
@@ -198,7 +209,7 @@ def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | Non
 
 
 def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
-    """The report's figures, one file each, numbered in their order there."""
+    """Write the figures of the report, one file each, numbered in their order."""
     from dcnlab.evaluator.reporting.plots import save
     from dcnlab.evaluator.reporting.report import charts
 
@@ -211,31 +222,31 @@ def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
 
 
 def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> None:
-    """UsageError for a figure that no row has."""
+    """Raise UsageError for a column that no row has."""
     good = [row for row in rows if "error" not in row]
     for column in columns if good else ():
         if not any(column in row for row in good):
             known = ", ".join(key for key, value in good[0].items() if isinstance(value, int | float))
-            raise UsageError(f"--metrics: no figure {column!r} was found: there are {known}")
+            raise UsageError(f"--metrics: unknown column {column!r}: known: {known}")
 
 
 def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
-    """What was asked and the figures that are wanted."""
+    """Print the parameters of each row and the requested columns."""
     shown = ["topology", "scheme", "failures", "seed", *columns]
     table(shown, [[_cell(row.get(column)) for column in shown] for row in rows])
 
 
 def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:
-    """Say on standard error what could not be evaluated; whether there was any."""
-    wrong = [row for row in rows if "error" in row]
-    for row in wrong:
+    """Print the failed evaluations to standard error; returns True if there are any."""
+    failed = [row for row in rows if "error" in row]
+    for row in failed:
         print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
-    return bool(wrong)
+    return bool(failed)
 
 
 @contextmanager
 def _executor(address: str) -> Iterator[Any]:
-    """Where the work is done: a Dask scheduler's workers, or None for processes here."""
+    """The executor of a Dask scheduler, or None to use local processes."""
     if not address:
         yield None
         return
@@ -257,34 +268,36 @@ def _cell(value: Any) -> str:
 
 def _numbers(text: str) -> tuple[float, ...]:
     try:
-        found = tuple(map(float, _words(text)))
+        numbers = tuple(map(float, _words(text)))
     except ValueError:
-        found = ()
-    if not found:
+        numbers = ()
+    if not numbers:
         raise UsageError(f"--loads takes numbers, not {text!r}: write 0.2,0.5,1")
-    return found
+    return numbers
 
 
 def split_specs(text: str) -> list[str]:
-    """``bcube:4,1,wmgr,ksp:k=8``: a part that is a number, sizes or ``key=value`` belongs to the
-    specification before it; everything once."""
-    found: list[str] = []
+    """Split comma-separated specifications such as ``bcube:4,1,wmgr,ksp:k=8``, without duplicates.
+
+    A part that is a number, sizes or ``key=value`` belongs to the specification before it.
+    """
+    specs: list[str] = []
     for part in text.split(","):
-        if found and ":" not in part and ("=" in part or part[:1].isdecimal()):
-            found[-1] += f",{part}"
+        if specs and ":" not in part and ("=" in part or part[:1].isdecimal()):
+            specs[-1] += f",{part}"
         elif part.strip():
-            found.append(part.strip())
-    return list(dict.fromkeys(found))
+            specs.append(part.strip())
+    return list(dict.fromkeys(specs))
 
 
 def schemes_of(text: str) -> list[str]:
-    """The specifications of schemes in ``text``; SpecError for a name that no scheme has."""
+    """The specifications of schemes in ``text``; raises SpecError for an unknown scheme."""
     from addressing import registry
 
-    found = split_specs(text)
-    for spec in found:
+    specs = split_specs(text)
+    for spec in specs:
         lookup(split_spec(spec)[0], registry.known(), "scheme")
-    return found
+    return specs
 
 
 def _short(value: float | None) -> str:

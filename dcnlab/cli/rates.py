@@ -1,4 +1,4 @@
-"""The command that finds the rates of flows offline."""
+"""``dcnlab throughput``: the rates of flows, computed offline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
 
-#: More flows than this do not fit into the memory of an ordinary machine with their paths.
+#: The paths of more flows do not fit into the memory of an ordinary machine.
 _MAX_FLOWS = 40_000_000
 
 
@@ -23,14 +23,18 @@ _MAX_FLOWS = 40_000_000
 def throughput(
     topology: Topology,
     scheme: SchemeName,
-    traffic: Annotated[str, typer.Option(help="Who sends to whom; `help` lists the patterns.")] = "all-to-all",
-    on_off: Annotated[str, typer.Option(help="Flows pause: on=1,off=1,sigma=1,length=100,samples=100.")] = "",
-    failures: Annotated[str, typer.Option(help="Such as links=5%,servers=2%.")] = "",
+    traffic: Annotated[str, typer.Option(help="Traffic pattern; `help` lists the patterns.")] = "all-to-all",
+    on_off: Annotated[
+        str, typer.Option(help="On/off flows: on=1,off=1,sigma=1,length=100,samples=100 (seconds).")
+    ] = "",
+    failures: Annotated[
+        str, typer.Option(help="Random failures, as shares or numbers: links=5%,servers=2.")
+    ] = "",
     capacity: options.Capacity = 1.0,
     seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Max-min fair rates of flows, offline: for any topology, scheme and traffic."""
+    """Compute max-min fair rates of flows offline, for any topology, scheme and traffic pattern."""
     from dcnlab.evaluator.graph import failures as failing
     from dcnlab.evaluator.traffic import onoff
     from dcnlab.evaluator.traffic.flows import flows
@@ -45,7 +49,7 @@ def throughput(
         return
     fabric, bound = resolve(topology, scheme)
     if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
-        raise UsageError(f"{fabric.servers**2} flows are too many at once: `dcnlab sweep` finds their ABT")
+        raise UsageError(f"{fabric.servers**2} flows are too many: `dcnlab sweep` computes their ABT")
     try:
         failed = failing.draw(fabric, failures, seed)
         wanted = pattern(fabric, traffic, seed, failed.nodes)
@@ -53,7 +57,7 @@ def throughput(
     except SpecError as error:
         raise UsageError(str(error)) from error
     asked = {"topology": fabric.spec, "scheme": scheme, "traffic": traffic, "failures": failures, "seed": seed}
-    with working("following flows"):
+    with working("routing flows"):
         found = flows(bound, wanted, failed.links)
         figures = (
             _steady(fabric, found, capacity)
@@ -63,7 +67,7 @@ def throughput(
     if json:
         print_json({**asked, "on_off": on_off, "capacity": capacity, "flows": len(found), **figures})
         return
-    print(f"{fabric.spec} with {scheme}: {len(found)} flows ({traffic}), links of {capacity:g}")
+    print(f"{fabric.spec} with {scheme}: {len(found)} flows ({traffic}), link capacity {capacity:g}")
     table(("figure", "value"), [(k, f"{v:.6g}" if isinstance(v, float) else v) for k, v in figures.items()])
 
 

@@ -1,4 +1,4 @@
-"""The command that measures the papers' claims again, and lists them with their verdicts."""
+"""``dcnlab reproduce``: measures the papers' claims again, or lists them with their verdicts."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
 @app.command()
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help="An experiment, or all; nothing lists every claim with its recorded verdict.")
+        str, typer.Argument(help="An experiment, or all (default: list every claim with its recorded verdict).")
     ] = "",
     report: options.Html = None,
     markdown: Annotated[Path | None, options.output("Write the tables as Markdown.")] = None,
-    record: Annotated[bool, typer.Option("--record", help="Keep the verdicts for the list.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Store the verdicts for the list.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Measure the papers' claims again: printed beside measured, and whether they hold."""
+    """Measure the papers' claims again: published and measured values, and whether each claim holds."""
     from dcnlab.evaluator.reproduce import registry
 
     if not name:
         if record or report or markdown:
-            raise UsageError("nothing is measured without a name: write reproduce all, or an experiment")
+            raise UsageError("no experiment given: write `dcnlab reproduce all`, or name an experiment")
         _list(json)
         return
-    found = _measure(name, figures=report is not None, quiet=json)
+    results = _measure(name, figures=report is not None, quiet=json)
     if record:
-        _record(found)
+        _record(results)
     if report is not None:
-        report.write_text(registry.html(found))
+        report.write_text(registry.html(results))
     if markdown is not None:
-        markdown.write_text(registry.markdown(found))
+        markdown.write_text(registry.markdown(results))
     if json:
-        print_json({one: [_plain(row) for row in result.rows] for one, result in found.items()})
+        print_json({one: [_plain(row) for row in result.rows] for one, result in results.items()})
     else:
-        for one, result in found.items():
+        for one, result in results.items():
             table(registry.HEADER, [registry.cells(row) for row in result.rows], title=_title(one))
 
 
 def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
-    """The results of one experiment, or of all in turn."""
+    """Run one experiment, or all of them."""
     from addressing.jit import compilations
     from dcnlab.evaluator.reproduce import registry
 
-    found, known = {}, registry.experiments()
+    results, known = {}, registry.experiments()
     names = list(known) if name == "all" else [name]
     try:
         for one in names:
@@ -64,21 +64,21 @@ def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
     with progress_bar(quiet) as progress, compilations(progress.compiling):
         for done, one in enumerate(names):
             progress(done, len(names), one)
-            found[one] = registry.run(one, figures)
-    return found
+            results[one] = registry.run(one, figures)
+    return results
 
 
 def _title(name: str) -> str:
-    """An experiment's name and what it is about."""
+    """The name and title of an experiment."""
     from dcnlab.evaluator.reproduce import registry
 
     return f"{name}: {registry.experiments()[name].title}"
 
 
-def _record(found: dict[str, Result]) -> None:
+def _record(results: dict[str, Result]) -> None:
     from dcnlab.evaluator.reproduce import record, registry
 
-    rows = {name: result.rows for name, result in found.items()}
+    rows = {name: result.rows for name, result in results.items()}
     try:
         kept = record.load(record.RECORD)
         record.save(record.merged(kept, rows, list(registry.experiments())), record.RECORD)
@@ -87,7 +87,7 @@ def _record(found: dict[str, Result]) -> None:
 
 
 def _list(json: bool) -> None:
-    """Every claim with its verdict, from the last recorded run."""
+    """Print every claim with its verdict from the last recorded run."""
     from dcnlab.evaluator.reproduce import record, registry
 
     entries = list(record.list_claims(record.load(record.RECORD), registry.experiments()))
@@ -106,12 +106,12 @@ def _list(json: bool) -> None:
             if entry.row is None:
                 rows.append((entry.experiment.name, entry.experiment.title, "-", "-", "not recorded"))
             else:
-                claim, printed, _, measured, verdict = registry.cells(entry.row)
-                rows.append((entry.experiment.name, claim, printed, measured, verdict))
-        table(("experiment", "claim", "printed", "measured", "verdict"), rows, title=paper)
+                claim, published, _, measured, verdict = registry.cells(entry.row)
+                rows.append((entry.experiment.name, claim, published, measured, verdict))
+        table(("experiment", "claim", "published", "measured", "verdict"), rows, title=paper)
         print()
     counts = registry.totals([entry.row for entry in entries if entry.row])
-    print(f"Recorded: {counts}\nMeasure again: dcnlab reproduce EXPERIMENT, or all.")
+    print(f"Recorded: {counts}\nTo measure again: dcnlab reproduce EXPERIMENT, or all")
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command that sweeps failures."""
+"""``dcnlab sweep``: throughput, delivery and path length over shares of failures."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from topos.spec import SpecError
 
 @app.command()
 def sweep(
-    topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more.")],
-    scheme: Annotated[str, typer.Option(help="On each the first that fits, such as dcube,brp,ecmp.")] = "ecmp",
+    topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more topologies.")],
+    scheme: Annotated[
+        str, typer.Option(help="Comma-separated schemes; each topology uses the first that fits.")
+    ] = "ecmp",
     failures: Annotated[
-        str, typer.Option(help="Of servers, switches, links, nodes.")
+        str, typer.Option(help="Comma-separated kinds of failures: servers, switches, links, nodes.")
     ] = "servers,switches,links",
-    to: Annotated[str, typer.Option(help="The largest share that fails.")] = "20%",
-    steps: Annotated[int, options.number("How many shares above 0.", 1, options.MAX_COUNT)] = 4,
-    seeds: Annotated[int, options.number("Draws per share.", 1, options.MAX_COUNT)] = 8,
+    to: Annotated[str, typer.Option(help="The largest share of failures.")] = "20%",
+    steps: Annotated[int, options.number("Number of shares above 0.", 1, options.MAX_COUNT)] = 4,
+    seeds: Annotated[int, options.number("Random draws per share.", 1, options.MAX_COUNT)] = 8,
     figure: options.Figure = None,
     results: options.Results = Path("results"),
     csv: options.Csv = None,
     workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Throughput, delivery and path length while servers, switches or links fail; resumes."""
+    """Sweep throughput, delivery and path length over shares of failures; resumes an interrupted run."""
     from dcnlab.evaluator import compare
     from dcnlab.evaluator import sweep as sweeps
     from dcnlab.evaluator.reporting import panels

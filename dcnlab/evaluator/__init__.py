@@ -1,21 +1,21 @@
-"""The offline engine: the same fabrics and the same rules as in a lab, without packets.
+"""The offline evaluator: the same fabrics and routing rules as in a lab, without packets.
 
     graph/        fabrics as graphs: distances, shortest paths, cuts, failures
     routing/      schemes over all pairs: next hops, path lengths, table sizes
     traffic/      traffic over routed paths: loads, throughput, latency
-    reporting/    figures and pages
-    reproduce/    the papers' claims, measured: ``dcnlab reproduce``
+    reporting/    figures and HTML pages
+    reproduce/    the papers' claims, measured again: ``dcnlab reproduce``
 
-    evaluate.py      one fabric, several schemes: ``dcnlab evaluate``
-    metrics.py       its figures beyond paths and tables, each by its name
-    compare.py       grids of evaluations over processes: ``dcnlab compare``
+    evaluate.py      schemes on one fabric: ``dcnlab evaluate``
+    metrics.py       further metrics, found by name: bisection, throughput, latency ...
+    compare.py       grids of evaluations in parallel: ``dcnlab compare``
     compiling.py     progress messages while workers compile kernels
     worker_processes.py  fresh Python processes for it
-    sweep.py         increasing failures: ``dcnlab sweep``
-    cost.py          price and power: ``dcnlab cost``
+    sweep.py         increasing shares of failures: ``dcnlab sweep``
+    cost.py          price and power of networks: ``dcnlab cost``
     borel_search.py  the largest Borel Cayley graph of a diameter: ``dcnlab borel-search``
     statistics.py    means with confidence intervals
 
-Importing the package imports nothing; numba comes with the modules that use it.  A new
-scheme needs nothing here; a file in routing/vector/ makes it fast.
+Importing the package imports no module; numba is loaded with the modules that use it.  A new
+scheme needs no code here; a module in routing/vector/ makes its evaluation fast.
 """

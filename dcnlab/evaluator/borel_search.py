@@ -1,9 +1,9 @@
-"""The densest Borel Cayley graphs: the largest p k for which some exponents give a diameter.
+"""Search for the largest Borel Cayley graph of a given diameter: the largest number p k of nodes.
 
-All vertices are alike, so one search from the identity gives a graph's diameter.  Up to
-isomorphism one base a per (p, k) is enough, since (t, y) -> (j t, y) turns a^j into a;
-and a sign of t1 or t2 does not matter, since translations and scalings of y bring any two
-second coordinates back to (1, 1).
+The graphs are vertex-transitive, so one search from the identity gives the diameter.  Up to
+isomorphism one base a per (p, k) is enough, because (t, y) -> (j t, y) turns a^j into a.  The
+signs of t1 and t2 do not matter, because translations and scalings of y bring any two second
+coordinates back to (1, 1).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from addressing.jit import inlined, threaded
 from topos.galois import is_prime
 from topos.graph import IntArray
 
-#: Graphs that are searched at once.
+#: The number of graphs per batch.
 _BATCH = 64
-#: Where to begin, as a share of 3^D: below, graphs of diameter D are plentiful.
+#: The size at which the search starts, as a share of 3^D: many smaller graphs have diameter D.
 _PLENTIFUL = 0.15
-#: How much larger the next graph is to be after a find, and how far without one to stride.
+#: In the fast phase: the growth of the size after a hit, and the range searched without one.
 _STRIDE, _GIVE_UP = 1.02, 1.1
-#: What the topology takes: all that there are up to three million nodes.
+#: The largest prime that the topology accepts: enough for all graphs of up to three million nodes.
 _LARGEST_PRIME = 1_000_000
 
 
@@ -50,14 +50,16 @@ class SearchResult:
 
     @property
     def spec(self) -> str:
-        """As a topology."""
+        """The specification of the topology."""
         return f"borel:{self.p},{self.a},{self.t1},{self.t2}"
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """How far a search has come: ``best`` is the largest of the ``graphs`` that were tried; among
-    them are all with ``since`` to ``done`` nodes."""
+    """The progress of a search: ``graphs`` were tried, among them all with ``since`` to ``done`` nodes.
+
+    ``best`` is the largest one with the diameter.
+    """
 
     since: int
     done: int
@@ -66,10 +68,10 @@ class SearchState:
 
 
 def search(diameter: int, start: int = 0) -> Iterator[SearchState]:
-    """The states of a search that tries all graphs of ``start`` nodes and more, in ascending order.
+    """Try all graphs of at least ``start`` nodes in ascending order, and yield the progress.
 
-    Without ``start`` it strides first: a few graphs of each group, on by some per cent after
-    every find, as long as there are any; then it goes on from the largest one.
+    Without ``start`` a fast phase comes first: it tries a few graphs per group and grows the size by
+    some per cent after every hit.  The exhaustive search then starts at the largest graph found.
     """
     best, graphs = None, 0
     if not start:
@@ -79,7 +81,7 @@ def search(diameter: int, start: int = 0) -> Iterator[SearchState]:
     since = start or (best.nodes + 1 if best else int(_PLENTIFUL * 3**diameter))
     for group in _groups(since, _moore(diameter)):
         for batch in _batches(_exponents(group.k)):
-            found, graphs = _first(group, batch, diameter), graphs + len(batch)
+            found, graphs = _first_hit(group, batch, diameter), graphs + len(batch)
             best = found or best
             yield SearchState(since, group.nodes - 1, graphs, best)
             if found:
@@ -95,7 +97,7 @@ def _stride(diameter: int) -> Iterator[SearchState]:
         if group.nodes >= wanted:
             pairs = _exponents(group.k)
             batch = pairs[:: max(1, -(-len(pairs) // _BATCH))]
-            found, graphs = _first(group, batch, diameter), graphs + len(batch)
+            found, graphs = _first_hit(group, batch, diameter), graphs + len(batch)
             if found:
                 best, wanted = found, int(_STRIDE * found.nodes)
             yield SearchState(0, 0, graphs, best)
@@ -126,8 +128,8 @@ def _batches(pairs: IntArray) -> Iterator[IntArray]:
         yield pairs[first : first + _BATCH]
 
 
-def _first(group: _Group, batch: IntArray, diameter: int) -> SearchResult | None:
-    """The first graph of a batch that has the diameter, or less."""
+def _first_hit(group: _Group, batch: IntArray, diameter: int) -> SearchResult | None:
+    """The first graph of a batch with at most the given diameter."""
     power = np.array([pow(group.base, t, group.p) for t in range(group.k)], dtype=np.int64)
     depth = _diameters(batch, power, group.p, diameter)
     hits = np.flatnonzero(depth <= diameter)
@@ -138,24 +140,24 @@ def _first(group: _Group, batch: IntArray, diameter: int) -> SearchResult | None
 
 
 def _moore(diameter: int) -> int:
-    """No graph of degree 4 and that diameter has more nodes."""
+    """The Moore bound: no graph of degree 4 and this diameter has more nodes."""
     return int(2 * 3**diameter - 1)
 
 
 def _groups(low: int, high: int) -> Iterator[_Group]:
-    """The groups of ``low`` to ``high`` elements, by their number: k > 2 divides p - 1."""
-    of_one_k = (_with(k, low, high) for k in range(3, math.isqrt(high) + 1))
+    """The groups of ``low`` to ``high`` elements, in ascending order of size: k > 2 divides p - 1."""
+    of_one_k = (_groups_of(k, low, high) for k in range(3, math.isqrt(high) + 1))
     return heapq.merge(*of_one_k, key=lambda group: (group.nodes, group.p))
 
 
-def _with(k: int, low: int, high: int) -> Iterator[_Group]:
-    """Those of one k."""
+def _groups_of(k: int, low: int, high: int) -> Iterator[_Group]:
+    """The groups of one k."""
     first = 1 + k * max(1, -(-(-(-low // k) - 1) // k))
     return (_Group(p, k) for p in range(first, min(high // k, _LARGEST_PRIME) + 1, k) if is_prime(p))
 
 
 def _exponents(k: int) -> IntArray:
-    """The pairs (t1, t2) that give connected graphs of degree 4, signs and order aside."""
+    """The pairs (t1, t2) that give connected graphs of degree 4, up to sign and order."""
     top = (k - 1) // 2
     pairs = [(s, t) for s in range(top + 1) for t in range(s + 1, top + 1) if math.gcd(s, t, k) == 1]
     return np.array(pairs, dtype=np.int32).reshape(-1, 2)
@@ -163,7 +165,7 @@ def _exponents(k: int) -> IntArray:
 
 @threaded
 def _diameters(pairs: IntArray, power: NDArray[np.int64], p: int, most: int) -> IntArray:
-    """Per pair of exponents the diameter, or ``most`` + 1 where it is larger."""
+    """Per pair of exponents the diameter, or ``most`` + 1 if it is larger."""
     depth = np.empty(len(pairs), np.int32)
     for i in numba.prange(len(pairs)):
         depth[i] = _eccentricity(pairs[i, 0], pairs[i, 1], power, p, most)
@@ -172,7 +174,7 @@ def _diameters(pairs: IntArray, power: NDArray[np.int64], p: int, most: int) -> 
 
 @inlined
 def _eccentricity(t1: int, t2: int, power: NDArray[np.int64], p: int, most: int) -> int:
-    """The distance from the identity to the farthest vertex, given up once ``most`` is out of reach."""
+    """The distance from the identity to the farthest vertex, or ``most`` + 1 once that is exceeded."""
     k = len(power)
     size = p * k
     seen, queue = np.zeros(size, np.bool_), np.empty(size, np.int32)

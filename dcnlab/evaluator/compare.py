@@ -1,8 +1,8 @@
-"""``compare``: the product of topologies, schemes, failures and seeds, over processes, resumable.
+"""``compare``: all combinations of topologies, schemes, failures and seeds, in parallel, resumable.
 
-Each combination is a :class:`Request`; its result is one line of JSON under the hash of
-the request, appended by the parent process alone.  What a directory already holds is
-not computed again.
+Each combination is a :class:`Request`.  Its result is one line of JSON with the hash of the
+request as its key; only the parent process appends to the file.  Results that the directory
+already holds are not computed again.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from topos import plugins
 from topos.registry import parse
 from topos.spec import SpecError, split_spec
 
-#: Changes whenever results would; part of every request's hash.
+#: Incremented when results change; part of every request's hash.
 FORMAT = 2
 RESULTS = "results.jsonl"
 
 Row = dict[str, Any]
-#: Told after each result: how many are done, of how many, and the result.
+#: Called after each result with the number done, the total number, and the result.
 Progress = Callable[[int, int, Row], None]
 
 
 class Job(Protocol):
-    """What can be asked for: a dataclass with a name under which its answer is kept."""
+    """A unit of work: a dataclass with a key under which its result is stored."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def key(self) -> str:
-        """The same for the same question, and for no other."""
+        """Equal for equal jobs, different for different ones."""
         ...
 
 
@@ -63,7 +63,7 @@ Q = TypeVar("Q", bound=Job)
 
 
 def key_of(asked: Job) -> str:
-    """A key from a question's kind and fields."""
+    """The key of a job, from its type and fields."""
     kind = [] if isinstance(asked, Request) else [type(asked).__name__]
     custom = filter(None, [plugins.digest()])  # results of the user's own files hold for their text only
     text = json.dumps([FORMAT, *kind, *custom, dataclasses.asdict(asked)], sort_keys=True)
@@ -72,8 +72,11 @@ def key_of(asked: Job) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """One evaluation; ``metrics`` names further figures (see :mod:`dcnlab.evaluator.metrics`), commas between,
-    under ``traffic`` and, for latency, ``load``."""
+    """One evaluation.
+
+    ``metrics`` is a comma-separated list of further metrics (see :mod:`dcnlab.evaluator.metrics`),
+    measured under ``traffic`` and, for latency, ``load``.
+    """
 
     topology: str
     scheme: str
@@ -88,7 +91,7 @@ class Request:
 
     @property
     def key(self) -> str:
-        """The name under which the result is kept."""
+        """The key under which the result is stored."""
         return key_of(self)
 
 
@@ -105,11 +108,10 @@ def requests(
     metrics: Sequence[str] = (),
     loads: Sequence[float] = (0.5,),
 ) -> list[Request]:
-    """All combinations of which the scheme fits the topology; of ``loads`` only where latency is
-    among ``metrics``.  A ``pattern`` asks for throughput under it.
+    """All combinations in which the scheme fits the topology; over ``loads`` only if ``metrics`` has latency.
 
-    A seed draws the failures, the sampled pairs, and the topology itself where it is a
-    random one whose specification names no seed.  Raises SpecError with one line.
+    A ``pattern`` requests throughput under it.  A seed draws the failures, the sampled pairs, and
+    a random topology whose specification names no seed.  Raises SpecError with one line.
     """
     wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
     at = loads if "latency" in wanted else (0.0,)
@@ -117,7 +119,7 @@ def requests(
         check(wanted, Conditions(load=load, traffic=pattern or "all-to-all"))
     check_pairs(pairs)
     for text in failures:
-        sizes_of(text)  # refused here, once, and not by every evaluation
+        sizes_of(text)  # one error here instead of one per evaluation
     found: dict[Request, None] = {}
     for text, scheme, failing, load, seed in itertools.product(topologies, schemes, failures, at, seeds):
         family = parse(text)
@@ -138,7 +140,7 @@ def _reseeded(text: str, seed: int) -> str:
 
 
 def run_job(request: Request) -> Row:
-    """Evaluate one request: the request's fields, then every figure by its path (``path.mean``)."""
+    """Evaluate one request: its fields, then every figure under its flattened key (``path.mean``)."""
     report = evaluate(
         request.topology,
         [request.scheme],
@@ -154,13 +156,14 @@ def run_job(request: Request) -> Row:
     whole = report.as_dict()
     [scheme] = whole.pop("schemes")
     figures = {**dict(flatten(whole)), **dict(flatten(scheme))}
+    figures.pop("aware")  # the same as failure_knowledge
     figures["failed_share"] = report.failed_links / max(1, report.links)
     asked = dataclasses.asdict(request)
     return {"key": request.key, **asked, **{k: v for k, v in figures.items() if k not in asked}}
 
 
 def flatten(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested dictionaries as ``outer.inner`` keys; lists and histograms stay as they are."""
+    """Flatten nested dictionaries to ``outer.inner`` keys; lists and histograms stay as they are."""
     for key, item in value.items():
         if isinstance(item, dict) and not key.endswith("histogram"):
             yield from flatten(item, f"{prefix}{key}.")
@@ -193,12 +196,12 @@ def collect(
     on_compile: compiling.Notify | None = None,
     executor: Executor | None = None,
 ) -> list[Row]:
-    """The answers to ``wanted``, in that order; those that ``directory`` holds are read from it.
+    """The results of ``wanted``, in that order; results that ``directory`` holds are read from it.
 
-    ``executor`` runs the rest (any ``concurrent.futures`` executor, a Dask client's too);
-    without one, ``workers`` processes do (one per core), and ``compiles`` hears which kernels
-    they compile.  What fails gives a row with an ``error`` instead of figures, and is tried
-    again next time.
+    ``executor`` computes the rest (any ``concurrent.futures`` executor, including a Dask
+    client's).  Without one, ``workers`` processes do (default: one per core), and ``on_compile``
+    is called with the kernels that they compile.  A job that fails gives a row with an ``error``
+    instead of figures; it is tried again next time.
     """
     known = load(directory) if directory else {}
     rows = {asked.key: known[asked.key] for asked in wanted if asked.key in known}
@@ -229,8 +232,8 @@ def _run(
         return
     cores = len(os.sched_getaffinity(0))
     count = min(workers or cores, len(pending))
-    threads = min(max(1, cores // count), numba.get_num_threads())  # numba takes no more than it has
-    context = SafeSpawnContext()  # not forked: numba's threads do not survive that
+    threads = min(max(1, cores // count), numba.get_num_threads())  # numba refuses more than it started with
+    context = SafeSpawnContext()  # not forked: numba's threads do not survive a fork
     others = set(multiprocessing.active_children())
     with (
         compiling.compile_notifications(context, on_compile) as to,
@@ -238,7 +241,7 @@ def _run(
     ):
         try:
             yield from _gather(pool, run_job, pending)
-        except BaseException:  # interrupted: nobody waits for what has not been answered
+        except BaseException:  # interrupted: nobody waits for the remaining results
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
@@ -246,7 +249,7 @@ def _run(
 
 
 def _begin_worker(threads: int, to: Connection | None) -> None:
-    """Ctrl-C is for the process that asks, and so is what is compiled."""
+    """Initialise a worker: leave Ctrl-C to the parent process, and report compilations to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     numba.set_num_threads(threads)
     if to is not None:
@@ -278,16 +281,16 @@ def _run_with_custom(custom: tuple[str, ...], digest: str, run_job: Callable[[Q]
 
 
 def load(directory: Path) -> dict[str, Row]:
-    """What a directory holds, by key; a last line that was cut short is passed over."""
+    """The stored results by key; an incomplete last line is ignored."""
     path = directory / RESULTS
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
         except json.JSONDecodeError:
             continue
-        found[row["key"]] = row
-    return found
+        rows[row["key"]] = row
+    return rows
 
 
 def _append(directory: Path, row: Row) -> None:
@@ -297,7 +300,7 @@ def _append(directory: Path, row: Row) -> None:
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
-    """One line per row; lists and histograms as JSON."""
+    """Write one line per row, lists as JSON."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns(rows))
         writer.writeheader()
@@ -307,15 +310,15 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 
 def check_parquet() -> None:
-    """Raises SpecError with one line where pyarrow is not installed: better before the work than after it."""
+    """Raise SpecError, in one line, if pyarrow is not installed: called before the work starts."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise SpecError("--parquet needs pyarrow: pip install pyarrow, or ask for --csv or --json") from None
+        raise SpecError("--parquet needs pyarrow: pip install pyarrow, or use --csv or --json") from None
 
 
 def write_parquet(rows: Sequence[Row], path: Path) -> None:
-    """For pandas and others; raises SpecError with one line where pyarrow is not installed."""
+    """Write the rows as Parquet; raises SpecError with one line if pyarrow is not installed."""
     check_parquet()
     import pyarrow
     import pyarrow.parquet
@@ -326,10 +329,10 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
 
 
 def _scalar(value: Any) -> Any:
-    """A value for one cell: lists and dictionaries as JSON."""
+    """The value of one cell: lists and dictionaries as JSON."""
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 
 def columns(rows: Sequence[Row]) -> list[str]:
-    """Every key of any row, in order of first appearance."""
+    """The keys of all rows, in order of first appearance."""
     return list(dict.fromkeys(key for row in rows for key in row))

@@ -1,7 +1,7 @@
-"""What worker processes compile, told to the process that waits for them.
+"""Progress messages from worker processes that compile kernels.
 
-Words go through one pipe that all workers write to: a message is shorter than what the system
-writes as a whole, so there is no lock that a worker could take with it when it is ended.
+All workers write to one pipe.  A message is shorter than the size that the system writes
+atomically, so there is no lock that a worker could still hold when it is terminated.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from multiprocessing.context import BaseContext
 
 from addressing.jit import listen
 
-#: Told the name of a kernel that is being compiled, and an empty one when none is any more.
+#: Called with the name of the kernel that is being compiled, and with "" when none is.
 Notify = Callable[[str], None]
 
 
 def report_compilations(to: Connection) -> None:
-    """In a worker: send word of every compilation from now on."""
+    """In a worker: send a message at the start and end of every compilation."""
     listen(lambda kernel: to.send((os.getpid(), kernel)))
 
 
 @contextmanager
 def compile_notifications(context: BaseContext, notify: Notify | None) -> Iterator[Connection | None]:
-    """Where workers of ``context`` :func:`say` what they compile, for ``tell``, which a thread calls;
-    None where nobody wants to know."""
+    """The pipe end for the workers of ``context`` to call :func:`report_compilations` with.
+
+    A thread calls ``notify`` for every message.  Yields None if ``notify`` is None.
+    """
     if notify is None:
         yield None
         return
@@ -44,10 +46,10 @@ def compile_notifications(context: BaseContext, notify: Notify | None) -> Iterat
 
 
 def _forward(reader: Connection, notify: Notify) -> None:
-    """Of several workers that compile, one is named until it is done."""
+    """If several workers compile, notify of one kernel until it is done."""
     busy: dict[int, str] = {}
-    while (said := reader.recv()) is not None:
-        worker, kernel = said
+    while (message := reader.recv()) is not None:
+        worker, kernel = message
         busy.pop(worker, None)
         if kernel:
             busy[worker] = kernel

@@ -1,8 +1,8 @@
-"""What a network costs to buy and to power, from unit prices that anybody can replace.
+"""Price and power of networks, from a replaceable list of unit prices.
 
-The comparison is the DCube paper's (at 2048 to 12,288 servers): DCube with as many ports
-as make 256 switches enough; BCube, DCell and HCN of small switches, partial ones where the
-size asks for it; a fat tree of 8-port switches with as many levels as the size needs.
+The comparison is the DCube paper's, at 2048 to 12,288 servers: DCube of 256 switches with as
+many ports as needed; BCube, DCell and HCN of small switches, incomplete at the highest level
+where the size requires it; a fat tree of 8-port switches with as many levels as needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -26,12 +26,12 @@ from topos.spec import SpecError
 SIZES = (2048, 4096, 8192, 12288)
 
 
-#: So much, at most, that every sum of it is a number still.
+#: Bounded, so that no sum overflows.
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class Unit(BaseModel):
-    """One thing's price and power."""
+    """Price (dollars) and power (watts) of one item."""
 
     model_config = ConfigDict(extra="forbid")
     price: Amount
@@ -39,25 +39,30 @@ class Unit(BaseModel):
 
 
 class Prices(BaseModel):
-    """Unit prices: switches and cards by number of ports."""
+    """Unit prices: switches and NICs by number of ports.  ``cards`` is an old name of ``nics``."""
 
     model_config = ConfigDict(extra="forbid")
     switches: Mapping[PositiveInt, Unit]
-    nics: Mapping[PositiveInt, Unit]
+    nics: Mapping[PositiveInt, Unit] = Field(validation_alias=AliasChoices("nics", "cards"))
     cable: Unit = Unit(price=0, watts=0)
 
     def switch(self, ports: int) -> tuple[int, Unit]:
-        """The smallest switch with so many ports: (its ports, its price); SpecError without one."""
+        """The smallest switch with at least ``ports`` ports: (its ports, its price).
+
+        Raises SpecError if all are smaller.
+        """
         size = min((size for size in self.switches if size >= ports), default=None)
         if size is None:
             raise SpecError(
-                f"prices: no switch of {ports} ports: the largest has {max(self.switches, default=0)}"
+                f"prices: no switch with {ports} ports: the largest has {max(self.switches, default=0)}"
             )
         return size, self.switches[size]
 
     def nic(self, ports: int) -> Unit:
-        """The smallest card with so many ports, or several: as many of the largest as it takes, and
-        the smallest for the rest."""
+        """The smallest NIC with at least ``ports`` ports.
+
+        If all are smaller: as many of the largest as fit, and the smallest that covers the rest.
+        """
         if not self.nics:
             raise SpecError("prices: no NIC is listed")
         largest = max(self.nics)
@@ -65,14 +70,14 @@ class Prices(BaseModel):
         if not rest:
             whole, rest = whole - 1, largest
         last, many = self.nics[min(size for size in self.nics if size >= rest)], self.nics[largest]
-        # Several may well cost more than one may.
+        # Not validated: the sum of several may exceed the bound of one price.
         return Unit.model_construct(
             price=whole * many.price + last.price, watts=whole * many.watts + last.watts
         )
 
 
 def read_prices(path: Path | None = None) -> Prices:
-    """The prices of a YAML file, or the paper's; raises SpecError with one line."""
+    """Read a YAML price list (default: the DCube paper's); raises SpecError with one line."""
     name = str(path or "prices.yaml")
     try:
         text = path.read_text() if path else (resources.files("dcnlab.evaluator") / "prices.yaml").read_text()
@@ -89,7 +94,7 @@ def read_prices(path: Path | None = None) -> Prices:
 
 @dataclass(frozen=True)
 class Design:
-    """What has to be bought: ``switch_ports`` is what the largest switch uses."""
+    """The parts of a network: ``switch_ports`` is the number of ports in use on the largest switch."""
 
     name: str
     servers: int
@@ -100,7 +105,7 @@ class Design:
 
 
 def design(family: Family, name: str = "", server_ports: int | None = None) -> Design:
-    """What a topology needs; ``server_ports`` overrides what its servers use."""
+    """The parts of a topology; ``server_ports`` overrides the number of ports that its servers use."""
     servers, switches = family.counts()
     cables = family.link_ends()
     nodes, ports = cables[:, [0, 2]].ravel(), cables[:, [1, 3]].ravel()
@@ -112,7 +117,7 @@ def design(family: Family, name: str = "", server_ports: int | None = None) -> D
 
 @dataclass(frozen=True)
 class Bill:
-    """A design with its price and power; switches are bought in the size ``switch_size``."""
+    """Price and power of a design; ``switch_size`` is the number of ports of the switches bought."""
 
     design: Design
     switch_size: int
@@ -123,11 +128,11 @@ class Bill:
 
     @property
     def price(self) -> float:
-        """Of everything."""
+        """The total price."""
         return self.switch_price + self.nic_price + self.cable_price
 
     def as_dict(self) -> dict[str, Any]:
-        """All figures."""
+        """All figures as JSON."""
         return {
             **asdict(self.design),
             "switch_size": self.switch_size,
@@ -140,7 +145,7 @@ class Bill:
 
 
 def bill(what: Design, prices: Prices) -> Bill:
-    """Price and power of a design; raises SpecError where something has no price."""
+    """Price and power of a design; raises SpecError for a part without a price."""
     size, switch = prices.switch(what.switch_ports) if what.switches else (0, Unit(price=0, watts=0))
     nic, cable = prices.nic(what.server_ports), prices.cable
     watts = what.switches * switch.watts + what.servers * nic.watts + what.cables * cable.watts
@@ -153,18 +158,18 @@ def bill(what: Design, prices: Prices) -> Bill:
 
 
 def comparison(servers: int) -> Iterator[Design]:
-    """The paper's networks of about ``servers`` servers; raises SpecError for sizes it has no rule for."""
+    """The paper's networks of about ``servers`` servers; raises SpecError for unsupported sizes."""
     yield design(parse(_dcube(servers)))
     yield design(parse(_bcube(servers)))
     yield design(parse(_dcell(servers)))
     hcn = parse(_hcn(servers))
     yield design(hcn)
-    yield design(hcn, f"{hcn.spec}, printed: 4-port cards", server_ports=4)
+    yield design(hcn, f"{hcn.spec}, 4-port NICs", server_ports=4)
     yield fat_tree(servers)
 
 
 def _dcube(servers: int) -> str:
-    """256 switches, m = 8: n is what it takes."""
+    """DCube of 256 switches (m = 8) with n = servers / 256 ports."""
     n = servers // 256
     if servers % 256 or n % 8:
         raise SpecError(f"servers: DCube(n, n/8) has a multiple of 2048 servers, not {servers}")
@@ -172,7 +177,7 @@ def _dcube(servers: int) -> str:
 
 
 def _parts(family: str, servers: int) -> str:
-    """8-port BCube or HCN, partial at the highest level."""
+    """BCube or HCN of 8-port switches, incomplete at the highest level."""
     k = 0
     while 8 ** (k + 1) < servers:
         k += 1
@@ -191,7 +196,7 @@ def _hcn(servers: int) -> str:
 
 
 def _dcell(servers: int) -> str:
-    """A partial DCell_2 of the smallest switches that suffice: 28 of DCell_1(8) make 2016."""
+    """A partial DCell_2 of the smallest sufficient switches: 28 units of DCell_1(8) have 2016 servers."""
     for n in (8, 16, 32, 48):
         below = n * (n + 1)
         if servers <= below * (below + 1):
@@ -200,8 +205,10 @@ def _dcell(servers: int) -> str:
 
 
 def fat_tree(servers: int, ports: int = 8) -> Design:
-    """A folded Clos network of ``ports``-port switches with L levels, 2 (ports/2)^L servers when full:
-    (2L - 1) / ports switches and L cables per server."""
+    """A folded Clos network of ``ports``-port switches with L levels, for up to 2 (ports/2)^L servers.
+
+    It has (2L - 1) / ports switches and L cables per server.
+    """
     levels = 1
     while 2 * (ports // 2) ** levels < servers:
         levels += 1

@@ -1,8 +1,8 @@
-"""``evaluate``: schemes on one fabric, figure by figure; the JSON that scripts rely on.
+"""``evaluate``: routing schemes on one fabric.  Scripts rely on the keys of its JSON.
 
-Distances and paths count the fabric's links: server - switch - server is 2.  With
-``hops="servers"`` both count arrivals at servers instead, as the papers mostly do.
-Stretch is a path's length over the shortest distance under the same failures.
+Distances and path lengths count links: server - switch - server is 2.  With
+``hops="servers"`` they count server hops, as most of the papers do.  Stretch is the length of
+a routed path divided by the shortest distance under the same failures.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from topos.fabric import Fabric
 from topos.registry import fabric
 from topos.spec import SpecError
 
-#: The points of the stretch distribution that are reported.
+#: The values of stretch at which its distribution is reported.
 CDF = (1.0, 1.25, 1.5, 1.75, 2.0, 3.0, 5.0)
 _Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
 class SchemeReport:
-    """What one scheme does on the fabric."""
+    """The figures of one scheme on the fabric."""
 
     scheme: str
     path_lengths: PathLengths
     sampled: bool
     table: TableSizes
-    #: What was asked for beyond that, by metric.
+    #: The figures of the requested metrics, by metric.
     metrics: Mapping[str, Figures]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON; shares and means are rounded to nine digits."""
+        """The figures as JSON; shares and means are rounded to nine digits."""
         paths = self.path_lengths
         return {
             "scheme": self.scheme,
@@ -84,7 +84,7 @@ class SchemeReport:
 
 @dataclass(frozen=True)
 class Report:
-    """The fabric, what failed in it, its distances, and a report per scheme."""
+    """The fabric, its failures and distances, and a report for each scheme."""
 
     topology: str
     servers: int
@@ -104,22 +104,22 @@ class Report:
 
     @property
     def diameter(self) -> int:
-        """The largest distance between the pairs that are connected."""
+        """The largest distance of a connected pair."""
         return len(self.histogram) - 1
 
     @property
     def mean_distance(self) -> float:
-        """Over the pairs that are connected; NaN when none is."""
+        """The mean distance of the connected pairs; NaN when there is none."""
         reached = sum(self.histogram)
         return sum(d * n for d, n in enumerate(self.histogram)) / reached if reached else math.nan
 
     @property
     def unreachable(self) -> int:
-        """The pairs without any path."""
+        """The number of pairs without any path."""
         return self.pair_count - sum(self.histogram)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON: the keys of the contract first, then how it was measured."""
+        """The report as JSON: the results first, then the conditions of the evaluation."""
         return {
             "topology": self.topology,
             "servers": self.servers,
@@ -158,10 +158,10 @@ def evaluate(
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
-    ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`; ``failures``: see
-    :func:`dcnlab.evaluator.graph.failures.draw`; both draw with ``seed``.  Pairs with a failed
-    end are left out.  ``metrics`` asks for more figures
-    (:mod:`dcnlab.evaluator.metrics`), under ``traffic`` and ``load``.  SpecError with one line for the user.
+    ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
+    :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
+    are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
+    ``traffic`` and ``load``.  Raises SpecError with one line for the user.
     """
     network = fabric(topology) if isinstance(topology, str) else topology
     failed = failing.draw(network, failures, seed)
@@ -169,7 +169,7 @@ def evaluate(
     check(metrics, conditions)
     chosen = choose(network, pairs, seed, failed.nodes)
     if hops == "servers" and _highest(chosen) >= network.servers:
-        raise SpecError("hops=servers counts arrivals at servers: use pairs=servers with it")
+        raise SpecError("hops=servers counts server hops: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
     figures = tuple(
@@ -182,7 +182,7 @@ def evaluate(
         )
         for text, scheme in zip(schemes, bound, strict=True)
     )
-    counts = true_distances(network, chosen, failed, hops)
+    counts = distance_histogram(network, chosen, failed, hops)
     return Report(
         network.spec, network.servers, network.switches, len(network.link_ends),
         pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
@@ -190,23 +190,23 @@ def evaluate(
     )  # fmt: skip
 
 
-def true_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:
-    """The pairs by distance over what is up."""
+def distance_histogram(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:
+    """``[d]``: the number of pairs at distance d over the links that are up."""
     graph = hop_graph(network, failed.links, hops)
     if pairs.shared:
         ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
         return distances(graph, ends[0], ends[1]).histogram
     total = np.zeros(1, dtype=np.int64)
     for block in blocks(graph, pairs):
-        found = np.concatenate(block.distances)
-        counts = np.bincount(found[found != UNREACHABLE], minlength=len(total))
+        lengths = np.concatenate(block.distances)
+        counts = np.bincount(lengths[lengths != UNREACHABLE], minlength=len(total))
         counts[: len(total)] += total
         total = counts
     return total
 
 
 def _highest(pairs: Pairs) -> int:
-    """The highest number of an end."""
+    """The highest node number of any pair."""
     return max(int(pairs.destinations.max(initial=0)), *(int(s.max(initial=0)) for s in pairs.sources))
 
 
@@ -231,5 +231,5 @@ def _figures(metrics: Mapping[str, Figures]) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Nine digits, and null for what does not exist."""
+    """Rounded to nine digits; None for NaN and infinity."""
     return round(value, 9) if math.isfinite(value) else None

@@ -1,7 +1,7 @@
-"""Figures beyond paths and tables, each by its name: of a fabric, or of a scheme on it.
+"""Further metrics of a fabric or of a scheme on it, found by name.
 
-``evaluate(..., metrics=("latency",))`` and ``compare --metrics latency`` compute them only
-when they are asked for.
+``evaluate(..., metrics=("latency",))`` and ``compare --metrics latency`` compute them on request
+only.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from topos.fabric import Fabric
 from topos.spec import SpecError
 
 Figures = Mapping[str, float | int]
-#: The least and the largest load: more packets than that do not fit, fewer than one are none.
+#: Bounds of the load: more packets do not fit into memory, and a smaller load has no packets.
 _LOADS = (1e-6, 100.0)
-#: Pairs of servers whose edge-disjoint paths are counted.
+#: The number of random pairs of servers whose edge-disjoint paths are counted.
 _PAIRS = 100
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under what is measured: ``traffic`` for throughput and latency, ``load`` for latency."""
+    """The conditions of a measurement; ``traffic`` applies to throughput and latency, ``load`` to latency."""
 
     seed: int = 1
     failed: Failures = NO_FAILURES
@@ -64,10 +64,10 @@ def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
 
 
 def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
-    """Of directed links that carry anything, under one packet from every server to every other."""
+    """Loads of the directed links in use when every server sends one packet to every other."""
     pairs = choose(scheme.fabric, "servers", conditions.seed, conditions.failed.nodes)
-    found = link_loads(scheme, pairs, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
-    used = found[found > 0]
+    loads = link_loads(scheme, pairs, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
+    used = loads[loads > 0]
     return {
         "max": float(used.max(initial=0.0)),
         "mean": float(used.mean()) if len(used) else math.nan,
@@ -76,11 +76,11 @@ def _loads(scheme: Scheme, conditions: Conditions) -> Figures:
 
 
 def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
-    wanted = traffic(scheme.fabric, conditions.traffic, conditions.seed, conditions.failed.nodes)
-    found = flows(scheme, wanted, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
-    rates = throughput(scheme.fabric, found)
+    pattern = traffic(scheme.fabric, conditions.traffic, conditions.seed, conditions.failed.nodes)
+    routed = flows(scheme, pattern, conditions.failed.links, failure_knowledge=conditions.failure_knowledge)
+    rates = throughput(scheme.fabric, routed)
     return {
-        "flows": len(found),
+        "flows": len(routed),
         "delivered": rates.delivered,
         "aggregate": rates.aggregate,
         "least": rates.least,
@@ -105,7 +105,7 @@ SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
     "throughput": _throughput,
     "latency": _latency,
 }
-#: What is shown of each where there is room for a few columns.
+#: The columns of each metric in the table of ``compare``.
 SHOWN: Mapping[str, tuple[str, ...]] = {
     "bisection": ("bisection.found", "bisection.bound"),
     "diversity": ("diversity.mean", "diversity.min"),
@@ -116,33 +116,34 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
 
 
 def check(names: Sequence[str], conditions: Conditions) -> None:
-    """Raise SpecError, in one line, for what is no metric and for conditions that cannot be met."""
+    """Raise SpecError, in one line, for unknown metrics and for invalid conditions."""
     for name in names:
         if name not in SHOWN:
-            raise SpecError(f"no metric {name!r}: known: {', '.join(SHOWN)}")
+            raise SpecError(f"unknown metric {name!r}: known: {', '.join(SHOWN)}")
     least, most = _LOADS
     if not least <= conditions.load <= most:
         raise SpecError(
-            f"load: {conditions.load:g} is no share of a link's rate: write a number from {least:g} to {most:g}"
+            f"load: {conditions.load:g} is not a valid multiple of the link rate:"
+            f" write a number from {least:g} to {most:g}"
         )
-    read(conditions.traffic)  # refused even where no metric needs it
+    read(conditions.traffic)  # an invalid pattern is an error even if no metric uses it
 
 
 def fabric_metrics(fabric: Fabric, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:
-    """Those of ``names`` that are the fabric's own."""
+    """The metrics among ``names`` that depend on the fabric alone."""
     return {name: FABRIC_METRICS[name](fabric, conditions) for name in names if name in FABRIC_METRICS}
 
 
 def scheme_metrics(scheme: Scheme, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:
-    """Those of ``names`` that depend on routing."""
+    """The metrics among ``names`` that depend on the scheme."""
     return {name: SCHEME_METRICS[name](scheme, conditions) for name in names if name in SCHEME_METRICS}
 
 
 def required_metrics(columns: Sequence[str]) -> tuple[str, ...]:
-    """The metrics that columns such as ``latency`` or ``latency.mean_us`` need."""
+    """The metrics needed for columns such as ``latency`` or ``latency.mean_us``."""
     return tuple(dict.fromkeys(name for name in (c.partition(".")[0] for c in columns) if name in SHOWN))
 
 
 def expand_columns(columns: Sequence[str]) -> list[str]:
-    """Columns with those of a metric that is named as a whole."""
+    """Replace the name of a metric by its columns."""
     return [one for column in columns for one in SHOWN.get(column, (column,))]

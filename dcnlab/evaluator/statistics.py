@@ -9,6 +9,6 @@ from scipy import stats
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """The mean, and half of its 95 % interval (Student's)."""
+    """The mean, and half its 95 % confidence interval (Student's t); NaN for fewer than two values."""
     error = float(np.std(values, ddof=1)) / len(values) ** 0.5
     return float(np.mean(values)), float(stats.t.ppf(0.975, len(values) - 1)) * error

@@ -1,7 +1,8 @@
-"""Failure sweeps: how throughput, delivery and paths degrade as servers, switches or links fail.
+"""Failure sweeps: how throughput, delivery and path length degrade as servers, switches or links fail.
 
-A point is one topology with one scheme under one drawn set of failures.  Its ABT is that of
-all-to-all traffic between the servers that live; links carry 1 in each direction.
+A point is one topology with one scheme under one random set of failures.  Its ABT (aggregate
+bottleneck throughput) is that of all-to-all traffic between the servers that are up, with link
+capacity 1 in each direction.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from topos.registry import fabric, parse
 from topos.spec import SpecError, split_spec
 
-#: What a sweep shows, and the axis that shows it.
+#: The metrics of a sweep, and the labels of their axes.
 METRICS = {
-    "abt": "all-to-all ABT (links of 1)",
+    "abt": "all-to-all ABT (link capacity 1)",
     "delivered": "share of live pairs delivered",
-    "path": "mean path, links",
+    "path": "mean path (links)",
 }
 
 
 @dataclass(frozen=True)
 class Point:
-    """``share`` of the things of one kind has failed, drawn with ``seed``."""
+    """One measurement: ``share`` of the elements of one kind failed, drawn with ``seed``."""
 
     topology: str
     scheme: str
@@ -45,12 +46,12 @@ class Point:
 
     @property
     def key(self) -> str:
-        """The name under which the result is kept."""
+        """The key under which the result is stored."""
         return key_of(self)
 
     @property
     def failures(self) -> str:
-        """As :func:`dcnlab.evaluator.graph.failures.draw` reads it."""
+        """The failures in the syntax of :func:`dcnlab.evaluator.graph.failures.draw`."""
         return f"{self.kind}={100 * self.share:g}%" if self.share else ""
 
 
@@ -61,10 +62,10 @@ def points(
     shares: Sequence[float],
     seeds: Sequence[int],
 ) -> list[Point]:
-    """Every combination, on each topology with the first of ``schemes`` that routes there; without
-    failures all seeds, and all kinds, are one.
+    """Every combination, on each topology with the first of ``schemes`` that fits it.
 
-    Raises SpecError with one line.
+    The point without failures occurs once, whatever the seed and kind.  Raises SpecError with
+    one line.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -74,14 +75,14 @@ def points(
         family = parse(text)
         scheme = next((name for name in schemes if split_spec(name)[0] in compatible_schemes(family)), None)
         if scheme is None:
-            raise SpecError(f"{', '.join(schemes)} does not run on {family.spec}")
+            raise SpecError(f"none of {', '.join(schemes)} fits {family.spec}")
         point = Point(family.spec, scheme, kind, share, seed)
         found[point if share else dataclasses.replace(point, kind="", seed=seeds[0])] = None
     return list(found)
 
 
 def measure(point: Point) -> Row:
-    """ABT, the share of pairs of live servers that is delivered, and the mean path in links."""
+    """ABT, the share of pairs of live servers that are delivered, and the mean path in links."""
     network = fabric(point.topology)
     failed = draw(network, point.failures, point.seed)
     return {
@@ -97,7 +98,7 @@ def measure(point: Point) -> Row:
 def _figures(point: Point, failed: Failures) -> Row:
     network = fabric(point.topology)
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
-    if isinstance(scheme, Ecmp):  # what is connected is delivered, along shortest ways
+    if isinstance(scheme, Ecmp):  # delivers all connected pairs along shortest paths
         loads = link_loads(scheme, pairs, failed.links)
         found = distances(hop_graph(network, failed.links), pairs.destinations, pairs.destinations)
         delivered, path = found.reached, found.mean
@@ -113,7 +114,7 @@ def _figures(point: Point, failed: Failures) -> Row:
 
 
 def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
-    """Per metric a row of panels, one per kind of failure: the mean over the seeds with its 95 % band."""
+    """A row of panels per metric, one panel per kind of failure: means over the seeds with 95 % bands."""
     schemes = {row["topology"]: row["scheme"] for row in rows}
     used = set(schemes.values())
     shown = used.pop() if len(used) == 1 else ", ".join(f"{s} on {t}" for t, s in schemes.items())
@@ -145,7 +146,7 @@ def _interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """A header, and per topology, kind and share the means over the seeds with half their 95 % interval."""
+    """A header, then a line per topology, kind and share: means over the seeds +- half the 95 % interval."""
     header = ("topology", "failed", "seeds", *METRICS)
     groups: dict[tuple[str, str, float], list[Row]] = {}
     for row in rows:
@@ -158,4 +159,4 @@ def _line(topology: str, kind: str, share: float, group: Sequence[Row]) -> tuple
     for metric in METRICS:
         mean, half = _interval([row[metric] for row in group])
         cells.append(f"{mean:.4g}" + (f" +- {half:.2g}" if half else ""))
-    return topology, f"{100 * share:.3g}% {kind}" if kind else "nothing", str(len(group)), *cells
+    return topology, f"{100 * share:.3g}% {kind}" if kind else "none", str(len(group)), *cells

@@ -79,14 +79,14 @@ def test_a_sweep_ends_with_lines_and_charts(name: str, tmp_path: Path, monkeypat
     spec_of(name, tmp_path)
     spec = f"file:{name}.json"
     rows = [measure(Point(spec, "ecmp", kind, share, 1)) for kind, share in (("", 0.0), ("links", 0.005))]
-    assert [line[1] for line in summary(rows)[1:]] == ["nothing", "0.5% links"]
+    assert [line[1] for line in summary(rows)[1:]] == ["none", "0.5% links"]
     [abt, *_] = charts(rows, ["links"])
     save(abt, tmp_path / "chart.png")
     assert (tmp_path / "chart.png").stat().st_size > 0
 
 
 def test_ends_that_are_no_servers_have_no_server_hops() -> None:
-    with pytest.raises(SpecError, match="hops=servers counts arrivals at servers"):
+    with pytest.raises(SpecError, match="hops=servers counts server hops"):
         evaluate("bcube:2,1", pairs="from:s0", hops="servers")
 
 

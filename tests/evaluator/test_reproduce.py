@@ -29,7 +29,7 @@ from topos.spec import SpecError
         (">=", 1, 0, sum([0.1] * 10), "holds"),
         ("<=", 0.3, 0, 0.1 + 0.2, "holds"),
         ("=", 9.05, 0, None, "not measured"),
-        ("=", None, 0, 3.0, "not printed"),
+        ("=", None, 0, 3.0, "not published"),
     ],
 )
 def test_verdicts(relation, printed, tolerance, measured, verdict) -> None:  # type: ignore[no-untyped-def]

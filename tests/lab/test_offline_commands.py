@@ -73,12 +73,12 @@ def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
             UsageError,
         ),
         (("throughput", "bcube:4,1", "--scheme", "brp", "--on-off", "on=-1"), "write on=1.0", UsageError),
-        (("throughput", "bcube:16,3", "--scheme", "brp"), "too many at once: `dcnlab sweep`", UsageError),
-        (("sweep", "bcube:4,1", "--scheme", "dcube"), "dcube does not run on bcube:4,1", UsageError),
+        (("throughput", "bcube:16,3", "--scheme", "brp"), "too many: `dcnlab sweep`", UsageError),
+        (("sweep", "bcube:4,1", "--scheme", "dcube"), "none of dcube fits bcube:4,1", UsageError),
         (("sweep", "bcube:4,1", "--to", "all"), "write a percentage", UsageError),
         (("cost", "--servers", "many"), "write numbers", UsageError),
         (("cost", "--servers", "1000"), "multiple of 2048", UsageError),
-        (("cost", "bcube:64,1"), "no switch of 64 ports", UsageError),
+        (("cost", "bcube:64,1"), "no switch with 64 ports", UsageError),
     ],
 )
 def test_bad_input_is_said_in_one_line(words: tuple[str, ...], says: str, error: type[LabError]) -> None:

@@ -1,4 +1,4 @@
-"""Several charts as one figure, with bands for confidence intervals."""
+"""Several charts as panels of one figure; confidence intervals are drawn as bands."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dcnlab.evaluator.reporting.plots import LINES, MARKERS, STYLE, Chart, capti
 
 
 def save(charts: Sequence[Chart], columns: int, path: Path) -> None:
-    """Write the charts row by row with one legend; the suffix names the format (.pdf, .png, .svg)."""
+    """Write the charts row by row with one legend; the suffix selects the format (.pdf, .png, .svg)."""
     with matplotlib.rc_context(STYLE):
         figure(charts, columns).savefig(path, dpi=150)
 
 
 def figure(charts: Sequence[Chart], columns: int) -> Figure:
-    """The charts row by row; those of a row share their y axis, and all the first one's legend."""
+    """The charts row by row: the panels of a row share the y axis, and all share the first one's legend."""
     rows = -(-len(charts) // columns)
     drawn = Figure(figsize=(3.1 * columns, 2.3 * rows + 0.6), layout="constrained")
     grid = drawn.subplots(rows, columns, squeeze=False, sharey="row")

@@ -1,7 +1,7 @@
-"""Figures as in a paper, from series of numbers; drawn without a display.
+"""Figures in the style of a paper, drawn without a display.
 
-A :class:`Chart` says what is shown and under which parameters (its caption); drawing
-is one function, so that all figures look alike.
+A :class:`Chart` holds the curves, and the parameters as its caption.  One function draws all
+charts, so that all figures look alike.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
-from scipy import stats
+
+from dcnlab.evaluator.statistics import mean_and_error
 
 matplotlib.use("Agg")
 
-#: Colours that colour-blind readers can tell apart (Okabe and Ito, without their yellow).
+#: Colours that colour-blind readers can distinguish (Okabe and Ito, without yellow).
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
 STYLE: dict[Any, Any] = {
     "axes.prop_cycle": cycler(color=_COLOURS),
@@ -39,18 +40,18 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dcnlab",
 }
-#: More curves than these get their legend beside the axes; below a distribution's steps there is more room.
+#: With more curves the legend moves beside the axes; a distribution (steps) leaves room for more.
 _CROWDED, _CROWDED_STEPS = 4, 6
-#: As few places along an axis are written out, unless two are closer than this share of it.
+#: An axis has a tick at every value if there are at most this many, this share of the axis apart.
 _MOST_TICKS, _CLOSEST = 6, 0.07
 MARKERS = "osD^vPX*<>"
 LINES = ("-", "--", "-.", ":")
 
 
 FloatArray = NDArray[np.float64]
-#: What matplotlib would write into an SVG file by itself: a time, and addresses of vocabularies.
+#: Metadata that matplotlib adds to SVG files by default: the time and the addresses of vocabularies.
 _OMITTED_METADATA = ("Date", "Creator", "Format", "Type")
-#: Numbers in full: no powers of ten, no offsets.
+#: Numbers without powers of ten or offsets.
 _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
@@ -66,23 +67,23 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: its curves, axes, and the caption that carries its parameters."""
+    """A figure: curves, axes, and a caption with the parameters."""
 
     title: str
     x_label: str
     y_label: str
     series: tuple[Series, ...]
     caption: str = ""
-    #: A distribution function: steps instead of markers, y from 0 to 1.
+    #: A cumulative distribution: drawn as steps, y from 0 to 1.
     steps: bool = False
     log_x: bool = False
     log_y: bool = False
-    #: Names of x = 0, 1, ...: the points are then no curve, and are not joined.
+    #: Names of x = 0, 1, ... (categories): the points are then not connected.
     names: tuple[str, ...] = ()
 
 
 def draw(chart: Chart) -> Figure:
-    """The chart as a matplotlib figure of a paper column's width."""
+    """The chart as a matplotlib figure with the width of a paper's column."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
         axes = figure.subplots()
@@ -110,14 +111,14 @@ def draw(chart: Chart) -> Figure:
 
 
 def _beside(chart: Chart, number: int) -> list[float]:
-    """A series' places among names, with room for those of the other series beside it."""
+    """The x values of a series over categories, shifted so that the series stand side by side."""
     count = len(chart.series)
     aside = 0.5 * (number - (count - 1) / 2) / count
     return [x + aside for x in chart.series[number].x]
 
 
 def label_axes(axes: Axes, chart: Chart) -> None:
-    """Title, names of the axes, their scales and ticks: whole numbers where all places are whole."""
+    """Set the title, axis labels, scales and ticks; ticks are whole numbers if all x values are."""
     axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
     places = sorted({x for series in chart.series for x in series.x})
     if chart.log_x:
@@ -142,17 +143,17 @@ def label_axes(axes: Axes, chart: Chart) -> None:
 
 
 def line_width(number: int) -> float:
-    """Of a chart's curves the first are the widest, so that those which coincide show."""
+    """The line width of a curve: the first is the widest, so that curves that coincide stay visible."""
     return max(0.9, 1.9 - 0.25 * number)
 
 
 def _are_apart(places: FloatArray) -> bool:
-    """True for a few places with room for a number at each."""
+    """True if there is room for a tick label at every value."""
     return 1 < len(places) <= _MOST_TICKS and bool(np.diff(places).min() >= _CLOSEST * np.ptp(places))
 
 
 def _few_decades(axes: Axes, chart: Chart) -> None:
-    """Numbers at 1, 2 and 5 of each decade where there are less than two of them."""
+    """Ticks at 1, 2 and 5 of each decade if the values span less than two decades."""
     values = [y for series in chart.series for y in series.y if y > 0]
     if values and max(values) < 100 * min(values):
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -161,7 +162,7 @@ def _few_decades(axes: Axes, chart: Chart) -> None:
 
 
 def _from_zero(axes: Axes, chart: Chart) -> None:
-    """Start at 0 where values differ by more than half: lengths on paper are then as the values."""
+    """Start the y axis at 0 unless all values are close together."""
     values = [y for series in chart.series for y in series.y if math.isfinite(y)]
     values += [y + e for s in chart.series for y, e in zip(s.y, s.error, strict=False) if math.isfinite(y + e)]
     if not values or min(values) < 0 or (axes.get_autoscaley_on() and min(values) >= max(values) / 2):
@@ -170,14 +171,14 @@ def _from_zero(axes: Axes, chart: Chart) -> None:
 
 
 def caption(figure: Figure, text: str) -> None:
-    """The caption below all axes, in as many lines as the figure's width asks for."""
+    """Add the caption below all axes, wrapped to the width of the figure."""
     if text:
         letters = int(20 * figure.get_figwidth())
         figure.supxlabel(textwrap.fill(text, letters), fontsize=7)
 
 
 def alt_text(chart: Chart) -> str:
-    """The chart in words: what is shown over what, each curve's ends, and the caption."""
+    """The chart in words: the axes, the first and last value of each curve, and the caption."""
     over = f" over {chart.x_label}" if chart.x_label else ""
     curves = []
     for series in chart.series:
@@ -196,15 +197,17 @@ def svg(chart: Chart) -> str:
 
 
 def save(chart: Chart, path: Path) -> None:
-    """Write the chart; the suffix names the format (.pdf, .png, .svg)."""
+    """Write the chart; the suffix selects the format (.pdf, .png, .svg)."""
     with matplotlib.rc_context(STYLE):
         draw(chart).savefig(path, dpi=200)
 
 
 def lines(rows: Sequence[dict[str, Any]], x: str, y: str, by: Sequence[str], title: str, caption: str) -> Chart:
-    """One curve per combination of the keys ``by``: the mean of ``y`` at each ``x``, with
-    Student's 95 % interval where several rows (seeds) meet.  Rows without a
-    number at either key are left out."""
+    """One curve per combination of the keys ``by``: the mean of ``y`` at each ``x``.
+
+    Several rows (seeds) at one x give Student's 95 % interval.  Rows without a number at ``x`` or
+    ``y`` are left out.
+    """
     grouped: dict[str, dict[float, list[float]]] = {}
     for row in rows:
         if isinstance(row.get(x), int | float) and isinstance(row.get(y), int | float):
@@ -217,13 +220,10 @@ def lines(rows: Sequence[dict[str, Any]], x: str, y: str, by: Sequence[str], tit
 def _averaged(label: str, points: dict[float, list[float]]) -> Series:
     at = sorted(points)
     means = tuple(sum(points[x]) / len(points[x]) for x in at)
-    errors = tuple(_interval(points[x]) for x in at)
+    errors = tuple(_half_width(points[x]) for x in at)
     return Series(label, tuple(at), means, errors if any(errors) else ())
 
 
-def _interval(values: Sequence[float]) -> float:
-    """Half the width of Student's 95 % interval; 0 for a single value."""
-    if len(values) < 2:
-        return 0.0
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return float(stats.t.ppf(0.975, len(values) - 1)) * error
+def _half_width(values: Sequence[float]) -> float:
+    """Half the width of the 95 % confidence interval; 0 for a single value."""
+    return mean_and_error(values)[1] if len(values) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables and figures (inline SVG), nothing loaded from elsewhere."""
+"""One self-contained HTML page of text, tables and inline SVG figures, without external resources."""
 
 from __future__ import annotations
 
@@ -45,48 +45,48 @@ figure svg { max-width: 100%; height: auto; display: block }
 .holds { color: var(--holds) } .fails { color: var(--fails) } .none { color: var(--quiet) }
 @media (max-width: 40em) { body { margin: 1em auto; padding: 0 .8em } td:first-child { min-width: 9em } }
 """
-#: A page of more sections begins with a list of them.
+#: A page with more sections starts with a list of them.
 _LISTED = 3
 
-#: What latencies are simulated with, for captions.
+#: The parameters of the latency simulation, for captions.
 _SETTINGS = (
     f"{Settings.rate / 1e9:g} Gb/s, {Settings.packet} B, buffers of {Settings.buffer}, on/off;"
-    f" {Settings.processing // 1000} + {Settings.propagation // 1000} µs a hop"
+    f" {Settings.processing // 1000} + {Settings.propagation // 1000} µs per hop"
 )
-#: What all charts are drawn under, and how captions say it.
+#: The parameters in the captions of all charts, and their labels.
 _PARAMETERS = {
     "pairs": "pairs:",
-    "hops": "lengths in",
-    "failure_knowledge": "schemes know of failures:",
+    "hops": "path length in",
+    "failure_knowledge": "routing recomputed after failures:",
     "traffic": "traffic:",
     "seed": "seeds",
 }
-#: More curves than this go into a chart per topology.
+#: A chart with more curves is split into one chart per topology.
 _MOST_CURVES = 8
-#: Columns of the comparison's table and their headings.
+#: The columns of the comparison's table and their headings.
 _COLUMNS = {
     "topology": "topology",
     "scheme": "scheme",
     "failures": "failures",
     "delivered": "delivered",
-    "path.mean": "path",
-    "path.max": "longest",
-    "stretch.mean": "stretch",
+    "path.mean": "mean path",
+    "path.max": "longest path",
+    "stretch.mean": "mean stretch",
     "stretch.cdf.2": "P(stretch <= 2)",
-    "table.entries_max": "entries, most",
-    "table.entries_mean": "entries, mean",
+    "table.entries_max": "table entries, max",
+    "table.entries_mean": "table entries, mean",
     "table.bits_max": "table bits",
     "table.label_bits_max": "label bits",
     "throughput.aggregate": "throughput",
     "throughput.abt": "ABT",
-    "loads.max": "most loaded link",
-    "latency.load": "load",
-    "latency.mean_us": "latency, µs",
-    "latency.p99_us": "99 %, µs",
+    "loads.max": "max link load",
+    "latency.load": "offered load",
+    "latency.mean_us": "mean latency, µs",
+    "latency.p99_us": "99th percentile, µs",
     "latency.throughput": "throughput per server",
     "latency.loss": "loss",
-    "bisection.found": "bisection found",
-    "bisection.bound": "at least",
+    "bisection.found": "bisection, best cut found",
+    "bisection.bound": "bisection, lower bound",
     "diversity.mean": "edge-disjoint paths",
 }
 
@@ -103,7 +103,7 @@ class Section:
 
 
 def page(title: str, sections: Sequence[Section]) -> str:
-    """The whole page as text."""
+    """The HTML text of the page."""
     parts = [f"<h1>{html.escape(title)}</h1>"]
     if len(sections) > _LISTED:
         items = "".join(
@@ -135,16 +135,17 @@ def _section(section: Section, number: int) -> str:
 
 
 def _figure(chart: Chart, prefix: str) -> str:
-    """The chart, described for those who do not see it; its identifiers are the page's only ones."""
+    """The chart with a text alternative; ``prefix`` makes its identifiers unique on the page."""
     own = re.sub(r'((?<= id=")|(?<=url\(#)|(?<=href="#))', prefix, svg(chart))
     return f'<figure role="img" aria-label="{html.escape(alt_text(chart))}">{own}</figure>'
 
 
-_VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none", "not printed": "none"}
+#: The CSS class of each verdict.
+_VERDICTS = {"holds": "holds", "does not hold": "fails", "not measured": "none", "not published": "none"}
 
 
 def _heading(name: str, first: object) -> str:
-    """A column's name, aligned as what stands below it."""
+    """The heading of a column, aligned like its cells."""
     kind = ' class="text"' if isinstance(first, str) else ""
     return f"<th{kind}>{html.escape(name)}</th>"
 
@@ -161,22 +162,22 @@ def _cell(value: object) -> str:
 
 
 def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
-    """The page of :func:`dcnlab.evaluator.compare.compare`'s rows: figures, then the table."""
+    """The page for the rows of :func:`dcnlab.evaluator.compare.compare`: figures, then the table."""
     good = [row for row in rows if "error" not in row]
     failed = [row for row in rows if "error" in row]
     shown = [key for key in _COLUMNS if key in columns(good)]
     header = (*(_COLUMNS[key] for key in shown), "seed")
     table = tuple((*(row.get(key) for key in shown), row["seed"]) for row in good)
-    text = f"{_grid_summary(rows)}; {_caption(rows)}." if rows else "Nothing was asked for."
+    text = f"{_grid_summary(rows)}; {_caption(rows)}." if rows else "No evaluations were requested."
     sections = [Section("Figures", text, charts=charts(good)), Section("Results", header=header, rows=table)]
     if failed:
         problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
-        sections.append(Section("Not evaluated", header=("topology", "scheme", "why"), rows=problems))
+        sections.append(Section("Failed evaluations", header=("topology", "scheme", "error"), rows=problems))
     return page(title, sections)
 
 
 def _grid_summary(rows: Sequence[Row]) -> str:
-    """The grid in words."""
+    """The grid of evaluations in words."""
     parts = []
     for key, words in (("topology", "topologies"), ("scheme", "schemes"), ("failures", "failures")):
         parts.append(f"{words} {', '.join(dict.fromkeys(row[key] or 'none' for row in rows))}")
@@ -184,10 +185,10 @@ def _grid_summary(rows: Sequence[Row]) -> str:
 
 
 def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
-    """Stretch distributions, and what there is to plot over size, over failures and over load."""
+    """Stretch distributions, and charts over size, failures and load where the rows vary in these."""
     if not rows:
         return ()
-    # What does not depend on the load stands in the rows of every load.
+    # Figures that do not depend on the load are repeated in the rows of every load.
     once = list({(r["topology"], r["scheme"], r["failures"], r["seed"]): r for r in rows}.values())
     found = [*_panels(once, _stretch, ("topology", "failures"))]
     found += _over_sizes(once)
@@ -199,7 +200,7 @@ def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
 
 
 def _over_sizes(rows: Sequence[Row]) -> Iterator[Chart]:
-    """The largest table of each family in several sizes, nothing failed."""
+    """The largest table of each family that occurs in several sizes, without failures."""
     intact = [{**r, "family": r["topology"].partition(":")[0]} for r in rows if not r["failures"]]
     size = lines(intact, "servers", "table.entries_max", ("family", "scheme"), "Largest table", _caption(rows))
     curves = tuple(series for series in size.series if len(series.x) > 1 and min(series.y) > 0)
@@ -210,11 +211,11 @@ def _over_failures(rows: Sequence[Row]) -> Iterator[Chart]:
     over = {
         "path.mean": "mean path (links)",
         "delivered": "share delivered",
-        "throughput.abt": "ABT (link rates)",
+        "throughput.abt": "ABT (multiples of the link rate)",
     }
     for key, label in over.items():
         if key == "delivered" and all(row[key] == 1 for row in rows):
-            continue  # nothing to see: the table says so
+            continue  # constant: the table is enough
         title = f"{label[0].upper()}{label.partition(' (')[0][1:]} under failures"
 
         def draw(some: Sequence[Row], key: str = key, label: str = label, title: str = title) -> Chart:
@@ -229,7 +230,7 @@ def _over_loads(rows: Sequence[Row]) -> Iterator[Chart]:
     over = {
         "mean_us": "mean latency (µs)",
         "p99_us": "99th percentile of latency (µs)",
-        "throughput": "throughput per server (link rates)",
+        "throughput": "throughput per server (multiples of the link rate)",
         "loss": "share of packets lost",
     }
     broken = len({row["failures"] for row in rows}) > 1
@@ -240,7 +241,7 @@ def _over_loads(rows: Sequence[Row]) -> Iterator[Chart]:
         def draw(some: Sequence[Row], key: str = key, label: str = label, title: str = title) -> Chart:
             caption = f"{_caption(some)}; {_SETTINGS}"
             chart = lines(some, "latency.load", f"latency.{key}", by, title, caption)
-            return replace(chart, x_label="offered load per server (link rates)", y_label=label)
+            return replace(chart, x_label="offered load per server (multiples of the link rate)", y_label=label)
 
         yield from _panels(rows, draw)
 
@@ -248,7 +249,7 @@ def _over_loads(rows: Sequence[Row]) -> Iterator[Chart]:
 def _panels(
     rows: Sequence[Row], draw: Callable[[Sequence[Row]], Chart], by: tuple[str, ...] = ("topology",)
 ) -> Iterator[Chart]:
-    """One chart, or where it would be crowded one for each value of the first of ``by``, and so on."""
+    """One chart; if it would be crowded, one for each value of the first key of ``by``, and so on."""
     whole = draw(rows)
     if len(whole.series) <= _MOST_CURVES or not by:
         yield whole
@@ -263,12 +264,12 @@ def _panels(
 
 
 def _without(label: str, name: str) -> str:
-    """A curve's label without what its chart's title says."""
+    """The label of a curve without the part that the chart's title already has."""
     return label.removeprefix(name).lstrip(", ") if label.startswith(name) else label.removesuffix(f" {name}")
 
 
 def _stretch(rows: Sequence[Row]) -> Chart:
-    """The mean over seeds of the share of pairs within each stretch."""
+    """The distribution of stretch, as the mean over the seeds."""
     prefix, series = "stretch.cdf.", []
     for name in dict.fromkeys((row["topology"], row["scheme"], row["failures"]) for row in rows):
         seeds = [row for row in rows if (row["topology"], row["scheme"], row["failures"]) == name]

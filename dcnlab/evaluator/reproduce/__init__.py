@@ -1,5 +1,22 @@
-"""The papers' tables and figures, measured again: one file per paper.
+"""The papers' tables and figures, measured again: ``dcnlab reproduce``.
 
-Each file's ``EXPERIMENTS`` are found by :mod:`dcnlab.evaluator.reproduce.registry`; each yields
-claims (what is printed, how it is measured, when it holds) beside measured values.
+    claim.py           a published claim, its measurement and the verdict
+    registry.py        finds and runs experiments; writes them as Markdown and HTML
+    record.py          the stored results of the last run: verdicts.json
+    measure.py         measurements that several papers share
+    borel.py           Tang and Arden, Borel Cayley graphs: Tables 2 to 4
+    borel_figures.py   Tang and Arden, Borel Cayley graphs: Table 1, Figures 3 and 4, livelock
+    clot.py            Wang et al., CLOT: diameters and average paths
+    clot_latency.py    Wang et al., CLOT: latency and throughput
+    clot_structure.py  Wang et al., CLOT: bisection, number of shortest paths, Table 2
+    dcube.py           Guo et al., DCube: diameters, average paths, throughput
+    dcube_figures.py   Guo et al., DCube: Figures 4 to 8
+    hrsw.py            Kieu et al., HR-SW: Figures 3 and 4
+    hrsw_peers.py      Kieu et al., HR-SW: Figure 5, comparison with other schemes
+    wmgr.py            Aguirre-Guerrero et al., WMGR: Table I, Figures 7 to 11
+    wmgr_charts.py     Aguirre-Guerrero et al., WMGR: the charts of those figures
+    wmgr_orders.py     Aguirre-Guerrero et al., WMGR: the effect of scan order and root
+
+:mod:`dcnlab.evaluator.reproduce.registry` finds each module's ``EXPERIMENTS``.  An experiment
+yields claims (the published value, the method, the relation) with measured values.
 """

@@ -1,4 +1,4 @@
-"""Borel Cayley graphs (Tang and Arden): diameters, averages, CR and Two-Phase routing."""
+"""Borel Cayley graphs (Tang and Arden), Tables 2 to 4: diameters, average paths, CR and Two-Phase routing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dcnlab.evaluator.reproduce.measure import from_node, routed
 from topos.registry import fabric
 
 _PAPER = "Tang and Arden, Borel Cayley graphs"
+_EXACT = "exact from vertex 0 (the graph is vertex-transitive)"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ TABLE_4 = (
 
 @cache
 def spec(p: int, a: int, t1: int, t2: int) -> str:
-    """The graph with every vertex a server."""
+    """The specification of the graph, with every vertex a server."""
     return fabric(f"borel:{p},{a},{t1},{t2}").spec
 
 
@@ -63,7 +64,7 @@ def _table(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
             tolerance = 0.005 if words == "average" else 0
             claim = Claim(
                 f"{topology}-{words}", _PAPER, f"{words}, {where}", printed,
-                "exact from vertex 0; all are alike", tolerance=tolerance, computed=printed, spread=tolerance,
+                _EXACT, tolerance=tolerance, computed=printed, spread=tolerance,
             )  # fmt: skip
             yield Row(claim, measured)
         for scheme, (longest, mean) in column.schemes.items():
@@ -71,7 +72,7 @@ def _table(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
             for words, printed, tolerance in (("longest", longest, 0.0), ("average", mean, 0.005)):
                 claim = Claim(
                     f"{topology}-{scheme}-{words}", _PAPER, f"{words} path of {scheme}, {where}", printed,
-                    "exact from vertex 0 over the scheme's own paths", tolerance=tolerance,
+                    "exact from vertex 0 over the paths of the scheme", tolerance=tolerance,
                     computed=printed, spread=tolerance,
                 )  # fmt: skip
                 value = None if found is None else found.path_max if words == "longest" else found.path_mean
@@ -82,13 +83,13 @@ def _densest() -> Iterator[Row]:
     diameter, _ = from_node(fabric("borel:709,20,2,22"))
     claim = Claim(
         "densest-41831", _PAPER, "diameter at 41,831 nodes: p = 709, a = 20, (2, 22)", 11,
-        "exact from vertex 0; all are alike", computed=11,
+        _EXACT, computed=11,
     )  # fmt: skip
     yield Row(claim, diameter)
     larger, _ = from_node(fabric("borel:991,59,3,22"))
     claim = Claim(
         "densest-44595", _PAPER, "diameter at 44,595 nodes: p = 991, a = 59, (3, 22), by `dcnlab borel-search`",
-        None, "exact from vertex 0; all are alike",
+        None, _EXACT,
     )  # fmt: skip
     yield Row(claim, larger)
 

@@ -1,9 +1,9 @@
-"""Borel Cayley graphs (Tang and Arden): constants of both representations, look-ahead, livelock.
+"""Borel Cayley graphs (Tang and Arden), Table 1, Figures 3 and 4: constants, look-ahead, livelock.
 
-The figures are lost; what we took them to be: Table 1, the connection constants of the
-21-node graph in its GCR and CR representations; Figure 3, CR routing's average and longest
-path against the look-ahead on 1081 nodes; Figure 4, the same on 15,657 nodes; both
-beside Two-Phase routing and the shortest ways.
+The figures are not available.  We assume: Table 1 has the connection constants of the 21-node
+graph in its GCR and CR representations.  Figure 3 shows the average and longest path of CR
+routing over the look-ahead on 1081 nodes, Figure 4 the same on 15,657 nodes, both compared with
+Two-Phase routing and shortest paths.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topos.registry import fabric
 
 _PAPER = "Tang and Arden, Borel Cayley graphs"
 _DEPTHS = (1, 2, 3, 4)
-_SMALL, _CIRCLING = "borel:7,2,1,2", "borel:7,2,0,1"
+_SMALL, _LIVELOCK = "borel:7,2,1,2", "borel:7,2,0,1"
 
 
 def _constants() -> Iterator[Row]:
@@ -37,14 +37,14 @@ def _constants() -> Iterator[Row]:
             shown = ", ".join(f"{c:+d}" for c in constants)
             claim = Claim(
                 f"{name}-{place}", _PAPER,
-                f"{name} labels {place} mod {period}: neighbours at {shown} mod 21; vertices where that holds",
+                f"{name} labels {place} mod {period}: vertices with neighbours at {shown} mod 21",
                 family.vertices // period, "every vertex of p = 7, k = 3, (t1, t2) = (1, 2)",
             )  # fmt: skip
             yield Row(claim, kept)
 
 
 def gcr_constants(family: Borel) -> list[tuple[int, ...]]:
-    """Per class i: alpha_i, alpha_i^-1, beta_i, beta_i^-1, from their formulas with y1 = 1."""
+    """Per class i: alpha_i, alpha_i^-1, beta_i, beta_i^-1, by their formulas with y1 = 1."""
     p, k, a = family.p, family.k, family.a
     rows = []
     for i in range(k):
@@ -57,7 +57,7 @@ def gcr_constants(family: Borel) -> list[tuple[int, ...]]:
 
 
 def cr_constants(family: Borel) -> list[tuple[int, ...]]:
-    """Per place i in the ring's period: the chords, and +1 and -1, from the vertices there."""
+    """Per position i in the period of the ring: the offsets of the chords and of +1 and -1."""
     ring, n = Ring(family), family.vertices
     return [
         tuple((ring.labels[end] - i + n // 2) % n - n // 2 for _, end in ring.order[ring.vertices[i]])
@@ -66,7 +66,7 @@ def cr_constants(family: Borel) -> list[tuple[int, ...]]:
 
 
 def _is_kept(family: Borel, name: str, label: int, constants: tuple[int, ...]) -> bool:
-    """Whether the neighbours of the vertex with that label are where the constants say."""
+    """True if the neighbours of the vertex with this label have the labels given by the constants."""
     ring, n = Ring(family), family.vertices
     vertex = label if name == "GCR" else ring.vertices[label]
     ends = {end if name == "GCR" else ring.labels[end] for _, end in ring.order[vertex]}
@@ -92,7 +92,7 @@ def _look_ahead(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Ro
             claim = Claim(
                 f"{topology}-gain-{deeper}", _PAPER,
                 f"average path saved by look-ahead {deeper} over {d}, {where}",
-                round(printed, 2), "exact from vertex 0; printed: the difference of the table's cells",
+                round(printed, 2), "exact from vertex 0; published: the difference of two cells of the table",
                 tolerance=0.01,
             )  # fmt: skip
             yield Row(claim, measured)
@@ -127,7 +127,7 @@ def _charts(p: int, a: int, columns: tuple[PaperColumn, ...]) -> tuple[Chart, ..
 
 
 def livelocked(topology: str, d: int) -> int:
-    """The pairs between which CR routing by the printed rule alone goes round for ever."""
+    """The number of pairs for which CR routing by the published rule alone loops forever."""
     scheme = Cr(fabric(topology), d=d)
     nodes = range(scheme.fabric.servers)
     return sum(
@@ -138,15 +138,15 @@ def livelocked(topology: str, d: int) -> int:
 def _livelock() -> Iterator[Row]:
     for d in _DEPTHS:
         claim = Claim(
-            f"livelock-{d}", _PAPER, f"pairs of 21 nodes between which CR with look-ahead {d} circles", 0,
-            "every pair, the printed rule alone: p = 7, k = 3, (t1, t2) = (0, 1)",
+            f"livelock-{d}", _PAPER, f"pairs of 21 nodes for which CR with look-ahead {d} loops", 0,
+            "every pair, by the published rule alone: p = 7, k = 3, (t1, t2) = (0, 1)",
         )  # fmt: skip
-        yield Row(claim, livelocked(_CIRCLING, d))
+        yield Row(claim, livelocked(_LIVELOCK, d))
     for name in ("cr:d=4", "cr-bfs:d=4"):
-        found = routed(_CIRCLING, name)
+        found = routed(_LIVELOCK, name)
         claim = Claim(
-            f"delivered-{name}", _PAPER, f"pairs of 21 nodes that {name} as built here delivers", 420,
-            "all pairs; a way that comes back to itself is found out and left",
+            f"delivered-{name}", _PAPER, f"pairs of 21 nodes that this implementation of {name} delivers", 420,
+            "all pairs; a path that loops is detected, and the packet takes a shortest path instead",
         )  # fmt: skip
         yield Row(claim, None if found is None else found.mass)
 
@@ -161,5 +161,5 @@ EXPERIMENTS = (
         "borel-fig4", _PAPER, "look-ahead on 15,657 nodes",
         lambda: _look_ahead(307, 4, TABLE_4[:1]), lambda: _charts(307, 4, TABLE_4[:1]),
     ),
-    Experiment("borel-livelock", _PAPER, "CR routing that never arrives", _livelock),
+    Experiment("borel-livelock", _PAPER, "livelock of CR routing", _livelock),
 )  # fmt: skip

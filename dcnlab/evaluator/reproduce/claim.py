@@ -1,4 +1,4 @@
-"""What a paper claims, what was measured, and whether the one bears out the other."""
+"""A claim of a paper, its measurement, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 from dcnlab.evaluator.reporting.plots import Chart
 
-Verdict = Literal["holds", "does not hold", "not measured", "not printed"]
+Verdict = Literal["holds", "does not hold", "not measured", "not published"]
 Relation = Literal["=", "<=", ">=", "<", ">"]
 
 _RELATIONS: Mapping[Relation, Callable[[float, float], bool]] = {
@@ -19,18 +19,19 @@ _RELATIONS: Mapping[Relation, Callable[[float, float], bool]] = {
     ">": operator.gt,
 }
 
-#: Values as near as this are equal: a ratio of sums is seldom exactly what it is on paper.
+#: The tolerance for rounding errors in floating-point arithmetic.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One printed figure.
+    """One claim of a paper.
 
-    ``relation`` is how the measured value must stand to the printed one; ``tolerance``
-    (in the value's own unit) is half a unit of the last printed digit, unless the paper
-    says "about".  ``computed`` is what an earlier independent computation gave, where
-    there was one, with its own ``spread``.
+    ``printed`` is the published value (None: the paper gives no number), ``how`` the method of
+    measurement.  The claim holds if ``measured relation printed`` is true within ``tolerance``,
+    in the unit of the value: half a unit of the last published digit, or more where the paper
+    says "about".  ``computed`` is the result of an independent computation from the paper's
+    definitions, if there is one, and ``spread`` its tolerance.
     """
 
     id: str
@@ -46,11 +47,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim beside what was measured for it; None where this program cannot measure it.
+    """A claim and its measured value; None where this program cannot measure it.
 
-    ``seen`` is the least and the largest value over seeds or other choices that a paper
-    leaves open, for claims about one of them: an equality holds when what is printed lies
-    between, and the earlier computation agrees when it does.
+    Some claims are about one random draw, or depend on a choice that the paper leaves open.  For
+    these, ``seen`` is the range of the measured values over seeds or choices: an equality holds
+    if the published value lies in the range, and so does agreement with ``computed``.
     """
 
     claim: Claim
@@ -59,12 +60,12 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether what was printed holds for what was measured."""
+        """The verdict: whether the measured value satisfies the claim."""
         claim = self.claim
         if self.measured is None:
             return "not measured"
         if claim.printed is None:
-            return "not printed"
+            return "not published"
         low, high = self.seen or (self.measured, self.measured)
         if claim.relation == "=":
             holds = low - claim.tolerance - _EQUAL <= claim.printed <= high + claim.tolerance + _EQUAL
@@ -76,7 +77,7 @@ class Row:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the measurement agrees with the earlier computation; None without one."""
+        """True if the measurement agrees with the independent computation; None without one."""
         if self.measured is None or self.claim.computed is None:
             return None
         low, high = self.seen or (self.measured, self.measured)
@@ -86,7 +87,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """All rows of one experiment, and its figures."""
+    """The rows of one experiment, and its figures."""
 
     rows: tuple[Row, ...]
     charts: tuple[Chart, ...] = ()
@@ -100,9 +101,9 @@ class Experiment:
     paper: str
     title: str
     measure: Callable[[], Iterator[Row]]
-    #: Figures from the rows' parameters; drawn only when asked for.
+    #: Draws the figures; called only on request.
     draw: Callable[[], tuple[Chart, ...]] = tuple
 
     def run(self, figures: bool = True) -> Result:
-        """Measure every claim; raises nothing for claims that do not hold."""
+        """Measure every claim; a claim that does not hold is no error."""
         return Result(tuple(self.measure()), self.draw() if figures else ())

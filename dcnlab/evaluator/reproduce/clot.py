@@ -1,4 +1,4 @@
-"""CLOT (Wang et al.): diameters and average paths against CamCube and NovaCube."""
+"""CLOT (Wang et al.): diameters and average paths, compared with CamCube and NovaCube."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from topos.registry import fabric
 
 _PAPER = "Wang et al., CLOT"
 _RADICES = (4, 8, 16)
-#: Averages computed independently, 3 dimensions, k = 4, 8, 16.
+#: Average paths by an independent computation, 3 dimensions, k = 4, 8, 16.
 _AVERAGES: dict[tuple[str, Hops], tuple[float, ...]] = {
     ("torus", "links"): (3.048, 6.012, 12.003),
     ("clot", "links"): (2.698, 4.521, 7.646),
@@ -25,7 +25,7 @@ _AVERAGES: dict[tuple[str, Hops], tuple[float, ...]] = {
 
 @cache
 def between_servers(family: str, k: int, n: int, hops: Hops) -> Distances:
-    """Distances between all servers of ``family`` with n dimensions of radix k."""
+    """Distances between all servers of a ``family`` with n dimensions of radix k."""
     network = fabric(f"{family}:{'x'.join([str(k)] * n)}")
     servers = range(network.servers)
     return distances(hop_graph(network, hops=hops), servers, servers)
@@ -47,7 +47,7 @@ def _average_paths() -> Iterator[Row]:
 
 
 def _saving(k: int, hops: Hops, saved: float) -> Row:
-    """Against the lower end of the printed range, the one that matters."""
+    """Compared with the lower end of the published range."""
     counted = f"k = {k}, {2 if hops == 'links' else 1} hops per switch"
     claim = Claim(
         f"saving-{hops}-{k}", _PAPER, f"average path 40 to 50 per cent below CamCube's, {counted}", 40,

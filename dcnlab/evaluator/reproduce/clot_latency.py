@@ -1,7 +1,7 @@
-"""CLOT (Wang et al.): latency and throughput of packets, against CamCube and NovaCube.
+"""CLOT (Wang et al.): latency and throughput of packets, compared with CamCube and NovaCube.
 
-The figures' printed numbers are not to hand, so nothing here holds or fails; what is
-measured follows the settings that the paper states.
+The values in the paper's figures are not available, so there are no verdicts.  The simulation
+uses the parameters that the paper gives.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _SEEDS = range(1, 4)
 _LOADS = (0.5, 1.0, 2.0)
 _CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 _SETTINGS = Settings(until=4_000_000)
-#: The 216 and 512 servers of the paper as cubes of an even radix.
+#: The paper's 216 and 512 servers, as cubes of an even radix.
 _RADICES = (6, 8)
 _NETWORKS = (("clot", "pow", "CLOT"), ("torus", "dor", "CamCube"), ("novacube", "pow", "NovaCube"))
 _HOW = (
     "simulated packet by packet: all-to-all, on/off sources (exponential on, 100 us; lognormal off, sigma 1;"
     " on half of the time), 1 Gb/s, 1500 bytes, buffers of 10, 10 us of processing at every node, 5 us of"
     f" propagation; 3 ms after 1 ms of warm-up; mean (and range) of seeds {_SEEDS[0]} to {_SEEDS[-1]};"
-    " load and throughput per server in link rates; pow on CLOT and NovaCube, dor on CamCube"
+    " load and throughput per server as multiples of the link rate; pow on CLOT and NovaCube, dor on CamCube"
 )
 
 
 @cache
 def run(family: str, scheme: str, radix: int, load: float, seed: int) -> Latency | None:
-    """One simulation; None where there is no such scheme."""
+    """One simulation; None if there is no such scheme."""
     bound = scheme_or_none(f"{family}:{radix}x{radix}x{radix}", scheme)
     return None if bound is None else simulate(bound, load, seed=seed, settings=_SETTINGS)
 
@@ -46,7 +46,7 @@ def _measured(
     return [figure(one) for one in found if one is not None]
 
 
-#: Unit and digits of each figure: more would differ from machine to machine.
+#: Each figure with its number of digits: further digits differ between machines.
 _FIGURES: dict[str, tuple[Callable[[Latency], float], int]] = {
     "mean latency, us": (lambda found: found.mean, 1),
     "throughput": (lambda found: found.throughput, 3),
@@ -73,7 +73,7 @@ def _charts() -> tuple[Chart, ...]:
 
 
 def _charts_of(radix: int) -> Iterator[Chart]:
-    """Of one seed: intervals are those of a run's consecutive batches."""
+    """Charts of one seed; the intervals are over consecutive batches of the run."""
     latency, throughput = [], []
     for family, scheme, name in (*_NETWORKS, ("torus", "pow", "CamCube")):
         runs = [found for load in _CURVE if (found := run(family, scheme, radix, load, _SEEDS[0]))]
@@ -85,10 +85,10 @@ def _charts_of(radix: int) -> Iterator[Chart]:
         f"tori of {radix} x {radix} x {radix} servers; all-to-all, on/off sources; 1 Gb/s, 1500 B,"
         f" buffers of 10; 4 ms; seed {_SEEDS[0]}, bars: 95 % interval from batches of the run"
     )
-    offered = "offered load per server (link rates)"
+    offered = "offered load per server (multiples of the link rate)"
     for words, unit, series in (
         ("Mean latency", "µs", latency),
-        ("Throughput per server", "link rates", throughput),
+        ("Throughput per server", "multiples of the link rate", throughput),
     ):
         yield Chart(
             f"{words}, {radix**3} servers", offered, f"{words.lower()} ({unit})", tuple(series), caption

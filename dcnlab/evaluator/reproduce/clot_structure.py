@@ -21,11 +21,11 @@ _LOST = "the paper's values are not available"
 
 
 def _bisections() -> Iterator[Row]:
-    """The formula counts every cable twice, once for each direction; so do the rows."""
+    """Twice the number of links in the cut: the formula counts each direction of a link."""
     for k, n, computed in ((4, 1, 8), (4, 2, 32), (4, 3, 128), (6, 2, None), (8, 2, 64), (8, 3, None)):
         found = bisection(fabric(f"clot:{'x'.join([str(k)] * n)}"))
         how = (
-            "twice the cables of the best cut found into halves of the servers; proven lower bounds"
+            "twice the links of the best cut found into halves of the servers; proven lower bounds"
             " (spectral and flow) in the statement"
         )
         claim = Claim(
@@ -37,11 +37,11 @@ def _bisections() -> Iterator[Row]:
 
 
 def shortest_paths(network: Fabric, a: int, b: int) -> int:
-    """How many shortest paths lead from a to b."""
+    """The number of shortest paths from a to b."""
     level = distance_rows(hop_graph(network), np.array([b], dtype=np.int32))[0]
     tail, head = network.link_ends[:, 0], network.link_ends[:, 2]
     tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
-    count = np.zeros(network.size, dtype=object)  # whole numbers of any size: int64 ends at 34 by 34 hops
+    count = np.zeros(network.size, dtype=object)  # Python integers: int64 overflows from 34 by 34 hops on
     count[b] = 1
     for hops in range(1, int(level[a]) + 1):
         down = (level[tail] == hops) & (level[head] == hops - 1)
@@ -50,7 +50,7 @@ def shortest_paths(network: Fabric, a: int, b: int) -> int:
 
 
 def _counts() -> Iterator[Row]:
-    how = "exact: shortest paths counted level by level in the torus of that radix"
+    how = "exact: shortest paths counted by breadth-first search in the torus of this radix"
     for radix, gaps, computed in (
         (13, (4, 5, 6), 630630),
         (8, (3, 2), None),
@@ -61,7 +61,7 @@ def _counts() -> Iterator[Row]:
         torus = fabric(f"torus:{'x'.join([str(radix)] * len(gaps))}")
         assert isinstance(torus.family, Torus)
         printed = math.prod(math.comb(sum(gaps[i:]), gap) for i, gap in enumerate(gaps))
-        half = ", half of a circle" if radix in {2 * gap for gap in gaps} else ""
+        half = ", half of the ring" if radix in {2 * gap for gap in gaps} else ""
         claim = Claim(
             f"eq11-{radix}-{gaps}", _PAPER, f"shortest paths by Eq. 11, displacement {gaps}, k = {radix}{half}",
             printed, how, computed=computed,
@@ -70,8 +70,8 @@ def _counts() -> Iterator[Row]:
 
 
 def _table() -> Iterator[Row]:
-    """By size: the switches of a 3-D CLOT and their price, and the fat tree's for as many servers."""
-    built = "counted in the network as built"
+    """By size: the switches of a 3-D CLOT and their price, and those of a fat tree for as many servers."""
+    built = "counted in the topology"
     for k in (4, 6, 8, 10, 16):
         clot = fabric(f"clot:{k}x{k}x{k}")
         size = clot.servers
@@ -83,9 +83,9 @@ def _table() -> Iterator[Row]:
             (f"price of CLOT's switches at ${_PRICE}", _PRICE * clot.switches, _PRICE * size // 8, built),
             (
                 "switches of a fat tree by ceil(5p^2/4), p = (4N)^(1/3)", formula, None,
-                "the formula itself: p is a whole number for few N",
+                "the formula itself: p is an integer only for a few N",
             ),
-            ("switches of the smallest fat tree that holds them", real.switches, None, built),
+            ("switches of the smallest fat tree for as many servers", real.switches, None, built),
         ):  # fmt: skip
             claim = Claim(
                 f"table2-{k}-{words}", _PAPER, f"{words}, N = {size}", None, how, computed=computed

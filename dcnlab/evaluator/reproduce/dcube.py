@@ -1,4 +1,4 @@
-"""DCube (Guo et al.): diameters and average paths of H- and M-DCube."""
+"""DCube (Guo et al.): diameters, average paths and throughput of H- and M-DCube."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def between_servers(family: str, m: int) -> Distances:
 
 @cache
 def between_switches(m: int) -> int:
-    """The diameter of the 1-moebius cube: switch hops, each two cables and a pair of servers apart."""
+    """The diameter of the 1-moebius cube in switch hops; a switch hop is three links, through two servers."""
     network = fabric(f"mdcube:{m},1")
     switches = range(network.servers, network.size)
     return distances(hop_graph(network), switches, switches).diameter // 3
@@ -56,7 +56,7 @@ def _theorems() -> Iterator[Row]:
         printed = math.ceil((m + 1) / 2)
         claim = Claim(
             f"mobius-{m}", _PAPER, f"diameter of the 1-moebius cube ceil((m+1)/2), m = {m}", printed,
-            "exact over all pairs of switches; a switch hop is three cables", computed=printed,
+            "exact over all pairs of switches; a switch hop is three links", computed=printed,
         )  # fmt: skip
         yield Row(claim, between_switches(m))
     for family, about, computed in (("hdcube", 8, 8.065), ("mdcube", 4, 6.770)):
@@ -78,7 +78,7 @@ def _all_to_all() -> Iterator[Row]:
         claim = Claim(
             f"abt-{family}-{'spread' if spread else 'dcube'}", _PAPER,
             f"all-to-all ABT of {family}:8,1 {words}", printed,
-            "flows over the largest number of flows on one directed link of capacity 1",
+            "number of flows divided by the largest number of flows on one directed link of capacity 1",
             tolerance=0.5, computed=computed, spread=0.5,
         )  # fmt: skip
         yield Row(claim, _abt(f"{family}:8,1", spread))
@@ -86,33 +86,34 @@ def _all_to_all() -> Iterator[Row]:
 
 def _abt(topology: str, spread: bool) -> float | None:
     network = fabric(topology)
-    everybody = choose(network, "servers", 1)
+    pairs = choose(network, "servers", 1)
     if spread:
-        worst = shortest_path_loads(network, everybody, hops="servers", split_by="paths").max()
+        worst = shortest_path_loads(network, pairs, hops="servers", split_by="paths").max()
     else:
         scheme = scheme_or_none(topology, "dcube")
         if scheme is None:
             return None
-        worst = link_loads(scheme, everybody).max()
-    return len(everybody) / float(worst)
+        worst = link_loads(scheme, pairs).max()
+    return len(pairs) / float(worst)
 
 
 def _algorithm_3() -> Iterator[Row]:
-    """Algorithm 3 in the cube of switches against a breadth-first search there."""
-    how = "all ordered pairs of switches, equal ones included"
+    """Algorithm 3 in the cube of switches, compared with breadth-first search."""
+    how = "all ordered pairs of switches, including equal ones"
     for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
         network = fabric(f"mdcube:{m},1")
         switches = np.arange(network.servers, network.size, dtype=np.int32)
-        shortest = distance_rows(hop_graph(network), switches)[:, switches] // 3  # a switch hop is three cables
+        # A switch hop is three links.
+        shortest = distance_rows(hop_graph(network), switches)[:, switches] // 3
         taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
         longer = np.array(taken) - shortest.astype(int)
         claim = Claim(
-            f"algorithm-3-{m}", _PAPER, f"pairs for which Algorithm 3 is not shortest, m = {m}, %", 0, how,
+            f"algorithm-3-{m}", _PAPER, f"pairs for which Algorithm 3 gives no shortest path, m = {m}, %", 0, how,
             computed=computed, spread=0.5,
         )  # fmt: skip
         yield Row(claim, 100 * float((longer > 0).mean()))
         claim = Claim(
-            f"excess-{m}", _PAPER, f"the most switch hops that Algorithm 3 takes too many, m = {m}", 0, how,
+            f"excess-{m}", _PAPER, f"largest excess of Algorithm 3's paths in switch hops, m = {m}", 0, how,
             computed=1,
         )  # fmt: skip
         yield Row(claim, int(longer.max()))
@@ -128,6 +129,6 @@ def _average_chart() -> tuple[Chart, ...]:
 
 EXPERIMENTS = (
     Experiment("dcube-theorems", _PAPER, "diameters and average paths", _theorems, _average_chart),
-    Experiment("dcube-routes", _PAPER, "Algorithm 3 against shortest ways", _algorithm_3),
-    Experiment("dcube-abt", _PAPER, "aggregate bottleneck throughput, all to all", _all_to_all),
+    Experiment("dcube-routes", _PAPER, "Algorithm 3 compared with shortest paths", _algorithm_3),
+    Experiment("dcube-abt", _PAPER, "aggregate bottleneck throughput (ABT) of all-to-all traffic", _all_to_all),
 )

@@ -1,6 +1,6 @@
-"""DCube (Guo et al.): the comparison's figures.
+"""DCube (Guo et al.), Figures 4 to 8: the comparison with other topologies.
 
-Which figure of the paper shows what was inferred from its text: 4 switches and price, 5 power and
+The content of the figures is inferred from the paper's text: 4 switches and price, 5 power and
 cables, 6 one-to-one traffic, 7 one-to-several traffic, 8 throughput under failures.
 """
 
@@ -26,7 +26,7 @@ from topos.families.dcube import CubeOfSwitches
 from topos.registry import fabric
 
 _PAPER = "Guo et al., DCube"
-_BILLED = "counted on the structures (the fat tree: by closed form), unit prices of the text"
+_BILLED = "counted in the topologies (fat tree: closed form), with the unit prices of the paper"
 _PAIRS, _SOURCES = 24, 8
 _FAILING = ("hdcube:8,1", "mdcube:8,1")
 _SHARES, _SEEDS = (0.1, 0.2), (1, 2)
@@ -39,13 +39,13 @@ def _claim(
     return Claim(name, _PAPER, statement, printed, how, relation, computed=computed)
 
 
-# --- Figures 4 and 5: what it takes to build ------------------------------------------
+# --- Figures 4 and 5: parts, price and power ------------------------------------------
 
 
 @cache
 def bills(servers: int) -> dict[str, Bill]:
-    """The comparison at one size; HCN once more with the 4-port cards that the paper gives it."""
-    names = ("DCube", "BCube", "DCell", "HCN", "HCN (4-port cards)", "fat tree")
+    """The comparison at one size; HCN also with the 4-port NICs that the paper assumes for it."""
+    names = ("DCube", "BCube", "DCell", "HCN", "HCN (4-port NICs)", "fat tree")
     prices = read_prices()
     return dict(zip(names, (bill(one, prices) for one in comparison(servers)), strict=True))
 
@@ -59,55 +59,55 @@ def _switches() -> Iterator[Row]:
     for name, computed in (("DCube", 79_360), ("HCN", 61_440)):
         claim = _claim(f"price-{name}", f"price of {name}, 4096 servers", _BILLED, computed=computed)
         yield Row(claim, bills(4096)[name].price)
-    yield from _ratios("price", ("BCube", "fat tree", "DCell", "HCN (4-port cards)", "HCN"), lambda b: b.price)
+    yield from _ratios("price", ("BCube", "fat tree", "DCell", "HCN (4-port NICs)", "HCN"), lambda b: b.price)
 
 
 def _power() -> Iterator[Row]:
     for name, computed in (("DCube", 36_096), ("HCN", 33_024)):
         claim = _claim(f"watts-{name}", f"power of {name}, 4096 servers", _BILLED, computed=computed)
         yield Row(claim, bills(4096)[name].watts)
-    yield from _ratios("power", ("BCube", "fat tree", "DCell", "HCN (4-port cards)", "HCN"), lambda b: b.watts)
+    yield from _ratios("power", ("BCube", "fat tree", "DCell", "HCN (4-port NICs)", "HCN"), lambda b: b.watts)
     yield from _ratios("cables", ("BCube", "fat tree"), lambda b: b.design.cables)
 
 
 def _ratios(what: str, others: tuple[str, ...], figure: Callable[[Bill], float]) -> Iterator[Row]:
-    """DCube's figure per server over another's: below 1 where DCube saves."""
+    """DCube's figure per server divided by another network's: below 1 where DCube is cheaper."""
     for other in others:
         for size in SIZES:
             found = bills(size)
             mine, theirs = (figure(found[name]) / found[name].design.servers for name in ("DCube", other))
-            statement = f"{what} per server of DCube over {other}, {size} servers, is below 1"
+            statement = f"{what} per server of DCube divided by that of {other}, {size} servers, is below 1"
             yield Row(_claim(f"{what}-{other}-{size}", statement, _BILLED, 1, "<"), mine / theirs)
 
 
 def _size_chart(title: str, label: str, figure: Callable[[Bill], float], nics: bool = True) -> Chart:
-    """One figure over the sizes; ``cards`` shows HCN with the 4-port cards of the paper as well."""
-    names = [name for name in bills(SIZES[0]) if nics or "cards" not in name]
+    """One figure over the sizes; ``nics`` includes HCN with 4-port NICs."""
+    names = [name for name in bills(SIZES[0]) if nics or "NICs" not in name]
     series = tuple(Series(name, SIZES, tuple(figure(bills(size)[name]) for size in SIZES)) for name in names)
-    structures = ", ".join(bill.design.name for name, bill in bills(SIZES[-1]).items() if "cards" not in name)
-    priced = "unit prices of the paper's text; " if nics else ""
-    return Chart(title, "servers, about", label, series, f"{priced}at {SIZES[-1]:,} servers: {structures}")
+    designs = ", ".join(bill.design.name for name, bill in bills(SIZES[-1]).items() if "NICs" not in name)
+    priced = "unit prices of the paper; " if nics else ""
+    return Chart(title, "servers (nominal)", label, series, f"{priced}at {SIZES[-1]:,} servers: {designs}")
 
 
-# --- Figure 6: one to one -----------------------------------------------------------
+# --- Figure 6: one-to-one traffic ---------------------------------------------------
 
 
 @cache
 def one_to_one(topology: str) -> tuple[int, int, float, float]:
-    """Over pairs from h0 to servers on other switches: the fewest parallel and weak parallel paths,
-    all certified, and the mean and the largest rate when every parallel path carries a flow."""
+    """Over pairs from h0 to servers on other switches: the minimum numbers of parallel and of weak parallel
+    paths, all checked, and the mean and maximum rate when every parallel path carries a flow."""
     network, count = fabric(topology), []
     step = max(1, network.servers // _PAIRS)
-    first = network.port_count(network.servers)  # the servers of the source's switch come before
+    first = network.port_count(network.servers)  # the first server on another switch than h0
     for destination in range(first, network.servers, step):
-        paths = _certified(topology, destination, weak=False)
-        weak = _certified(topology, destination, weak=True) if "dcube" in topology else paths
+        paths = _checked(topology, destination, weak=False)
+        weak = _checked(topology, destination, weak=True) if "dcube" in topology else paths
         count.append((len(paths), len(weak), float(rates(network, [[path] for path in paths]).sum())))
     found = np.array(count)
     return int(found[:, 0].min()), int(found[:, 1].min()), float(found[:, 2].mean()), float(found[:, 2].max())
 
 
-def _certified(topology: str, destination: int, weak: bool) -> tuple[tuple[int, ...], ...]:
+def _checked(topology: str, destination: int, weak: bool) -> tuple[tuple[int, ...], ...]:
     network = fabric(topology)
     paths = parallel_paths(network, 0, destination, weak)
     check = check_parallel(network, 0, destination, paths, shareable_nodes(network, 0, destination, weak))
@@ -115,8 +115,8 @@ def _certified(topology: str, destination: int, weak: bool) -> tuple[tuple[int, 
 
 
 def _parallel_paths() -> Iterator[Row]:
-    how = f"the fewest over {_PAIRS} destinations on other switches; disjointness and max-flow checked for each"
-    speed = "the sum of the max-min fair rates when every parallel path carries a flow, links of 1"
+    how = f"minimum over {_PAIRS} destinations on other switches; disjointness and max-flow checked for each"
+    speed = "sum of the max-min fair rates when every parallel path carries a flow, link capacity 1"
     for family in ("hdcube", "mdcube"):
         for n, k in ((4, 1), (6, 1), (8, 1), (8, 2)):
             spec, m = f"{family}:{n},{k}", n // k
@@ -137,17 +137,18 @@ def _parallel_chart() -> tuple[Chart, ...]:
         for words, family in (("H-DCube", "hdcube"), ("M-DCube", "mdcube"))
         for what, column in (("parallel paths", 0), ("mean rate", 2))
     ]
-    caption = f"DCube(m, 1); from h0 to {_PAIRS} servers on other switches; links of 1"
-    return (Chart("One to one", "m = n/k", "paths; rate (link rates)", tuple(series), caption),)
+    caption = f"DCube(m, 1); from h0 to {_PAIRS} servers on other switches; link capacity 1"
+    label = "paths; rate (multiples of the link rate)"
+    return (Chart("One-to-one traffic", "m = n/k", label, tuple(series), caption),)
 
 
-# --- Figure 7: one to several -------------------------------------------------------
+# --- Figure 7: one-to-several traffic -----------------------------------------------
 
 
 @cache
 def one_to_several(topology: str) -> tuple[int, float, float]:
-    """Over some sources: the fewest servers of a certified complete graph (0 when none was found), the
-    mean rate along it, and along a chain of the same servers."""
+    """Over some sources: the minimum number of servers of a checked complete graph (0 if there is none),
+    the mean rate of replication along it, and that along a chain of the same servers."""
     network, sizes, fast, chain = fabric(topology), [], [], []
     for source in range(0, network.servers, max(1, network.servers // _SOURCES)):
         try:
@@ -161,8 +162,8 @@ def one_to_several(topology: str) -> tuple[int, float, float]:
 
 
 def literally_disjoint(cube: CubeOfSwitches, here: int) -> bool:
-    """Whether H-DCube's construction, letter for letter, gives edge-disjoint paths at a switch: from the
-    neighbour along i over j, then i, to the neighbour along j."""
+    """True if H-DCube's construction, taken literally, gives edge-disjoint paths at a switch: from the
+    neighbour in dimension i across dimension j, then i, to the neighbour in dimension j."""
     used: set[frozenset[int]] = set()
     for i, j in itertools.combinations(range(cube.m), 2):
         first, last = cube.neighbour(here, i), cube.neighbour(here, j)
@@ -175,7 +176,10 @@ def literally_disjoint(cube: CubeOfSwitches, here: int) -> bool:
 
 
 def _literal() -> Iterator[Row]:
-    how = "from the neighbour along i over dimension j, then i, to the neighbour along j; % of all switches"
+    how = (
+        "from the neighbour in dimension i across dimension j, then i, to the neighbour in dimension j;"
+        " % of all switches"
+    )
     for family in ("hdcube", "mdcube"):
         for m in (3, 8):
             cube = fabric(f"{family}:{m},1").family
@@ -190,25 +194,28 @@ def _literal() -> Iterator[Row]:
 def _complete_graphs() -> Iterator[Row]:
     yield from _literal()
     how = f"from {_SOURCES} sources; disjointness checked for each"
-    speed = "rate at which all replicas get the data over that along a chain of them, max-min fair, links of 1"
+    speed = (
+        "rate of replication along the complete graph divided by that along a chain; max-min fair,"
+        " link capacity 1"
+    )
     for family in ("hdcube", "mdcube"):
         for m in (3, 4, 6, 8):
             spec = f"{family}:{m},1"
             size, fast, chain = one_to_several(spec)
             statement = f"{spec}: servers of an edge-disjoint complete graph"
             yield Row(_claim(f"{spec}-complete", statement, how, m + 1, computed=m + 1), size)
-            statement = f"{spec}: {m} replicas arrive {m} times as fast as by pipeline"
+            statement = f"{spec}: replication to {m} servers is {m} times as fast as by pipeline"
             yield Row(_claim(f"{spec}-speed", statement, speed, m, ">="), fast / chain if chain else None)
     for n, k in ((8, 2), (4, 3)):
         spec = f"bcube:{n},{k}"
         size, fast, chain = one_to_several(spec)
         statement = f"{spec}: servers of an edge-disjoint complete graph"
         yield Row(_claim(f"{spec}-complete", statement, how, k + 2), size)
-        statement = f"{spec}: {k + 1} replicas arrive {k + 1} times as fast as by pipeline"
+        statement = f"{spec}: replication to {k + 1} servers is {k + 1} times as fast as by pipeline"
         yield Row(_claim(f"{spec}-speed", statement, speed, k + 1, ">="), fast / chain)
-    statement = "hdcube:8,1 over bcube:8,3: rate to all replicas is above 1"
+    statement = "rate of replication in hdcube:8,1 divided by that in bcube:8,3 is above 1"
     ratio = one_to_several("hdcube:8,1")[1] / one_to_several("bcube:8,3")[1]
-    yield Row(_claim("dcube-over-bcube", statement, "max-min fair rates, links of 1", 1, ">"), ratio)
+    yield Row(_claim("dcube-over-bcube", statement, "max-min fair rates, link capacity 1", 1, ">"), ratio)
 
 
 def _several_chart() -> tuple[Chart, ...]:
@@ -221,9 +228,9 @@ def _several_chart() -> tuple[Chart, ...]:
     rate = tuple(one_to_several(f"bcube:4,{r - 1}")[1] for r in replicas)
     series.append(Series("BCube(4, k), r = k + 1", replicas, rate))
     series.append(Series("r (as the paper claims)", sizes, sizes))
-    caption = f"mean over {_SOURCES} sources; links of 1; a chain has rate 1"
-    label = "rate at which all get the data (link rates)"
-    return (Chart("One to several", "replicas r", label, tuple(series), caption),)
+    caption = f"mean over {_SOURCES} sources; link capacity 1; a chain has rate 1"
+    label = "rate of replication (multiples of the link rate)"
+    return (Chart("One-to-several traffic", "replicas r", label, tuple(series), caption),)
 
 
 # --- Figure 8: failures -------------------------------------------------------------
@@ -231,7 +238,7 @@ def _several_chart() -> tuple[Chart, ...]:
 
 @cache
 def abt(topology: str, kind: str, share: float) -> float:
-    """All-to-all ABT over all shortest ways: the mean over the seeds."""
+    """The all-to-all ABT over all shortest paths: the mean over the seeds."""
     seeds = _SEEDS if share else (1,)
     return float(
         np.mean([measure(Point(topology, "ecmp", kind if share else "", share, s))["abt"] for s in seeds])
@@ -239,49 +246,50 @@ def abt(topology: str, kind: str, share: float) -> float:
 
 
 def _failures() -> Iterator[Row]:
-    how = f"all to all, split evenly over all shortest ways, links of 1, {len(_SEEDS)} seeds"
+    how = f"all-to-all traffic split evenly over all shortest paths, link capacity 1, {len(_SEEDS)} seeds"
     ratio = abt("mdcube:8,1", "", 0.0) / abt("hdcube:8,1", "", 0.0)
-    yield Row(_claim("m-over-h", "ABT of M-DCube(8,1) over H-DCube(8,1) is above 1", how, 1, ">"), ratio)
+    statement = "ABT of M-DCube(8,1) divided by that of H-DCube(8,1) is above 1"
+    yield Row(_claim("m-over-h", statement, how, 1, ">"), ratio)
     for topology in _FAILING:
         for kind in ("servers", "switches"):
             for share in _SHARES:
                 left = abt(topology, kind, share) / abt(topology, "", 0.0)
-                statement = f"{topology}: ABT left when {share:.0%} of the {kind} have failed"
+                statement = f"{topology}: remaining share of the ABT when {share:.0%} of the {kind} failed"
                 yield Row(_claim(f"{topology}-{kind}-{share}", statement, how), left)
 
 
 def _failure_charts() -> tuple[Chart, ...]:
     shares = (0.0, *_SHARES)
     percent = tuple(100 * share for share in shares)
-    caption = f"split evenly over all shortest ways; mean of {len(_SEEDS)} seeds"
+    caption = f"split evenly over all shortest paths; mean of {len(_SEEDS)} seeds"
     charts = []
     for kind in ("servers", "switches"):
         curves = tuple(Series(t, percent, tuple(abt(t, kind, share) for share in shares)) for t in _FAILING)
         title = f"Throughput under failures of {kind}"
-        charts.append(Chart(title, f"{kind} failed, %", "all-to-all ABT (link rates)", curves, caption))
+        charts.append(Chart(title, f"{kind} failed, %", "all-to-all ABT (link capacity 1)", curves, caption))
     return tuple(charts)
 
 
 def _building_charts() -> tuple[Chart, ...]:
     return (
         replace(_size_chart("Switches", "switches", lambda b: b.design.switches, nics=False), log_y=True),
-        _size_chart("Price of switches and cards", "price, $", lambda b: b.price),
+        _size_chart("Price of switches and NICs", "price, $", lambda b: b.price),
     )
 
 
 def _running_charts() -> tuple[Chart, ...]:
     return (
-        _size_chart("Power of switches and cards", "power, W", lambda b: b.watts),
+        _size_chart("Power of switches and NICs", "power, W", lambda b: b.watts),
         _size_chart("Cables", "cables", lambda b: b.design.cables, nics=False),
     )
 
 
 EXPERIMENTS = (
-    Experiment("dcube-fig4", _PAPER, "switches and price (taken to be Fig. 4)", _switches, _building_charts),
-    Experiment("dcube-fig5", _PAPER, "power and cables (taken to be Fig. 5)", _power, _running_charts),
-    Experiment("dcube-fig6", _PAPER, "one to one (taken to be Fig. 6)", _parallel_paths, _parallel_chart),
-    Experiment("dcube-fig7", _PAPER, "one to several (taken to be Fig. 7)", _complete_graphs, _several_chart),
+    Experiment("dcube-fig4", _PAPER, "switches and price (assumed: Fig. 4)", _switches, _building_charts),
+    Experiment("dcube-fig5", _PAPER, "power and cables (assumed: Fig. 5)", _power, _running_charts),
+    Experiment("dcube-fig6", _PAPER, "one-to-one traffic (assumed: Fig. 6)", _parallel_paths, _parallel_chart),
     Experiment(
-        "dcube-fig8", _PAPER, "throughput under failures (taken to be Fig. 8)", _failures, _failure_charts
+        "dcube-fig7", _PAPER, "one-to-several traffic (assumed: Fig. 7)", _complete_graphs, _several_chart
     ),
+    Experiment("dcube-fig8", _PAPER, "throughput under failures (assumed: Fig. 8)", _failures, _failure_charts),
 )

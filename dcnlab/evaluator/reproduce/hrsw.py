@@ -1,4 +1,4 @@
-"""HR-SW (Kieu et al.): averages, longest paths and entries on small worlds of switches."""
+"""HR-SW (Kieu et al.), Figures 3 and 4: average and longest paths, and table entries, on small worlds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PAPER = "Kieu et al., HR-SW"
 _SEEDS = range(1, 6)
 _MEAN = f"mean of seeds {_SEEDS[0]} to {_SEEDS[-1]}"
 _HOW = f"exact over all pairs of switches, {_MEAN}"
-#: Destinations that are drawn for averages of which the longest path is not claimed as well.
+#: The number of random destinations for averages without a claim about the longest path.
 _DRAWN = 1024
-#: Grids and cluster grids by (switches, clusters).
+#: (Grid of switches, grid of clusters) by (switches, clusters).
 _GRIDS = {
     (4096, 1): ("64x64", "1x1"),
     (4096, 4): ("64x64", "2x2"),
@@ -32,26 +32,26 @@ _GRIDS = {
 
 
 def small_world(switches: int, clusters: int, hosts: int = 1, seed: int = 1) -> str:
-    """The specification of a small world of those sizes."""
+    """The specification of a small world with these sizes."""
     sizes, blocks = _GRIDS[switches, clusters]
     return f"smallworld:{sizes},clusters={blocks},hosts={hosts},seed={seed}"
 
 
 @cache
 def between_switches(switches: int, clusters: int, scheme: str, seed: int) -> tuple[float, int] | None:
-    """(mean, longest) path between switches: with one host each, two links less than between hosts."""
+    """(mean, longest) path between switches: two links shorter than between their hosts."""
     found = routed(small_world(switches, clusters, seed=seed), scheme)
     return None if found is None else (found.path_mean - 2, found.path_max - 2)
 
 
 def over_seeds(switches: int, clusters: int, scheme: str) -> list[tuple[float, int]]:
-    """What every seed gives; nothing where there is no such scheme."""
+    """(mean, longest) path per seed; empty if there is no such scheme."""
     found = [between_switches(switches, clusters, scheme, seed) for seed in _SEEDS]
     return [pair for pair in found if pair is not None]
 
 
 def shortest(switches: int, clusters: int) -> list[tuple[float, int]]:
-    """(mean, largest) distance between switches, per seed: what shortest paths give."""
+    """(mean, largest) distance between switches, per seed."""
     networks = [fabric(small_world(switches, clusters, seed=seed)) for seed in _SEEDS]
     found = [distances(hop_graph(n), range(n.servers), range(n.servers)) for n in networks]
     return [(one.mean - 2, one.diameter - 2) for one in found]
@@ -59,7 +59,7 @@ def shortest(switches: int, clusters: int) -> list[tuple[float, int]]:
 
 @cache
 def sampled_means(clusters: int, scheme: str) -> tuple[float, ...]:
-    """Per seed the mean path between 8192 switches, over all sources and the drawn destinations."""
+    """Per seed the mean path between 8192 switches, over all sources and the random destinations."""
     found = [
         to_sampled_destinations(small_world(8192, clusters, seed=seed), scheme, _DRAWN, seed) for seed in _SEEDS
     ]
@@ -67,7 +67,7 @@ def sampled_means(clusters: int, scheme: str) -> tuple[float, ...]:
 
 
 def _over_seeds(claim: Claim, values: Sequence[float], drawn: bool = False) -> Row:
-    """The mean over seeds; where the claim is about one ``drawn`` world, with the range."""
+    """The mean over seeds, with the range if the claim is about one random (``drawn``) network."""
     if not values:
         return Row(claim, None)
     return Row(claim, mean_and_error(values)[0], (min(values), max(values)) if drawn else None)
@@ -94,8 +94,8 @@ def _paths() -> Iterator[Row]:
 
 
 def _drawn(means: Sequence[float]) -> str:
-    """How drawn means were measured, with the interval that the worlds and the draws leave."""
-    how = f"from all switches to {_DRAWN} drawn ones, {_MEAN}"
+    """The method for sampled means, with the confidence interval over networks and samples."""
+    how = f"from all switches to {_DRAWN} random ones, {_MEAN}"
     return f"{how}, 95 % interval +-{mean_and_error(means)[1]:.2g}" if means else how
 
 
@@ -109,7 +109,7 @@ def _against_torus(large: list[tuple[float, int]]) -> Iterator[Row]:
     yield _over_seeds(most, [100 * (1 - ours / longest) for _, ours in large], drawn=True)
 
 
-#: By clusters: printed mean and longest, computed mean and its 95 % interval.
+#: By clusters: published mean and longest, independently computed mean and its 95 % interval.
 _LONGER = {4: (31, 88, 29.9, 0.8), 16: (46, 163, 45.9, 2.4)}
 
 
@@ -132,7 +132,8 @@ def _entries() -> Iterator[Row]:
         scheme = scheme_or_none(small_world(8192, clusters, hosts=2), "hrsw")
         claim = Claim(
             f"entries-{clusters}", _PAPER, f"table entries, 8192 switches, {clusters} clusters, 2 hosts each",
-            printed, "the compiled table of one switch; all have (c - 1) + (k - 1) + m", computed=computed,
+            printed, "the compiled table of one switch; all have (c - 1) + (k - 1) + m entries",
+            computed=computed,
         )  # fmt: skip
         first = None if scheme is None else scheme.fabric.servers
         yield Row(claim, None if scheme is None or first is None else len(compile_table(scheme, first).entries))

@@ -1,11 +1,11 @@
-"""HR-SW beside its peers (Kieu et al., Figure 5 as we read it): table entries and paths at like sizes.
+"""HR-SW (Kieu et al.), Figure 5: table entries and paths compared with other schemes at similar sizes.
 
-The paper gives no parameters for the peers.  Our reading: one host per switch, so that
-entries count routing alone; the small world of figure 3; a random regular graph of degree
-6 for "TZ-Random"; the 3-D torus with the prefixes that dimension order needs; Dragonflies
-with a = 2h and one host per router, of the number of routers that is nearest.  8192 switches
-are the largest that the paper has; up*/down* stops before: compiling one of its tables, an
-entry for each of them, takes minutes there.
+The paper gives no parameters for the other schemes.  We assume: one host per switch, so that
+entries count routing alone; the small world of Figure 3; a random regular graph of degree 6 for
+"TZ-Random"; the 3-D torus with the prefixes that dimension-order routing needs; Dragonflies with
+a = 2h and one host per router, with the closest number of routers.  The largest size in the
+paper is 8192 switches.  Up*/down* is not measured there, because compiling one of its tables,
+with an entry per switch, takes minutes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dcnlab.evaluator.reproduce.measure import routed, scheme_or_none
 from dcnlab.evaluator.routing.table_sizes import table_sizes
 
 _PAPER = "Kieu et al., HR-SW"
-#: Between hosts there are two links more than between their switches.
+#: A path between hosts has two links more than the path between their switches.
 _HOST_LINKS = 2
 _SIZES = (256, 1024, 2048, 8192)
-#: Entries that are looked at, over as many nodes as that takes.
+#: The number of compiled entries after which no further table is compiled.
 _TABLES = 2000
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A scheme and the networks, by number of switches as planned, that it is measured on."""
+    """A scheme, and the networks that it is measured on, by nominal number of switches."""
 
     name: str
     scheme: str
@@ -47,8 +47,8 @@ _DRAGONFLIES = {
 }  # fmt: skip
 PEERS = (
     Peer("HR-SW, 16 clusters", "hrsw", _SIXTEEN),
-    Peer("HR-SW, root of n clusters", "hrsw", _ROOTED),
-    Peer("set mode, root of n clusters", "hrsw-set", _ROOTED),
+    Peer("HR-SW, sqrt(n) clusters", "hrsw", _ROOTED),
+    Peer("set mode, sqrt(n) clusters", "hrsw-set", _ROOTED),
     Peer("Thorup-Zwick, small world", "tz", _SIXTEEN, 100),
     Peer("Thorup-Zwick, random graph", "tz", {n: f"random:{n},6,hosts=1" for n in _SIZES}, 100),
     Peer("up*/down*, small world", "updown", {n: _SIXTEEN[n] for n in _SIZES[:-1]}),
@@ -60,7 +60,7 @@ PEERS = (
 
 @dataclass(frozen=True)
 class Point:
-    """What one peer needs at one size: switches, mean and longest path between them, entries at most."""
+    """One scheme at one size: number of switches, mean and longest path between them, maximum table size."""
 
     switches: int
     mean: float
@@ -70,7 +70,7 @@ class Point:
 
 @cache
 def measured(peer: str, size: int) -> Point | None:
-    """One peer at one of its sizes; None where there is no such scheme."""
+    """Measure one peer at one of its sizes; None if there is no such scheme."""
     found = next(item for item in PEERS if item.name == peer)
     topology = found.networks[size]
     paths = routed(topology, found.scheme, f"sample:{found.pairs}")
@@ -88,18 +88,18 @@ def _rows() -> Iterator[Row]:
                 continue
             point = measured(peer.name, size)
             where = f"{peer.name}, {point.switches if point else size} switches"
-            for what, (words, way) in _FIGURES.items():
-                how = f"{peer.pairs} drawn pairs, seed 1; {way}"
+            for what, (words, method) in _FIGURES.items():
+                how = f"{peer.pairs} random pairs, seed 1; {method}"
                 claim = Claim(f"{peer.name}-{size}-{what}", _PAPER, f"{words}: {where}", None, how)
                 yield Row(claim, None if point is None else getattr(point, what))
     for size in _SIZES[2:]:
-        yield from (_saving(name, size) for name in ("HR-SW, 16 clusters", "HR-SW, root of n clusters"))
+        yield from (_saving(name, size) for name in ("HR-SW, 16 clusters", "HR-SW, sqrt(n) clusters"))
 
 
 _FIGURES = {
     "mean": ("average path", "hops between switches"),
-    "longest": ("longest path seen", "hops between switches"),
-    "entries": ("most entries", f"compiled tables of as many switches as {_TABLES} entries take"),
+    "longest": ("longest path found", "hops between switches"),
+    "entries": ("largest table", f"tables compiled until they have {_TABLES} entries"),
 }
 
 
@@ -107,7 +107,7 @@ def _saving(name: str, size: int) -> Row:
     ours, theirs = measured(name, size), measured("Thorup-Zwick, small world", size)
     claim = Claim(
         f"saving-{name}-{size}", _PAPER, f"entries below Thorup-Zwick's, {size} switches, per cent: {name}", 30,
-        "most entries of each, against the real stretch-3 scheme", relation=">=",
+        "largest table of each, compared with the actual stretch-3 scheme", relation=">=",
     )  # fmt: skip
     return Row(claim, None if ours is None or theirs is None else 100 * (1 - ours.entries / theirs.entries))
 
@@ -115,7 +115,7 @@ def _saving(name: str, size: int) -> Row:
 def _charts() -> tuple[Chart, ...]:
     caption = "One host per switch; small worlds and random graphs with seed 1, Dragonflies with a = 2h"
     return (
-        Chart("Table entries", "switches", "most entries at a switch", _curves("entries"), caption,
+        Chart("Table entries", "switches", "entries of the largest table", _curves("entries"), caption,
               log_x=True, log_y=True),
         Chart("Average path", "switches", "hops between switches", _curves("mean"), caption, log_x=True),
     )  # fmt: skip
@@ -130,4 +130,4 @@ def _curves(what: str) -> tuple[Series, ...]:
     return tuple(curves)
 
 
-EXPERIMENTS = (Experiment("hrsw-fig5", _PAPER, "HR-SW and its peers", _rows, _charts),)
+EXPERIMENTS = (Experiment("hrsw-fig5", _PAPER, "HR-SW and other schemes", _rows, _charts),)

@@ -1,7 +1,7 @@
-"""The last recorded run of the experiments: every claim with its measurement, one line of JSON each.
+"""The stored results of the last run of the experiments: one line of JSON per claim.
 
-``dcnlab reproduce all --record`` writes it, a test measures it again; listing the claims
-with their verdicts then takes no computation.
+``dcnlab reproduce all --record`` writes the file, and a test measures it again.  Listing the
+claims with their verdicts then needs no computation.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Record = Mapping[str, tuple[Row, ...]]
 
 
 def load(path: Path) -> dict[str, tuple[Row, ...]]:
-    """The recorded rows by experiment; nothing where nothing was recorded."""
-    found = json.loads(path.read_text()) if path.exists() else {}
-    return {name: tuple(map(_row, rows)) for name, rows in found.items()}
+    """The recorded rows by experiment; empty if there is no file."""
+    stored = json.loads(path.read_text()) if path.exists() else {}
+    return {name: tuple(map(_row, rows)) for name, rows in stored.items()}
 
 
 def save(record: Record, path: Path) -> None:
-    """Write all rows, one to a line so that a change shows as the lines that it changed."""
+    """Write all rows, one per line, so that differences between versions are readable."""
     parts = []
     for name, rows in record.items():
         lines = ",\n".join(f"  {json.dumps(_plain(row))}" for row in rows)
@@ -35,27 +35,27 @@ def save(record: Record, path: Path) -> None:
 
 
 def merged(old: Record, new: Record, order: Sequence[str]) -> dict[str, tuple[Row, ...]]:
-    """``old`` with what ``new`` measured, in ``order``; experiments that are not there any more fall out."""
+    """``old`` updated with ``new``, in ``order``; experiments not in ``order`` are removed."""
     both = {**old, **new}
     return {name: both[name] for name in order if name in both}
 
 
 @dataclass(frozen=True)
 class ListedClaim:
-    """A claim of the list; ``row`` is None for an experiment that was not recorded."""
+    """An entry of the list; ``row`` is None for an experiment without a record."""
 
     experiment: Experiment
     row: Row | None
 
 
 def list_claims(record: Record, experiments: Mapping[str, Experiment]) -> Iterator[ListedClaim]:
-    """Every claim of every experiment, with one empty entry for each that was not recorded."""
+    """Every claim of every experiment, and one empty entry for each experiment without a record."""
     for name, experiment in experiments.items():
         yield from (ListedClaim(experiment, row) for row in record.get(name, (None,)))
 
 
 def _plain(row: Row) -> dict[str, Any]:
-    """Only what differs from a claim's defaults, so that lines stay short."""
+    """The row as JSON, without fields that have their default."""
     claim = {key: value for key, value in asdict(row.claim).items() if value != _DEFAULTS.get(key, ...)}
     found: dict[str, Any] = {**claim, "measured": row.measured}
     return found if row.seen is None else {**found, "seen": list(row.seen)}

@@ -1,4 +1,4 @@
-"""Experiments found by name, run, and written as Markdown or HTML."""
+"""Finds experiments by name, runs them, and writes the results as Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from dcnlab.evaluator.reproduce.claim import Experiment, Result, Row, Verdict
 from topos.spec import lookup
 
 _READING = (
-    "A claim holds when what is measured stands to what is printed as the relation says, to half a unit"
-    " of the last printed digit, more where the paper only says about how much. *Computed before* is"
-    " what an independent computation from the paper's definitions gave, where there was one."
-    " Some criteria were settled after first results had been seen, and verdicts near their limits should be"
-    " read with that in mind: WMGR's whole percentages to half a unit; DCell as the mean over twelve roots,"
-    " since there the root matters (all other WMGR rows use server h0), agreeing when the range over them"
-    " covers what was computed before; HR-SW's drawn networks by their range or 95 % interval over seeds."
+    "*Published* is the value in the paper, with its relation to the measured value (equality where none is"
+    " shown). A claim holds if the measured value satisfies the relation. The tolerance is half a unit of the"
+    ' last published digit, or more where the paper says "about". *Independent* is the result of an'
+    " independent computation from the paper's definitions, if there is one."
+    " Some criteria were chosen after the first results were known; keep this in mind for verdicts close to"
+    " a limit. These are: WMGR's whole percentages have a tolerance of half a unit. On DCell the root matters,"
+    " so the value is the mean over twelve roots, and it agrees with the independent computation if the range"
+    " over the roots covers that (all other WMGR rows use server h0). HR-SW's random networks are judged by"
+    " their range or 95 % interval over the seeds."
 )
-_VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not printed", "not measured")
-HEADER = ("claim", "printed", "computed before", "measured", "verdict")
+_VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not published", "not measured")
+HEADER = ("claim", "published", "independent", "measured", "verdict")
 
 
 @cache
 def experiments() -> Mapping[str, Experiment]:
-    """All experiments by name, paper by paper."""
+    """All experiments by name, grouped by paper."""
     found: dict[str, Experiment] = {}
     for info in pkgutil.iter_modules(reproduce.__path__):
         module = importlib.import_module(f"{reproduce.__name__}.{info.name}")
@@ -38,24 +40,24 @@ def experiments() -> Mapping[str, Experiment]:
 
 
 def run(name: str, figures: bool = True) -> Result:
-    """Run one experiment; raises SpecError with the nearest names for an unknown one."""
+    """Run one experiment; raises SpecError, with similar names, for an unknown one."""
     return lookup(name, experiments(), "experiment").run(figures)
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """The row as text, in the order of ``HEADER``."""
+    """The row as text, in the columns of ``HEADER``."""
     claim = row.claim
     relation = "" if claim.relation == "=" else f"{claim.relation} "
-    printed = "-" if claim.printed is None else f"{relation}{claim.printed:g}"
-    before = "-" if claim.computed is None else f"{claim.computed:g}"
+    published = "-" if claim.printed is None else f"{relation}{claim.printed:g}"
+    independent = "-" if claim.computed is None else f"{claim.computed:g}"
     measured = "-" if row.measured is None else f"{row.measured:.6g}"
     if row.seen is not None:
         measured += f" ({row.seen[0]:.4g} to {row.seen[1]:.4g})"
-    return claim.statement, printed, before, measured, row.verdict
+    return claim.statement, published, independent, measured, row.verdict
 
 
 def summary(results: Mapping[str, Result]) -> Counter[str]:
-    """How many claims have which verdict."""
+    """The number of claims per verdict."""
     return Counter(row.verdict for row in _all_rows(results))
 
 
@@ -68,34 +70,34 @@ def markdown(results: Mapping[str, Result]) -> str:
         lines += ["", f"## {name}: {item.title}", "", f"{item.paper}.", ""]
         lines += [f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|"]
         lines += [f"| {' | '.join(cells(row))} |" for row in result.rows]
-        lines += ["", "Measured: " + "; ".join(_methods(result.rows)) + "."]
+        lines += ["", "Method: " + "; ".join(_methods(result.rows)) + "."]
     return "\n".join(lines) + "\n"
 
 
 def html(results: Mapping[str, Result]) -> str:
-    """The same as one self-contained page, with the figures."""
+    """The results as one self-contained HTML page, with the figures."""
     text = f"{totals(_all_rows(results))} {_READING.replace('*', '')}"
-    sections = [Section("All claims", text, ("experiment", "about", *_VERDICTS), tuple(_counts(results)))]
+    sections = [Section("All claims", text, ("experiment", "title", *_VERDICTS), tuple(_counts(results)))]
     for name, result in results.items():
         item = experiments()[name]
-        text = f"{item.paper}. Measured: {'; '.join(_methods(result.rows))}."
+        text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
         rows = tuple(cells(row) for row in result.rows)
         sections.append(Section(f"{name}: {item.title}", text, HEADER, rows, result.charts))
     return page("dcnlab reproduce", sections)
 
 
 def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:
-    """Per experiment how many claims have which verdict."""
+    """Per experiment the number of claims per verdict."""
     for name, result in results.items():
         found = Counter(row.verdict for row in result.rows)
         yield (name, experiments()[name].title, *(found[verdict] for verdict in _VERDICTS))
 
 
 def totals(rows: Sequence[Row]) -> str:
-    """The verdicts counted, in one line."""
+    """The number of claims per verdict, and of agreements, in one line."""
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in sorted(Counter(r.verdict for r in rows).items()))
     compared = [row.agrees for row in rows if row.agrees is not None]
-    return f"{verdicts}. {sum(compared)} of {len(compared)} agree with what was computed before."
+    return f"{verdicts}. {sum(compared)} of {len(compared)} agree with the independent computation."
 
 
 def _all_rows(results: Mapping[str, Result]) -> list[Row]:

@@ -1,6 +1,7 @@
-"""WMGR (Aguirre-Guerrero et al.): stretch of the free-group scheme on nine families, all nodes.
+"""WMGR (Aguirre-Guerrero et al.), Table I, Figures 7 to 11: stretch on nine families, word differences.
 
-Pairs are all ordered pairs of nodes, servers and switches alike, unless a claim says otherwise.
+The scheme is the free-group one (``wmgr``).  Pairs are all ordered pairs of nodes, including
+switches, unless a claim says otherwise.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ _RANDOM = ("jellyfish:24,60,12", "xpander:12,4", "slimfly:5")
 
 @cache
 def stretch(topology: str, scheme: str = "wmgr", pairs: str = "all") -> PathLengths | None:
-    """The spread of a scheme; None where there is none."""
+    """The path lengths of a scheme; None if there is no such scheme."""
     return routed(topology, scheme, pairs)
 
 
 def _share(topology: str, below: float, pairs: str = "all") -> float | None:
-    """Per cent of pairs with stretch at most ``below``."""
+    """The percentage of pairs with stretch at most ``below``."""
     found = stretch(topology, pairs=pairs)
     return None if found is None else 100 * found.cdf(below)
 
@@ -52,7 +53,8 @@ def _share(topology: str, below: float, pairs: str = "all") -> float | None:
 def _claim(
     topology: str, words: str, printed: float, relation: Relation, computed: float | None = None
 ) -> Claim:  # fmt: skip
-    """Printed percentages are whole, or have one digit below 1; computed ones had two."""
+    """A claim in per cent.  Published percentages are integers, or have one digit below 1; the
+    independent computation has two digits."""
     return Claim(
         f"{topology}-{words}", _PAPER, f"{topology}: {words}, %", printed, _HOW, relation,
         tolerance=0.05 if printed < 1 else 0.5 if printed < 100 else 0.0, computed=computed, spread=0.15,
@@ -88,14 +90,14 @@ def _dcell() -> Iterator[Row]:
 
 @cache
 def by_root(topology: str) -> tuple[PathLengths, ...]:
-    """The spread for roots spread evenly over the nodes: on a DCell the root matters."""
+    """The path lengths for roots spread evenly over the nodes: on DCell the root matters."""
     roots = np.linspace(0, fabric(topology).size - 1, _ROOTS).astype(int)
     found = [routed(topology, f"wmgr:root={root}", "all") for root in roots]
     return tuple(one for one in found if one is not None)
 
 
 def _over_roots(claim: Claim, shares: Sequence[float]) -> Row:
-    """The mean, with the range that the choice of the root makes."""
+    """The mean and the range over the roots."""
     return Row(replace(claim, how=_HOW_ROOTS), float(np.mean(shares)), (min(shares), max(shares)))
 
 
@@ -108,7 +110,7 @@ def _states(spec: str, order: str) -> tuple[int, int]:
 
 
 def _word_differences() -> Iterator[Row]:
-    """How many states Diff has; what is printed for star and transposition graphs is a curve."""
+    """The number of states of Diff; for star and transposition graphs the paper has only a curve."""
     for spec, order, printed, computed in (
         ("hypercube:10", "natural", 56, 56),
         ("bubblesort:7", "natural", 27, 27),
@@ -148,7 +150,7 @@ _DCELLS = ((2, 1), (4, 1), (2, 2), (3, 2), (2, 3), (3, 3))
 
 
 def _table() -> Iterator[Row]:
-    """The diameters of Table I that are claims of their own; DCell's is a bound."""
+    """The diameters of Table I; DCell's is an upper bound."""
     how = "exact over all pairs of nodes, in links"
     for p, q in _BCUBES:
         claim = Claim(
@@ -171,8 +173,8 @@ def _table() -> Iterator[Row]:
 def _table_charts() -> tuple[Chart, ...]:
     found = []
     for name, title, sizes in (
-        ("bcube", "BCube(p, q); printed: p + 3", _BCUBES),
-        ("dcell", "DCell(p, q); printed: at most 2^(q+1) + 3", _DCELLS),
+        ("bcube", "BCube(p, q); published: p + 3", _BCUBES),
+        ("dcell", "DCell(p, q); published: at most 2^(q+1) + 3", _DCELLS),
     ):
         printed = [p + 3 if name == "bcube" else 2 ** (q + 1) + 3 for p, q in sizes]
         specs = [f"{name}:{p},{q}" for p, q in sizes]
@@ -181,7 +183,7 @@ def _table_charts() -> tuple[Chart, ...]:
 
 
 def _states_charts() -> tuple[Chart, ...]:
-    """The curves of Fig. 7, transpositions in both orders."""
+    """The curves of Figure 7, transposition graphs in both orders."""
     curves = (
         ("hypercube", "natural", range(3, 11)), ("bubblesort", "natural", range(3, 8)),
         ("star", "natural", range(3, 8)), ("transposition", "colex", range(3, 8)),
@@ -229,5 +231,5 @@ EXPERIMENTS = (
     Experiment("wmgr-fig8", _PAPER, "stretch on five Cayley families", _cayley, _cayley_charts),
     Experiment("wmgr-fig9", _PAPER, "stretch on BCube", _bcube, _bcube_charts),
     Experiment("wmgr-fig10", _PAPER, "stretch on DCell", _dcell, _dcell_charts),
-    Experiment("wmgr-fig11", _PAPER, "stretch elsewhere", _others, _other_charts),
+    Experiment("wmgr-fig11", _PAPER, "stretch on other topologies", _others, _other_charts),
 )

@@ -1,4 +1,4 @@
-"""WMGR's figures: distributions of stretch as exact steps, shares of word differences, diameters."""
+"""WMGR's figures: exact distributions of stretch, shares of word differences, diameters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.routing.path_lengths import PathLengths
 
-#: A figure ends where all but this share of the pairs of every curve are to the left.
+#: The x axis ends where at most this share of the pairs of every curve is to the right.
 _TAIL = 1e-3
 _MOST_STRETCH = 8
 
 
 def stretch(title: str, spreads: Mapping[str, PathLengths], caption: str) -> Chart:
-    """P(stretch <= x), a step at every stretch that occurs."""
+    """P(stretch <= x), with a step at every stretch that occurs."""
     ends = [next(x for x in _values(found) if found.cdf(x) >= 1 - _TAIL) for found in spreads.values()]
     end = min(_MOST_STRETCH, max(2, math.ceil(max(ends))))
     series = []
@@ -27,14 +27,14 @@ def stretch(title: str, spreads: Mapping[str, PathLengths], caption: str) -> Cha
 
 
 def _values(found: PathLengths) -> list[float]:
-    """Every stretch that occurs, ascending."""
+    """All values of stretch that occur, in ascending order."""
     hops, distance = np.nonzero(found.joint)
     values: list[float] = np.unique(hops / np.maximum(distance, 1)).tolist()
     return values
 
 
 def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
-    """Word differences as a share of the elements, from (states, elements) pairs per curve."""
+    """Word differences as a percentage of the elements, from (states, elements) pairs per curve."""
     series = tuple(
         Series(label, tuple(float(n) for _, n in found), tuple(100 * states / n for states, n in found))
         for label, found in ((label, list(pairs)) for label, pairs in curves.items())
@@ -47,7 +47,7 @@ def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
 def side_by_side(
     title: str, names: Sequence[str], printed: Sequence[float], measured: Sequence[float]
 ) -> Chart:
-    """Printed beside measured diameters."""
+    """Published and measured diameters."""
     places = tuple(map(float, range(len(names))))
-    series = (Series("printed", places, tuple(printed)), Series("measured", places, tuple(measured)))
+    series = (Series("published", places, tuple(printed)), Series("measured", places, tuple(measured)))
     return Chart(title, "", "diameter, links", series, "exact over all pairs of nodes", names=tuple(names))

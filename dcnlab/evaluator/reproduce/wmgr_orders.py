@@ -1,7 +1,7 @@
-"""WMGR's open choices: what the order of the scan and the root do to stretch.
+"""WMGR's free parameters: the effect of the scan order and of the root on stretch.
 
-The paper fixes neither.  Orders do not change labels, only which of equally near
-neighbours is taken; see :mod:`addressing.algorithms.wmgr_scan_order`.
+The paper fixes neither.  The scan order does not change labels; it decides between equally near
+neighbours (see :mod:`addressing.algorithms.wmgr_scan_order`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FAMILIES = (
     "hypercube:7", "bubblesort:5", "star:5", "transposition:5", "butterfly:4", "bcube:6,2", "dcell:3,2",
     "torus:8x8", "jellyfish:24,60,12", "xpander:12,4", "slimfly:5",
 )  # fmt: skip
-#: What the paper says of these families: per cent of pairs with stretch below 2.
+#: The families for which the paper claims 85 % of pairs with stretch below 2 (others: 75 %).
 _CAYLEY = frozenset(_FAMILIES[:5])
 #: Roots spread evenly over the nodes.
 ROOTS = 12
@@ -55,7 +55,7 @@ def _orders() -> Iterator[Row]:
 
 
 def _by_root() -> Iterator[Row]:
-    """Means of the stretch; the range in brackets is that of the roots."""
+    """Mean stretch, with the range over the roots."""
     for topology in _FAMILIES:
         means = [_path_lengths(topology, "built", root).stretch_mean for root in _roots(topology)]
         words = f"{topology}: mean stretch, scan built, mean (and range) of {ROOTS} roots"
@@ -91,4 +91,4 @@ def _draw() -> tuple[Chart, ...]:
     )
 
 
-EXPERIMENTS = (Experiment("wmgr-orders", _PAPER, "what scan order and root do to stretch", _measure, _draw),)
+EXPERIMENTS = (Experiment("wmgr-orders", _PAPER, "effect of scan order and root on stretch", _measure, _draw),)

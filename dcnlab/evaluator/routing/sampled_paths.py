@@ -63,8 +63,8 @@ def sample_paths(
     if shares is not None:
         _from_shares(bound.fabric, shares, links, delivered, packets, sources, ends, seed, down)
     else:
-        for to, some in zip(ends.tolist(), packets, strict=True):
-            _from_chain(bound, links, delivered, some, sources, to, seed, down, known_down)
+        for i, to in enumerate(ends.tolist()):
+            _from_chain(bound, links, delivered, packets[i], sources, to, seed, down, known_down)
     return _trimmed(links, delivered)
 
 
