@@ -108,7 +108,7 @@ def _algorithm_3() -> Iterator[Row]:
         taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
         longer = np.array(taken) - shortest.astype(int)
         claim = Claim(
-            f"algorithm-3-{m}", _PAPER, f"pairs for which Algorithm 3 gives no shortest path, m = {m}, %", 0, how,
+            f"algorithm-3-{m}", _PAPER, f"pairs for which Algorithm 3 is not shortest, m = {m}, %", 0, how,
             computed=computed, spread=0.5,
         )  # fmt: skip
         yield Row(claim, 100 * float((longer > 0).mean()))
