@@ -1,15 +1,15 @@
-"""The web application: a page, what it draws, and what it asks the lab, all below a secret path.
+"""The web application: a page, and the requests that it sends to the lab, all below a secret path.
 
     GET  /TOKEN/               the page, with view.css and view.js beside it
-    GET  /TOKEN/fabric         nodes with places, labels and addresses; links with their bows
-    GET  /TOKEN/state          links that are down; byte counters per link and direction; what of the
-                               lab's own has ended
+    GET  /TOKEN/fabric         nodes with positions, labels and addresses; links with their curvature
+    GET  /TOKEN/state          failed links; byte counters per link and direction; processes of the lab
+                               that have ended
     GET  /TOKEN/tables/NODE    a node's entries, predicted and installed
-    GET  /TOKEN/explain/A/B    a packet's way, and the entry that decides at each node
-    POST /TOKEN/fail/LINK      cut link number LINK; ``heal`` puts it back
+    GET  /TOKEN/explain/A/B    a packet's path, and the entry that matches at each node
+    POST /TOKEN/fail/LINK      cut link number LINK; ``restore/LINK`` restores it
 
-Everything without the token is refused alike.  What the lab refuses is answered as
-``{"error": ...}``: status 400 when it was asked wrongly, 503 when it cannot or has ended.
+Requests without the token get status 403.  Errors of the lab are ``{"error": ...}``: status 400 for a
+wrong request, 503 when the lab cannot answer or has ended.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from dcnlab.lab.view.layout import draw
 from topos import registry
 from topos.fabric import Fabric
 
-#: Only this machine by its own names: no page elsewhere reaches us by renaming us.
+#: Accepted Host headers.  Others are refused, so that no foreign page reaches us by DNS rebinding.
 HOSTS = ["127.0.0.1", "localhost"]
-#: The browser loads and asks nothing but this server.
+#: The browser loads nothing from other servers and sends nothing to them.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
@@ -78,7 +78,7 @@ def application(lab: Lab, token: str) -> Starlette:
 
 
 class _Guard(BaseHTTPMiddleware):
-    """Nothing without the token, and every answer with the headers."""
+    """Refuses requests without the token; adds the headers to every response."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         super().__init__(app)
@@ -89,7 +89,7 @@ class _Guard(BaseHTTPMiddleware):
         if hmac.compare_digest(given, self._token):
             response = await call_next(request)
         else:
-            response = PlainTextResponse("Open the address that `dcnlab view` printed.\n", 403)
+            response = PlainTextResponse("Open the URL that `dcnlab view` printed.\n", 403)
         response.headers.update(HEADERS)
         return response
 
@@ -99,7 +99,7 @@ def _refused(_: Request, error: Exception) -> Response:
 
 
 class _Pages:
-    """The answers; each asks the lab anew."""
+    """The responses; each sends a request to the lab."""
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
@@ -139,7 +139,7 @@ class _Pages:
 
 
 def fabric_json(fabric: Fabric) -> dict[str, Any]:
-    """What the page needs to know of a network once: nodes at their places, links with their bows."""
+    """What the page loads once: nodes with their positions, links with their curvature."""
     drawing = draw(fabric)
     nodes = [
         {"name": node.name, "kind": node.kind, "label": node.label, "x": round(x, 4), "y": round(y, 4)}

@@ -1,4 +1,4 @@
-// The page of `dcnlab view`: draws the fabric once, then asks for the lab's state every second.
+// The page of `dcnlab view`: draws the fabric once, then requests the lab's state every second.
 
 const EVERY_MS = 1000;
 const MIN_RATE = 1e4, MAX_RATE = 1e10; // bits per second: the ends of the colour scale
@@ -7,8 +7,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const byId = (id) => document.getElementById(id);
 const drawing = byId("drawing");
 
-let fabric;                 // nodes with places, links with ends
-let before = null;          // the last state, to take rates from
+let fabric;                 // nodes with positions, links with ends
+let before = null;          // the previous state, to compute rates
 let down = new Set();
 let rates = [];             // per link: bits per second from a to b, and from b to a
 let chosen = { nodes: [], link: null };
@@ -38,7 +38,7 @@ function bits(rate) {
   return `${(rate / 1000 ** unit).toPrecision(3)} ${["b/s", "kb/s", "Mb/s", "Gb/s"][unit]}`;
 }
 
-// Long runs of one character in labels and patterns say little.
+// Shorten long runs of one character in labels and patterns.
 const brief = (text) => text.replace(/([0.])\1{6,}/g, "$1…");
 const both = (link) => rates[link] ? rates[link][0] + rates[link][1] : 0;
 const name = (node) => fabric.nodes[node].name;
@@ -57,7 +57,7 @@ function curve(link) {
 }
 
 function radius() {
-  // As large as the closest neighbours allow, leaving out the closest few.
+  // As large as the distances between nodes allow, without the few smallest ones.
   const nearest = fabric.nodes.map((one) => Math.min(...fabric.nodes
     .filter((other) => other !== one).map((other) => Math.hypot(one.x - other.x, one.y - other.y))));
   const tight = nearest.sort((a, b) => a - b)[Math.floor(nearest.length / 8)];
@@ -117,7 +117,7 @@ function showLoad() {
   byId("down").textContent = `${down.size} of ${fabric.links.length}`;
 }
 
-// --- what is chosen -----------------------------------------------------------------------
+// --- selection ----------------------------------------------------------------------------
 
 function chooseNode(number) {
   const [first] = chosen.nodes;
@@ -208,7 +208,7 @@ async function pathDetails(box, a, b) {
   element(box, "h2", {}, `${name(a)} → ${name(b)}`);
   const steps = await ask(`explain/${name(a)}/${name(b)}`);
   element(box, "p", { class: "quiet" },
-    steps.at(-1).delivered ? `${steps.length - 1} links` : "not delivered as links are now");
+    steps.at(-1).delivered ? `${steps.length - 1} links` : "not delivered with the present failures");
   const list = element(box, "ol");
   for (const step of steps) {
     const item = element(list, "li");
@@ -232,7 +232,7 @@ function showPath(steps) {
   });
 }
 
-// --- the state, every second --------------------------------------------------------------
+// --- state, once per second ---------------------------------------------------------------
 
 function showEndedProcesses(lines) {
   const list = byId("ended-processes"), shown = [...list.children].map((item) => item.textContent);
@@ -269,7 +269,7 @@ async function follow() {
   setTimeout(follow, EVERY_MS);
 }
 
-// --- zooming and moving -------------------------------------------------------------------
+// --- zoom and pan -------------------------------------------------------------------------
 
 function onWheel(event) {
   event.preventDefault();
@@ -303,10 +303,10 @@ function onPress(event) {
   drawing.addEventListener("pointerup", end, { once: true });
 }
 
-// --- beginning ----------------------------------------------------------------------------
+// --- start --------------------------------------------------------------------------------
 
 function fromAddress() {
-  // `#h0,h15` chooses nodes, so that a view can be linked to.
+  // `#h0,h15` selects nodes, so that a link can show a path.
   const numbers = location.hash.slice(1).split(",").map((word) => fabric.nodes.findIndex((n) => n.name === word));
   numbers.filter((number) => number >= 0).slice(0, 2).forEach(chooseNode);
 }
