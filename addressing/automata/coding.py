@@ -1,9 +1,8 @@
-"""Normal forms as bits: every letter in as few bits as the letters that can stand there need.
+"""Normal forms as bits: every letter takes as few bits as the number of letters possible there needs.
 
-After each beginning of a normal form only some letters can follow: the children in the
-tree of normal forms.  Child number i, counted from 1, is written in bit_length(children)
-bits; 0 there means that the word ends.  So the labels that begin like a node's are those
-of the nodes below it.
+Only some letters can follow a prefix of a normal form: the children in the tree of normal forms.  Child
+number i, counted from 1, is written in bit_length(children) bits; 0 means that the word ends.  So the
+labels that begin with a node's bits are those of the nodes below it in the tree.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from addressing.automata.group import Group
 
 @dataclass(frozen=True)
 class Coding:
-    """Per element its label, and the element by label; ``bits`` is the width of every label."""
+    """The label of each element, and the element of each label; ``bits`` is the width of every label."""
 
     bits: int
     labels: tuple[int, ...]

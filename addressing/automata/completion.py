@@ -1,12 +1,12 @@
 """Knuth-Bendix completion of a presentation in ShortLex order.
 
-Rules replace a word by a smaller one that stands for the same element.  Where two left
-sides overlap, the word that they make up can be rewritten in two ways; when the results
-differ, they are a new rule.  Overlaps are taken shortest first.  The system is complete
-when none is left, or, for a finite group much sooner, when the irreducible words are
-finite in number and every relator leads each of them back to itself: then the group acts
-on them transitively, so they are no more than its elements, and each element has at
-least one.
+A rule replaces a word by a smaller one for the same element.  Where two left sides overlap, the combined
+word can be rewritten by either rule; when the results differ, they become a new rule.  Overlaps are
+processed shortest first.  The system is complete when no overlap is left.
+
+A finite group's system is recognised as complete much sooner: when there are finitely many irreducible
+words and every relator maps each of them to itself.  Then the group acts on them transitively, so there
+are at most as many as elements; and each element has at least one.
 
 Words are ``bytes`` here, one letter each.
 """
@@ -28,15 +28,15 @@ from addressing.automata.presentations import Presentation
 from addressing.jit import compiled
 from topos.graph import NONE, IntArray
 
-#: Rules at which completion gives up: not every presentation has a finite complete system.
+#: The number of rules at which completion gives up: not every presentation has a finite complete system.
 MAX_RULES = 20_000
-#: Key of a right side in the tree of reversed left sides.
+#: The key of a right side in the tree of reversed left sides.
 _RULE = -1
 
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A complete reduced rewriting system: two words are the same element just when they reduce to
+    """A complete reduced rewriting system: two words are the same element if and only if they reduce to
     the same word, the least one."""
 
     presentation: Presentation
@@ -44,13 +44,14 @@ class System:
 
     @cached_property
     def acceptor(self) -> Acceptor:
-        """The index automaton of the left sides: it accepts the normal forms."""
+        """The index automaton of the left sides, which accepts the normal forms."""
         return index_automaton(self.rules, self.presentation.degree)
 
     @cached_property
     def action(self) -> IntArray:
-        """What appending each letter does to the irreducible words, numbered in ShortLex order; there
-        must be an end of those."""
+        """Array of shape (words, letters): the irreducible word of each word and letter appended.
+
+        Words are numbered in ShortLex order; there must be finitely many."""
         return _action(self)
 
     def reduce(self, word: bytes) -> bytes:
@@ -71,19 +72,19 @@ class System:
         return bytes(out)
 
     def inverse(self, word: bytes) -> bytes:
-        """The word of inverse letters backwards."""
+        """The inverse of a word: inverse letters in reverse order."""
         return bytes(self.presentation.inverses[letter] for letter in reversed(word))
 
     def group(self) -> Group:
-        """The finite group itself; GroupError when it is infinite."""
+        """The group, if it is finite; GroupError when it is infinite."""
         if self.acceptor.count is None:
             raise GroupError("the group is infinite: it has no multiplication table")
         return of_table(self.action, self.presentation.names, tuple(range(self.presentation.degree)))
 
 
 def complete(presentation: Presentation, max_rules: int = MAX_RULES) -> System:
-    """The complete system of a presentation; GroupError when it takes more than ``most_rules``."""
-    work = _Work(presentation)
+    """The complete system of a presentation; GroupError when it needs more than ``max_rules`` rules."""
+    work = _Completion(presentation)
     for relator in presentation.relators:
         work.equate(bytes(relator), b"")
     level = quiet = 0
@@ -96,13 +97,13 @@ def complete(presentation: Presentation, max_rules: int = MAX_RULES) -> System:
             level, quiet = max(level, length), 0
         quiet = 0 if work.resolve() else quiet + 1
         if len(work.rules) > max_rules:
-            raise GroupError(f"no complete system of {max_rules} rules was found")
+            raise GroupError(f"no complete system of at most {max_rules} rules was found")
     return work.system()
 
 
 @dataclass
-class _Work:
-    """A system on the way to completeness; no left side is part of another."""
+class _Completion:
+    """A system that is not complete yet; no left side is a factor of another."""
 
     presentation: Presentation
     rules: dict[bytes, bytes] = field(default_factory=dict)
@@ -117,15 +118,16 @@ class _Work:
             self.equate(bytes((letter, inverse)), b"")
 
     def resolve(self) -> bool:
-        """Rewrite the shortest overlap both ways, and add what follows; False when nothing does."""
+        """Rewrite the shortest overlap by either rule, and equate the results; False when they are equal."""
         _, first, second, common = heapq.heappop(self.overlaps)
         if first not in self.rules or second not in self.rules:
             return False
         return self.equate(self.rules[first] + second[common:], first[:-common] + self.rules[second])
 
     def equate(self, one: bytes, other: bytes) -> bool:
-        """Make two words equal; rules whose left sides the new rule rewrites become equations again.
-        False when they were equal."""
+        """Make two words equal; False when they are equal already.
+
+        Rules whose left sides the new rule rewrites become equations again."""
         todo, added = [(one, other)], False
         while todo:
             left, right = (self.reduce(word) for word in todo.pop())
@@ -139,8 +141,8 @@ class _Work:
         return added
 
     def reduce(self, word: bytes) -> bytes:
-        """Rewrite a word until no rule applies: letter by letter, looking for a left side that ends
-        there in the tree of reversed left sides."""
+        """Rewrite a word until no rule applies: after each letter, look up in the tree of reversed left
+        sides whether a left side ends there."""
         out, todo = bytearray(), list(reversed(word))
         while todo:
             out.append(todo.pop())
@@ -156,7 +158,7 @@ class _Work:
         return bytes(out)
 
     def system(self) -> System:
-        """The rules as they are, right sides reduced."""
+        """The current rules, with their right sides reduced."""
         return System(self.presentation, {left: self.reduce(right) for left, right in self.rules.items()})
 
     def _add(self, left: bytes, right: bytes) -> None:
@@ -165,11 +167,11 @@ class _Work:
         for cut in range(1, len(left)):
             self._beginning[left[:cut]].add(left)
             self._ending[left[cut:]].add(left)
-        for overlap in self._met(left):
+        for overlap in self._overlaps_of(left):
             heapq.heappush(self.overlaps, overlap)
 
     def _drop(self, left: bytes) -> bytes:
-        """Forget a rule; its right side."""
+        """Remove a rule, and return its right side."""
         del self._node(left)[_RULE]
         for cut in range(1, len(left)):
             self._beginning[left[:cut]].discard(left)
@@ -177,13 +179,14 @@ class _Work:
         return self.rules.pop(left)
 
     def _node(self, left: bytes) -> dict[int, Any]:
+        """The node of a left side in the tree of reversed left sides, created if it does not exist."""
         node = self._tree
         for letter in reversed(left):
             node = node.setdefault(letter, {})
         return node
 
-    def _met(self, left: bytes) -> Iterator[tuple[int, bytes, bytes, int]]:
-        """The overlaps of a left side with all others, and with itself."""
+    def _overlaps_of(self, left: bytes) -> Iterator[tuple[int, bytes, bytes, int]]:
+        """The overlaps of a left side with all others and with itself."""
         for cut in range(1, len(left)):
             common = len(left) - cut
             for other in self._beginning.get(left[cut:], ()):
@@ -194,7 +197,7 @@ class _Work:
 
 
 def _acts(system: System) -> bool:
-    """True when the irreducible words are finite in number and all relators fix every one of them."""
+    """True when there are finitely many irreducible words and all relators map each to itself."""
     presentation = system.presentation
     if system.acceptor.count is None:
         return False
@@ -211,8 +214,8 @@ def _acts(system: System) -> bool:
 
 
 def _tree(acceptor: Acceptor) -> tuple[IntArray, IntArray, IntArray]:
-    """The accepted words, finite in number, in ShortLex order: each one's parent, the last letter, and
-    the acceptor's state."""
+    """The finitely many accepted words in ShortLex order: of each the parent, the last letter and the
+    acceptor's state."""
     moves = np.array(acceptor.moves, dtype=np.int32)
     parents, last, states = [np.zeros(1, np.int32)], [np.zeros(1, np.int32)], [np.zeros(1, np.int32)]
     first = 0
@@ -226,11 +229,12 @@ def _tree(acceptor: Acceptor) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _action(system: System) -> IntArray:
-    """What appending each letter does to the irreducible words, numbered in ShortLex order."""
+    """The table of :attr:`System.action`."""
     matched, rules = system.acceptor.matched, system.rules
     degree = system.presentation.degree
     parents, last, states = _tree(system.acceptor)
-    # Per state and letter that complete a left side: the letters to go back, and where the right side is.
+    # Per state and letter that complete a left side: the letters to go back, and the slice of ``letters``
+    # that is the right side.
     back = np.zeros((system.acceptor.states, degree), dtype=np.int32)
     begin, end = np.zeros_like(back), np.zeros_like(back)
     letters: list[int] = []
@@ -249,8 +253,8 @@ def _multiply(
     table: IntArray, parents: IntArray, states: IntArray, back: IntArray, begin: IntArray, end: IntArray,
     letters: IntArray,
 ) -> None:  # fmt: skip
-    """Fill in the products that are no words of the tree: go back over the left side, then along the
-    right side, which is smaller, so that all products on the way are known."""
+    """Fill in the products that are not words of the tree: go back over the left side, then along the
+    right side.  The right side is smaller, so all products along it are known already."""
     for word in range(len(table)):
         for letter in range(table.shape[1]):
             if table[word, letter] != NONE:

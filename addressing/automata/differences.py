@@ -1,10 +1,9 @@
 """Word differences of a finite group, and the automaton Diff on them.
 
-For normal forms u and v of neighbours (v = u a) the *word difference* after t letters is
-u(t)^-1 v(t), u(t) being the first t letters of u, all of u from its end on (WMGR,
-Definition 15; what KBMAG has as second difference machine).  These elements are the
-states of Diff; reading a pair (x, y) of letters, either of which may be padding, leads
-from d to x^-1 d y where that is a state again.
+For normal forms u and v of neighbours (v = u a) the *word difference* after t letters is u(t)^-1 v(t),
+where u(t) is the first t letters of u, or all of u where it is shorter (WMGR, Definition 15; KBMAG's
+second difference machine).  These elements are the states of Diff.  Reading a pair (x, y) of letters,
+either of which may be padding, leads from state d to x^-1 d y if that is a state too.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from addressing.automata.group import Group
 from topos.graph import NONE, IntArray
 
-#: Pairs of neighbours that are compared at a time.
+#: The number of pairs of neighbours that one array operation compares.
 _AT_ONCE = 1 << 22
 
 
@@ -28,10 +27,10 @@ _AT_ONCE = 1 << 22
 class Diff:
     """The automaton as flat arrays; state 0 is the identity.
 
-    The transitions of state d on left letter x (``degree`` for padding) are number
-    ``start[d * (degree + 1) + x]`` up to the next start; each has the right letter
-    ``right[i]`` and the state ``target[i]`` it leads to, by ascending right letter.
-    ``generators[a]`` is the state that letter a is as an element.
+    The transitions of state d on left letter x (``degree`` for padding) have the indices
+    ``start[d * (degree + 1) + x]`` up to the next start, in ascending order of the right letter
+    ``right[i]``; ``target[i]`` is the state that transition i leads to.  ``elements[d]`` is the group
+    element of state d, and ``generators[a]`` the state of letter a.
     """
 
     inverses: tuple[int, ...]
@@ -43,7 +42,7 @@ class Diff:
 
     @property
     def degree(self) -> int:
-        """The number of letters; also the number that stands for padding."""
+        """The number of letters; the same number stands for padding."""
         return len(self.inverses)
 
     @property
@@ -58,7 +57,7 @@ class Diff:
 
     @property
     def bits(self) -> int:
-        """The automaton's size: per state and left letter the number of transitions, and per
+        """The automaton's size in bits: per state and left letter the number of transitions, and per
         transition a right letter and a state."""
         letter = self.degree.bit_length()
         most = int(np.diff(self.start).max())
@@ -67,17 +66,17 @@ class Diff:
 
     @cached_property
     def shorter(self) -> IntArray:
-        """``shorter[a, x]``: the state from which x beside padding leads to letter a; NONE if none does."""
+        """``shorter[a, x]``: the state that the pair (x, padding) leads from to letter a; NONE if none."""
         return self._before(self.rows % (self.degree + 1), self.right == self.degree)
 
     @cached_property
     def longer(self) -> IntArray:
-        """``longer[a, y]``: the state from which padding beside y leads to letter a; NONE if none does."""
+        """``longer[a, y]``: the state that the pair (padding, y) leads from to letter a; NONE if none."""
         return self._before(self.right, self.rows % (self.degree + 1) == self.degree)
 
     @cached_property
     def arcs(self) -> list[list[tuple[int, int]]]:
-        """Per state and left letter the pairs (right letter, target): for use without arrays."""
+        """Per state and left letter the pairs (right letter, target), as lists."""
         pairs = list(zip(self.right.tolist(), self.target.tolist(), strict=True))
         bounds = self.start.tolist()
         return [pairs[first:last] for first, last in itertools.pairwise(bounds)]
@@ -88,29 +87,29 @@ class Diff:
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
     def _before(self, letter: IntArray, padded: NDArray[np.bool_]) -> IntArray:
-        """Per generator and ``letter`` the state that a transition among ``padded`` comes from."""
-        found = np.full((self.degree, self.degree), NONE, dtype=np.int32)
-        for place, goal in enumerate(self.generators):
+        """Per generator and ``letter`` the source state of the transition among ``padded``."""
+        sources = np.full((self.degree, self.degree), NONE, dtype=np.int32)
+        for generator, goal in enumerate(self.generators):
             chosen = np.flatnonzero(padded & (self.target == goal))
-            found[place, letter[chosen]] = self.rows[chosen] // (self.degree + 1)
-        return found
+            sources[generator, letter[chosen]] = self.rows[chosen] // (self.degree + 1)
+        return sources
 
 
 def differences(group: Group) -> IntArray:
-    """The word differences in ascending (ShortLex) order."""
-    met = np.zeros(group.order, dtype=np.bool_)
+    """The word differences as elements, in ascending (ShortLex) order."""
+    occurs = np.zeros(group.order, dtype=np.bool_)
     for _, _, before, _, after in _compared(group):
-        met[before] = True
-        met[after] = True
-    met[0] = True
-    return np.flatnonzero(met).astype(np.int32)
+        occurs[before] = True
+        occurs[after] = True
+    occurs[0] = True
+    return np.flatnonzero(occurs).astype(np.int32)
 
 
 def automaton(group: Group, trimmed: bool = True) -> Diff:
     """Diff of a group.
 
-    With ``trimmed`` only the transitions that some pair of neighbouring normal forms takes:
-    all that a reduction needs.  Without, every transition between two states.
+    With ``trimmed`` only the transitions that some pair of neighbouring normal forms takes, which is
+    all that reduction needs; otherwise every transition between two states.
     """
     states = differences(group)
     codes = _used(group) if trimmed else _possible(group, states)
@@ -118,21 +117,23 @@ def automaton(group: Group, trimmed: bool = True) -> Diff:
 
 
 def occurring(group: Group, diff: Diff, classes: IntArray) -> NDArray[np.bool_]:
-    """``found[c, d]``: some comparison of neighbours is in state d when the left word read so far is an
-    element of class c; ``classes`` numbers those.  All classes have the identity's state."""
+    """Flags of shape (classes, states): [c, d] is True when some comparison of neighbours is in state d
+    after reading a left word of class c.  ``classes`` has the class of each element; the identity's state
+    occurs with every class."""
     number = np.full(group.order, NONE, dtype=np.int32)
     number[diff.elements] = np.arange(diff.states, dtype=np.int32)
-    found = np.zeros((int(classes.max()) + 1, diff.states), dtype=np.bool_)
-    found[:, 0] = True
+    occurs = np.zeros((int(classes.max()) + 1, diff.states), dtype=np.bool_)
+    occurs[:, 0] = True
     for left, _, before, _, _ in _compared(group):
-        found[classes[left], number[before]] = True
-    return found
+        occurs[classes[left], number[before]] = True
+    return occurs
 
 
 def _compared(group: Group) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]]:
-    """All comparisons of neighbours, from the ends of the words backwards: arrays of (left word before,
-    left letter, difference before, right letter, difference after), both letters not being read yet
-    and read."""
+    """All steps of comparing the normal forms of neighbours, from the ends of the words backwards.
+
+    Yields arrays of (left word before, left letter, difference before, right letter, difference after),
+    where "before" and "after" refer to reading the two letters."""
     rows = max(1, _AT_ONCE // group.degree)
     for first in range(0, group.order, rows):
         last = min(first + rows, group.order)
@@ -144,9 +145,9 @@ def _compared(group: Group) -> Iterator[tuple[IntArray, IntArray, IntArray, IntA
             left = np.where(x < group.degree, group.parents[left], left)
             yield left, x, before, y, after
             right = np.where(y < group.degree, group.parents[right], right)
-            # Where the rest is common to both words, no difference is left.
-            apart = left != right
-            left, right, after = left[apart], right[apart], before[apart]
+            # Where the remaining prefixes are equal, no differences follow.
+            differ = left != right
+            left, right, after = left[differ], right[differ], before[differ]
 
 
 def _stepped_back(
@@ -164,39 +165,39 @@ def _stepped_back(
 
 
 def _used(group: Group) -> NDArray[np.int64]:
-    """The transitions that comparisons take, and those of the identity along equal letters."""
+    """The codes of the transitions that comparisons take, and of the identity's on equal letters."""
     width = group.degree + 1
     letters = np.arange(group.degree, dtype=np.int64)
-    found = [_codes(np.zeros(1, np.int64), letters, letters, width)]
+    codes = [_codes(np.zeros(1, np.int64), letters, letters, width)]
     for _, x, before, y, _ in _compared(group):
-        found.append(np.unique(_codes(before, x, y, width)))
-    return np.unique(np.concatenate(found))
+        codes.append(np.unique(_codes(before, x, y, width)))
+    return np.unique(np.concatenate(codes))
 
 
 def _possible(group: Group, states: IntArray) -> NDArray[np.int64]:
-    """Every transition between two of ``states``."""
+    """The codes of all transitions between two of ``states``."""
     width, pad = group.degree + 1, group.degree
     state = np.zeros(group.order, dtype=np.bool_)
     state[states] = True
-    found = []
+    codes = []
     for x in range(width):
         half = states if x == pad else group.left[group.inverses[x], states]
         for y in range(width if x < pad else pad):
             end = half if y == pad else group.right[half, y]
-            found.append(_codes(states[state[end]], np.int64(x), np.int64(y), width))
-    return np.sort(np.concatenate(found))
+            codes.append(_codes(states[state[end]], np.int64(x), np.int64(y), width))
+    return np.sort(np.concatenate(codes))
 
 
 def _codes(
     before: NDArray[np.signedinteger], x: NDArray[np.signedinteger] | np.int64,
     y: NDArray[np.signedinteger] | np.int64, width: int,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """Transitions as numbers that sort by state, left letter, right letter."""
+    """Transitions as numbers, sorted by state, left letter and right letter."""
     return (before.astype(np.int64) * width + x) * width + y
 
 
 def _packed(group: Group, states: IntArray, codes: NDArray[np.int64]) -> Diff:
-    """The arrays, from sorted codes."""
+    """Diff's arrays from sorted codes."""
     width, pad = group.degree + 1, group.degree
     number = np.full(group.order, NONE, dtype=np.int32)
     number[states] = np.arange(len(states), dtype=np.int32)

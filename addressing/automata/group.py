@@ -1,9 +1,9 @@
 """Finite groups with chosen generators, numbered in ShortLex order.
 
-Words of generators are compared by length, then letter by letter in the chosen order
-of letters.  Every element's least word is its *normal form*; elements are numbered in
-the order of these, so 0 is the identity, and parents come before children in the tree
-of normal forms.  Letters are numbered 0 .. k-1 in their order; k stands for padding.
+Words of generators are compared by length, then letter by letter in the chosen order of letters.  An
+element's least word is its *normal form*.  Elements are numbered in the order of their normal forms, so 0
+is the identity, and parents come before children in the tree of normal forms.  Letters are numbered
+0 .. k-1 in their order; k stands for padding.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Word = tuple[int, ...]
 
 
 class GroupError(ValueError):
-    """Generators that make no group of the kind that is needed; one line for the user."""
+    """Generators or relators from which the group cannot be built; the text is one line for the user."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
     """A finite group by the tree of its normal forms and its right multiplication table.
 
-    ``vertices[u]`` is the number of element u where the group came from (a vertex of the
-    Cayley graph) and ``generators[a]`` that of letter a (port less one); ``right[u, a]``
-    is the element u a; normal forms are that of ``parents[u]`` with ``last[u]`` appended.
+    ``vertices[u]`` is the vertex of element u in the Cayley graph, and ``generators[a]`` the port of letter
+    a there, less one.  ``right[u, a]`` is the element u a.  The normal form of u is that of ``parents[u]``
+    followed by ``last[u]``; ``lengths[u]`` is its length.
     """
 
     names: tuple[str, ...]
@@ -62,17 +62,17 @@ class Group:
         return tuple(reversed(letters))
 
     def spell(self, word: Sequence[int], start: int = 0) -> int:
-        """The element ``start`` times that of a word."""
+        """The element that ``start`` times a word is."""
         for letter in word:
             start = int(self.right[start, letter])
         return start
 
     @cached_property
     def ranks(self) -> IntArray:
-        """Per vertex of the origin its number here."""
-        found = np.empty(self.order, dtype=np.int32)
-        found[self.vertices] = np.arange(self.order, dtype=np.int32)
-        return found
+        """Per vertex of the Cayley graph its element."""
+        ranks = np.empty(self.order, dtype=np.int32)
+        ranks[self.vertices] = np.arange(self.order, dtype=np.int32)
+        return ranks
 
     @cached_property
     def left(self) -> IntArray:
@@ -80,42 +80,42 @@ class Group:
         return np.stack([self.translated(int(self.right[0, a])) for a in range(self.degree)])
 
     def translated(self, element: int) -> IntArray:
-        """Per element u the element ``element`` u."""
-        found = np.empty(self.order, dtype=np.int32)
-        found[0] = element
+        """Per element u the product of ``element`` and u."""
+        products = np.empty(self.order, dtype=np.int32)
+        products[0] = element
         for level in self.levels[1:]:
-            found[level] = self.right[found[self.parents[level]], self.last[level]]
-        return found
+            products[level] = self.right[products[self.parents[level]], self.last[level]]
+        return products
 
     @cached_property
     def inverse(self) -> IntArray:
         """Per element its inverse."""
-        found = np.zeros(self.order, dtype=np.int32)
-        back = np.array(self.inverses)
+        inverse = np.zeros(self.order, dtype=np.int32)
+        letters = np.array(self.inverses)
         for level in self.levels[1:]:
-            found[level] = self.left[back[self.last[level]], found[self.parents[level]]]
-        return found
+            inverse[level] = self.left[letters[self.last[level]], inverse[self.parents[level]]]
+        return inverse
 
     @cached_property
     def first(self) -> IntArray:
         """Per element the first letter of its normal form; padding for the identity."""
-        found = np.full(self.order, self.degree, dtype=np.int32)
+        first = np.full(self.order, self.degree, dtype=np.int32)
         for level in self.levels[1:]:
             above = self.parents[level]
-            found[level] = np.where(above == 0, self.last[level], found[above])
-        return found
+            first[level] = np.where(above == 0, self.last[level], first[above])
+        return first
 
     @cached_property
     def tails(self) -> IntArray:
-        """Per element that of its normal form without the first letter; the identity's is itself."""
-        found = np.zeros(self.order, dtype=np.int32)
+        """Per element the element of its normal form without the first letter; the identity for itself."""
+        tails = np.zeros(self.order, dtype=np.int32)
         for level in self.levels[2:]:
-            found[level] = self.right[found[self.parents[level]], self.last[level]]
-        return found
+            tails[level] = self.right[tails[self.parents[level]], self.last[level]]
+        return tails
 
     def rules(self) -> Iterator[tuple[Word, Word]]:
-        """The complete reduced rewriting system: the words that are no normal forms although all
-        their parts are, each with its normal form."""
+        """The complete reduced rewriting system: the words that are not normal forms although all
+        their proper factors are, each with its normal form."""
         extends = np.zeros((self.order, self.degree), dtype=np.bool_)
         extends[self.parents[1:], self.last[1:]] = True
         least = ~extends & extends[self.tails]
@@ -125,13 +125,13 @@ class Group:
 
     @cached_property
     def levels(self) -> tuple[slice, ...]:
-        """Per length of normal forms the range of elements."""
+        """Per length of normal forms the slice of elements."""
         ends = np.cumsum(np.bincount(self.lengths)).tolist()
         return tuple(slice(first, last) for first, last in zip([0, *ends], ends, strict=False))
 
 
 def of_graph(family: CayleyGraph, order: Sequence[int] | None = None) -> Group:
-    """The group of a Cayley graph; ``order`` lists ports (from 1) from the least letter up."""
+    """The group of a Cayley graph; ``order`` lists ports (from 1) in ascending order of letters."""
     images = family.images(np.arange(family.vertices, dtype=np.int64)).astype(np.int32)
     chosen = tuple(range(len(family.letters))) if order is None else tuple(port - 1 for port in order)
     return of_table(images, family.letters, chosen)
@@ -148,10 +148,10 @@ def of_table(images: IntArray, names: Sequence[str], order: Word) -> Group:
     ranks[vertices] = np.arange(len(vertices), dtype=np.int32)
     inverses = []
     for place, letter in enumerate(order):
-        found = np.flatnonzero(right[right[0, place]] == 0)
-        if not len(found):
+        inverse = np.flatnonzero(right[right[0, place]] == 0)
+        if not len(inverse):
             raise GroupError(f"generator {names[letter]} has no inverse among the generators")
-        inverses.append(int(found[0]))
+        inverses.append(int(inverse[0]))
     return Group(
         tuple(names[letter] for letter in order),
         order,
@@ -165,27 +165,27 @@ def of_table(images: IntArray, names: Sequence[str], order: Word) -> Group:
 
 
 def _tree(right: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Breadth first with letters in order: elements as they are first met, which is ShortLex order,
-    with the parent (by its number in that order), the last letter, and the length."""
+    """Breadth-first search with letters in order, which visits elements in ShortLex order: the elements,
+    and of each its parent (by number in this order), last letter and length."""
     degree = right.shape[1]
     seen = np.zeros(len(right), dtype=np.bool_)
     seen[0] = True
     frontier: NDArray[np.int32] = np.zeros(1, dtype=np.int32)
-    found = [frontier]
+    levels = [frontier]
     parents, last = [np.zeros(1, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
     before = 0
     while len(frontier):
         ends = right[frontier].ravel()
         fresh = np.flatnonzero(~seen[ends])
         _, first = np.unique(ends[fresh], return_index=True)
-        slots = fresh[np.sort(first)]
-        parents.append(before + slots // degree)
-        last.append(slots % degree)
+        edges = fresh[np.sort(first)]
+        parents.append(before + edges // degree)
+        last.append(edges % degree)
         before += len(frontier)
-        frontier = ends[slots]
+        frontier = ends[edges]
         seen[frontier] = True
-        found.append(frontier)
-    lengths = np.repeat(np.arange(len(found)), [len(level) for level in found])
-    columns = (np.concatenate(found), np.concatenate(parents), np.concatenate(last), lengths)
+        levels.append(frontier)
+    lengths = np.repeat(np.arange(len(levels)), [len(level) for level in levels])
+    columns = (np.concatenate(levels), np.concatenate(parents), np.concatenate(last), lengths)
     vertices, above, letters, depths = (column.astype(np.int32) for column in columns)
     return vertices, above, letters, depths

@@ -1,15 +1,13 @@
-"""Reduction compiled, for long words and for many: partners found from their ends backwards.
+"""Compiled reduction for long words and for many words: partner words are found from their ends backwards.
 
-:class:`addressing.automata.reduction.Reducer` reads the kept word u forwards and keeps
-every partner that might become the answer.  Here the partners are followed backwards
-from the difference that must be reached: few states lead there, the more so on a
-trimmed Diff, and once nothing but the identity is left both words begin alike.
-Going backwards, the least partner from a state on is that with the least next letter,
-since state, left and right letter determine the state that follows.
+:class:`addressing.automata.reduction.Reducer` reads the current word u forwards and keeps every partner
+that might become the answer.  These kernels follow partners backwards from the difference that must be
+reached.  Few states lead there, even fewer on a trimmed Diff, and once only the identity is left the two
+words have a common prefix.  Going backwards, the least partner from a state on is the one with the least
+next letter, since state, left and right letter determine the next state.
 
-The word acceptor, where it is given, runs beside: if it takes the next letter there is
-nothing to look for, and otherwise its states rule out most of Diff's (what is left of the
-general multiplier when it is asked about one word).
+The word acceptor, where it is given, runs alongside.  If it accepts the next letter, no search is needed.
+Otherwise its states rule out most of Diff's states, as the general multiplier would for one word.
 """
 
 from __future__ import annotations
@@ -28,18 +26,17 @@ from topos.graph import NONE, IntArray
 
 Flags = NDArray[np.bool_]
 
-#: Searches before their marks begin anew.
+#: The largest number of searches before the marks start again from 1.
 _MOST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, eq=False)
 class ReverseDiff:
-    """Diff with its transitions between letters by where they lead: those on left letter x into
-    state d are number ``start[d * degree + x]`` up to the next start.
+    """Diff with its transitions between letters indexed by target: those on left letter x into state d
+    have the indices ``start[d * degree + x]`` up to the next start.
 
-    ``moves`` are the word acceptor's; ``beside[p, d]`` says whether Diff can be in state d
-    when that is in state p.  Without an acceptor there is one state, beside which all is
-    possible.
+    ``moves`` are the word acceptor's.  ``beside[p, d]`` is True when Diff can be in state d while the
+    acceptor is in state p.  Without an acceptor there is one state p, with which all d are possible.
     """
 
     diff: Diff
@@ -51,19 +48,19 @@ class ReverseDiff:
 
     @classmethod
     def of(cls, diff: Diff) -> ReverseDiff:
-        """The transitions of ``diff`` turned round; for any group."""
+        """The transitions of ``diff`` reversed, without an acceptor; for any group."""
         moves = np.full((1, diff.degree), DEAD, dtype=np.int32)
-        return cls._turned(diff, moves, np.ones((1, diff.states), dtype=np.bool_))
+        return cls._reversed(diff, moves, np.ones((1, diff.states), dtype=np.bool_))
 
     @classmethod
     def of_group(cls, group: Group) -> ReverseDiff:
-        """The same with the word acceptor beside it, which makes reduction faster."""
+        """The same with the word acceptor, which makes reduction faster; for finite groups."""
         diff, accepting = automaton(group), acceptor.of_group(group)
         moves = np.array(accepting.moves, dtype=np.int32)
-        return cls._turned(diff, moves, occurring(group, diff, accepting.classes(group)))
+        return cls._reversed(diff, moves, occurring(group, diff, accepting.classes(group)))
 
     @classmethod
-    def _turned(cls, diff: Diff, moves: IntArray, beside: Flags) -> ReverseDiff:
+    def _reversed(cls, diff: Diff, moves: IntArray, beside: Flags) -> ReverseDiff:
         degree = diff.degree
         left = diff.rows % (degree + 1)
         read = np.flatnonzero((left < degree) & (diff.right < degree))
@@ -74,8 +71,9 @@ class ReverseDiff:
         return cls(diff, start, diff.right[chosen], diff.rows[chosen] // (degree + 1), moves, beside)
 
     def reduce(self, words: IntArray, longest: int) -> IntArray:
-        """The normal forms of the rows of ``words`` (padded by ``degree``), as rows of ``longest``
-        letters padded likewise; ``longest`` is at least the length of every normal form."""
+        """The normal forms of the rows of ``words``, as rows of ``longest`` letters.
+
+        Rows are padded with ``degree``; ``longest`` must be at least the length of every normal form."""
         diff = self.diff
         goals = (diff.generators, diff.shorter, diff.longer)
         automata = (self.start, self.right, self.before, self.moves, self.beside)
@@ -87,10 +85,10 @@ def _reduce(
     start: IntArray, right: IntArray, before: IntArray, moves: IntArray, beside: Flags,
     goals: IntArray, shorter: IntArray, longer: IntArray, words: IntArray, longest: int,
 ) -> IntArray:  # fmt: skip
-    """Row by row, letter by letter."""
+    """:meth:`ReverseDiff.reduce`, row by row and letter by letter."""
     degree, states = len(goals), beside.shape[1]
     out = np.full((len(words), longest + 1), degree, np.int32)
-    # Per length and state: the number of the search that met it last, the next right letter, the state after.
+    # Per length and state: the last search that visited it, the next right letter, the state after it.
     steps, queue = np.zeros((longest + 1, states, 3), np.int32), np.zeros((2, states), np.int32)
     # Per length the acceptor's state.
     accepted = np.zeros(longest + 2, np.int32)
@@ -105,7 +103,7 @@ def _reduce(
                 accepted[length + 1] = moves[accepted[length], a]
                 length += 1
                 continue
-            # One letter shorter, equal, one longer: the first that has a partner.
+            # The normal form is one letter shorter, of equal length, or one letter longer.
             for wanted in range(max(0, length - 1), length + 2):
                 depth, size = min(length, wanted), 1
                 if wanted < length:
@@ -116,7 +114,7 @@ def _reduce(
                     size = _ends(longer[a], queue[0])
                 if queue[0, 0] == NONE:
                     continue
-                mark = mark + 1 if mark + 1 < _MOST else _afresh(steps)
+                mark = mark + 1 if mark + 1 < _MOST else _reset(steps)
                 first = _search(
                     start, right, before, beside, accepted, degree, path, depth, size, steps, queue, mark
                 )  # fmt: skip
@@ -131,15 +129,16 @@ def _reduce(
 
 
 @compiled
-def _afresh(steps: IntArray) -> int:
-    """All numbers of searches are used up: marks begin anew, with this one."""
+def _reset(steps: IntArray) -> int:
+    """Clear the marks when all search numbers are used; the number of the next search."""
     steps[:, :, 0] = 0
     return 1
 
 
 @compiled
 def _follow(moves: IntArray, accepted: IntArray, path: IntArray, first: int, length: int) -> int:
-    """The acceptor, if there is one, along the path of ``length`` that has changed from ``first`` on."""
+    """Update the acceptor's states, if there is one, along the path that has changed from ``first`` on;
+    the path's ``length``."""
     for place in range(first, length if len(moves) > 1 else first):
         accepted[place + 1] = moves[accepted[place], path[place]]
     return length
@@ -147,7 +146,7 @@ def _follow(moves: IntArray, accepted: IntArray, path: IntArray, first: int, len
 
 @compiled
 def _ends(states: IntArray, queue: IntArray) -> int:
-    """Copy all states but NONE; their number."""
+    """Copy all states but NONE into ``queue``; returns their number."""
     count = 0
     for state in states:
         if state != NONE:
@@ -158,7 +157,7 @@ def _ends(states: IntArray, queue: IntArray) -> int:
 
 @compiled
 def _place(states: IntArray, wanted: int) -> int:
-    """The index of a state."""
+    """The index of a state; NONE if it is not there."""
     for index, state in enumerate(states):
         if state == wanted:
             return index
@@ -170,8 +169,9 @@ def _search(
     start: IntArray, right: IntArray, before: IntArray, beside: Flags, accepted: IntArray, degree: int,
     path: IntArray, depth: int, size: int, steps: IntArray, queue: IntArray, mark: int,
 ) -> int:  # fmt: skip
-    """Where the least partner of the first ``depth`` letters of ``path`` that leads to one of the first
-    ``size`` states of ``queue[0]`` leaves them; NONE if there is no such partner."""
+    """Find the least partner of the first ``depth`` letters of ``path`` that leads to one of the first
+    ``size`` states of ``queue[0]``.  Returns where the partner starts to differ from the path; NONE if
+    there is no partner."""
     now = 0
     while size > 1 or (size == 1 and queue[now, 0] != 0):
         if depth == 0:
@@ -199,13 +199,13 @@ def _search(
 
 @compiled
 def _identity(queue: IntArray, size: int) -> int:
-    """0 when the identity is among the first states of a queue, else NONE."""
+    """0 when the identity is among the first ``size`` states of a queue, else NONE."""
     return 0 if (queue[:size] == 0).any() else NONE
 
 
 @compiled
 def _write(path: IntArray, first: int, depth: int, steps: IntArray) -> int:
-    """Write the partner just found over ``path``; the state it ends in."""
+    """Write the partner just found over ``path``; returns the state that it ends in."""
     state = 0
     for place in range(first, depth):
         path[place] = steps[place, state, 1]

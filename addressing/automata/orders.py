@@ -1,8 +1,8 @@
 """Orders of letters, and the search for one whose Diff is small.
 
-An order lists ports from the least letter up.  It decides which of the shortest words of
-an element is its normal form, and with that which word differences occur: the transposition
-graph on 7 symbols has 197 of them in colexicographic order and 961 in lexicographic order.
+An order lists ports in ascending order of letters.  It determines which of an element's shortest words is
+its normal form, and so which word differences occur: the transposition graph on 7 symbols has 197 in
+colexicographic order and 961 in lexicographic order.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from topos.family import ParameterError
 
 Order = tuple[int, ...]
 
-#: Orders with a name; "search" is the best that :data:`TRIALS` trials find.
+#: Named orders; "search" is the best that :data:`TRIALS` trials find.
 NAMES = ("natural", "lex", "colex", "search")
-#: Orders that are tried for "search" where a scheme asks for it: few, since agents wait for it.
+#: The number of orders that "search" tries for a scheme: few, since agents wait for the result.
 TRIALS = 60
 _SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An order that was tried, and the number of word differences that it gives."""
+    """An order that was tried, and the number of its word differences."""
 
     order: Order
     states: int
 
 
 def check(family: CayleyGraph, text: str) -> None:
-    """Raise ParameterError unless ``text`` is one of NAMES, or ports joined by full stops (``2.1.3``)."""
+    """Raise ParameterError unless ``text`` is one of NAMES, or ports separated by full stops (``2.1.3``)."""
     ports = list(range(1, len(family.letters) + 1))
     parts = text.split(".")
     if text in NAMES or (all(part.isdecimal() for part in parts) and sorted(map(int, parts)) == ports):
         return
     raise ParameterError(
-        f"order must be one of {', '.join(NAMES)}, or the ports 1 to {len(ports)} joined by full stops,"
+        f"order must be one of {', '.join(NAMES)}, or the ports 1 to {len(ports)} separated by full stops,"
         f" not {text!r}"
     )
 
 
 def read(family: CayleyGraph, text: str) -> Order:
-    """The order that a text names (see :func:`check`); "search" is the best of TRIALS trials."""
+    """The order that a text states (see :func:`check`); "search" is the best of TRIALS trials."""
     if text == "search":
         tried = itertools.islice(search(family, _SEED), TRIALS)
         return min(tried, key=lambda trial: trial.states).order
@@ -60,8 +60,8 @@ def read(family: CayleyGraph, text: str) -> Order:
 
 
 def named(family: CayleyGraph, name: str) -> Order:
-    """Natural (port) order, or that of exchanges (i j) by i and then j (lex) or by j and then i
-    (colex); other letters keep the port order."""
+    """The natural (port) order, or transpositions (i j) sorted by i then j (lex) or by j then i (colex);
+    generators that are not transpositions keep the port order."""
     ports = tuple(range(1, len(family.letters) + 1))
     pairs = [re.fullmatch(r"\((\d+) (\d+)\)", letter) for letter in family.letters]
     if name == "natural" or not all(pairs):
@@ -71,8 +71,8 @@ def named(family: CayleyGraph, name: str) -> Order:
 
 
 def search(family: CayleyGraph, seed: int) -> Iterator[Trial]:
-    """Trials without end: the named orders, then moves of one letter from the best order so far
-    (equally good ones replace it); whoever asks decides when it is enough."""
+    """Trials without end: the named orders, then the best order so far with one letter moved (an equally
+    good order replaces it).  The caller stops the iteration."""
     draw = random.Random(seed)
     images = family.images(np.arange(family.vertices, dtype=np.int64)).astype(np.int32)
 
@@ -85,15 +85,15 @@ def search(family: CayleyGraph, seed: int) -> Iterator[Trial]:
     for order in starts:
         trial = tried(order)
         yield trial
-        best = min(best, trial, key=lambda found: found.states)
+        best = min(best, trial, key=lambda one: one.states)
     while True:
         trial = tried(_moved(best.order, draw))
         yield trial
-        best = min(trial, best, key=lambda found: found.states)
+        best = min(trial, best, key=lambda one: one.states)
 
 
 def _moved(order: Order, draw: random.Random) -> Order:
-    """The order with one letter moved to another place."""
+    """The order with one letter moved to another position."""
     letters = list(order)
     letter = letters.pop(draw.randrange(len(letters)))
     letters.insert(draw.randrange(len(letters) + 1), letter)

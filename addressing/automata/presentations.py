@@ -1,13 +1,13 @@
-"""Presentations of the Cayley families: which words of generators are the identity.
+"""Presentations of the Cayley families: words of generators that are the identity (relators).
 
-All but one are of closed form: Coxeter's for the bubble-sort graph (the hypercube's is its
-commuting case); the reflections' for the transposition graph (t_ij t_jk t_ij = t_ik, disjoint
-ones commute); Carmichael's for the star graph.  Pancake, butterfly and Borel are rewritten
-(Tietze) from Coxeter's presentation, the wreath product's and the metacyclic group's, with
-their generators written as words of the family's.  For any other finite group
-:func:`of_group` reads one off the Cayley graph: its cycles over a spanning tree.
+Most have closed forms: Coxeter's for the bubble-sort graph (the hypercube's is its commuting case); the
+reflections' for the transposition graph (t_ij t_jk t_ij = t_ik, disjoint ones commute); Carmichael's for
+the star graph.  Those of pancake, butterfly and Borel graphs are Tietze transformations of Coxeter's
+presentation, the wreath product's and the metacyclic group's, whose generators are written as words of
+the family's generators.  For any other finite group :func:`of_group` derives a presentation from the
+Cayley graph: the cycles over a spanning tree.
 
-That a letter times its inverse is the identity goes without saying.
+The relators "a letter times its inverse" are implied.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from topos.families.transposition import Transposition
 
 @dataclass(frozen=True)
 class Presentation:
-    """Letters 0 .. k-1 in their order, the inverse of each, and relators: words of the identity."""
+    """Letters 0 .. k-1 in their order, the inverse of each, and the relators: words that are the identity."""
 
     names: tuple[str, ...]
     inverses: Word
@@ -43,9 +43,11 @@ class Presentation:
 
 
 def of_family(family: CayleyGraph, order: Word | None = None) -> Presentation:
-    """The presentation of a Cayley family, its letters ordered as :func:`of_graph` orders them."""
+    """The presentation of a Cayley family, with letters in the same order as :func:`of_graph`."""
     if type(family) not in _RELATORS:
-        raise GroupError(f"no presentation of {family.spec} is known: read one off its graph")
+        raise GroupError(
+            f"no presentation of {family.spec} is known: compute the group from its graph (--from graph)"
+        )
     ports = tuple(range(1, len(family.letters) + 1)) if order is None else order
     letter = {port - 1: place for place, port in enumerate(ports)}
     return Presentation(
@@ -56,8 +58,8 @@ def of_family(family: CayleyGraph, order: Word | None = None) -> Presentation:
 
 
 def of_group(group: Group) -> Presentation:
-    """A presentation of any finite group, read off its Cayley graph: the cycle that each edge outside
-    the tree of normal forms closes."""
+    """A presentation of any finite group from its Cayley graph: one cycle per edge outside the tree of
+    normal forms."""
     cycles = []
     for element in range(group.order):
         for letter in range(group.degree):
@@ -73,12 +75,15 @@ def _inverse(word: Word, inverses: Word) -> Word:
 
 
 def _commuting(family: Hypercube) -> Iterator[Word]:
+    """Bit flips commute."""
     for a, b in combinations(range(family.s), 2):
         yield (a, b) * 2
 
 
 def _coxeter(words: list[Word]) -> Iterator[Word]:
-    """Neighbours braid, others commute; ``words`` are the adjacent exchanges."""
+    """Coxeter's relators: neighbouring transpositions satisfy the braid relation, others commute.
+
+    ``words`` are the transpositions of adjacent positions, in order."""
     for (i, a), (j, b) in combinations(enumerate(words), 2):
         yield (a + b) * (3 if j == i + 1 else 2)
 
@@ -104,8 +109,8 @@ def _star(family: Star) -> Iterator[Word]:
 
 
 def _pancake(family: Pancake) -> Iterator[Word]:
-    """Exchange i of Coxeter's generators is r_(i+1) r_2 r_(i+1); reversing m positions is reversing
-    m - 1 and then taking the exchanges from the last to the first."""
+    """Coxeter's transposition i is r_(i+1) r_2 r_(i+1).  Reversing m positions is reversing m - 1 positions
+    followed by the transpositions from the last to the first."""
     exchanges: list[Word] = [(0,), *((i, 0, i) for i in range(1, family.s - 1))]
     yield from _coxeter(exchanges)
     for last in range(1, family.s - 1):
@@ -114,7 +119,7 @@ def _pancake(family: Pancake) -> Iterator[Word]:
 
 
 def _butterfly(family: Butterfly) -> Iterator[Word]:
-    """Letters g, f, g^-1, f^-1; f g^-1 flips one bit and g turns the word round."""
+    """Letters g, f, g^-1, f^-1; f g^-1 flips one bit, and g rotates the word."""
     up, down, flip = (0,), (2,), (1, 2)
     yield up * family.s
     yield flip * 2
@@ -123,8 +128,8 @@ def _butterfly(family: Butterfly) -> Iterator[Word]:
 
 
 def _borel(family: Borel) -> Iterator[Word]:
-    """Letters A, A^-1, B, B^-1; with Y = (0, 1) and T = (1, 0): Y^p, T^k, T Y = Y^a T, and A and B as
-    Y T^t1 and Y T^t2; Y and T are written as their shortest words."""
+    """Letters A, A^-1, B, B^-1.  With Y = (0, 1) and T = (1, 0), written as their shortest words: Y^p = 1,
+    T^k = 1, T Y = Y^a T, A = Y T^t1 and B = Y T^t2."""
     group = of_graph(family)
     turn = group.word(int(group.ranks[family.vertex_of(1, 0)]))
     shift = group.word(int(group.ranks[family.vertex_of(0, 1)]))

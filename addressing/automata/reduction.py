@@ -1,19 +1,17 @@
-"""Least words by the automaton Diff.
+"""Reduction of words to normal form by the automaton Diff.
 
-A word is kept in normal form while letters are appended.  For u in normal form and a
-letter a, the normal form v of u a is found by reading u into Diff together with *every*
-partner word at once: Diff is run as a nondeterministic automaton on the right letters,
-and for each state only the least partner word that leads there is kept.  v is then the
-shortest, and among those the least, whose difference to u is a.
+A word is kept in normal form while letters are appended.  For u in normal form and a letter a, the normal
+form v of u a is found by reading u into Diff together with *every* partner word at once.  Diff runs as a
+nondeterministic automaton on the right letters, and keeps for each state only the least partner word that
+leads to it.  v is the shortest partner, and the least among the shortest, whose difference to u is a.
 
-Why this is right: u(t)^-1 v(t) is a state for all t, by the definition of word
-differences, so v is among the partners.  If a smaller partner word reached one of its
-states, replacing the beginning of v by that would give a smaller word for the same
-element.  v is at most one letter longer or shorter than u, so padding occurs at the last
-letter only.
+Correctness: u(t)^-1 v(t) is a state for all t, by the definition of word differences, so v is among the
+partners.  If a smaller partner word reached one of v's states, replacing that prefix of v would give a
+smaller word for the same element.  v is at most one letter longer or shorter than u, so padding occurs at
+the last letter only.
 
-(The paper's Algorithm 4 takes the first transition instead of all; tests show where
-that fails.)
+(The paper's Algorithm 4 takes the first transition instead of all; tests/automata/test_reduction.py shows
+where that fails.)
 """
 
 from __future__ import annotations
@@ -27,14 +25,14 @@ from addressing.automata.differences import Diff
 from addressing.automata.group import Word
 from topos.graph import NONE
 
-#: Per state that partner words reach: the state before and the last letter of the least of
-#: them.  Insertion order is the order of these words.
+#: Per state that partner words reach: the previous state and the last letter of the least such word.
+#: The insertion order is the order of these words.
 Column = dict[int, tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
 class Reducer:
-    """Reduction of words by one Diff."""
+    """Reduction of words by a Diff."""
 
     diff: Diff
 
@@ -49,24 +47,24 @@ class Reducer:
         return tuple(path)
 
     def inverse(self, word: Sequence[int]) -> Word:
-        """The word of inverse letters backwards (not reduced)."""
+        """The inverse of a word, not reduced: inverse letters in reverse order."""
         return tuple(self.diff.inverses[letter] for letter in reversed(word))
 
     def _append(self, path: list[int], columns: list[Column], letter: int) -> None:
-        """Make ``path`` and its ``columns`` those of the normal form of path followed by letter."""
-        found = self._product(path, columns, letter)
+        """Replace ``path`` and its ``columns`` by those of the normal form of ``path`` and ``letter``."""
+        product = self._product(path, columns, letter)
         same = 0
-        while same < min(len(path), len(found)) and path[same] == found[same]:
+        while same < min(len(path), len(product)) and path[same] == product[same]:
             same += 1
         del path[same:], columns[same + 1 :]
-        for other in found[same:]:
+        for other in product[same:]:
             self._read(path, columns, other)
 
     def _read(self, path: list[int], columns: list[Column], letter: int) -> None:
-        """Read one more letter of the kept word, against all partners.
+        """Read one more letter of the current word against all partners.
 
-        Partners in order, and right letters in order, give the longer partners in order: the
-        first to reach a state is the least."""
+        Partners and right letters are processed in order, so the first partner to reach a state is the
+        least."""
         following: Column = {}
         arcs, width = self.diff.arcs, self.diff.degree + 1
         for state in columns[-1]:
@@ -77,14 +75,15 @@ class Reducer:
         columns.append(following)
 
     def _product(self, path: list[int], columns: list[Column], letter: int) -> list[int]:
-        """The least partner of ``path`` whose difference to it is ``letter``: shorter, equal, longer."""
+        """The least partner of ``path`` whose difference to it is ``letter``: first among shorter partners,
+        then among those of equal length, then among longer ones."""
         length = len(path)
         if path and (before := self._shorter[letter][path[-1]]) in columns[-2]:
             return _trace(columns, length - 1, before)
         if (goal := self._goals[letter]) in columns[-1]:
             return _trace(columns, length, goal)
         ends = {state: right for right, state in enumerate(self._longer[letter]) if state != NONE}
-        # There is always one: the path itself, followed by the letter.
+        # There is always one: the path itself followed by the letter.
         state = next(state for state in columns[-1] if state in ends)
         return [*_trace(columns, length, state), ends[state]]
 
@@ -102,7 +101,7 @@ class Reducer:
 
 
 def _trace(columns: list[Column], length: int, state: int) -> list[int]:
-    """The least partner word of that length that leads to the state."""
+    """The least partner word of a length that leads to a state."""
     letters = []
     for column in reversed(columns[1 : length + 1]):
         state, letter = column[state]

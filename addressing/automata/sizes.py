@@ -1,10 +1,9 @@
-"""What routing by word differences costs, beside a full table: states, transitions, bits.
+"""The memory that routing by word differences needs, compared with a full table: states, transitions, bits.
 
-States are not memory: what a node stores are transitions.  Bits are those of packed
-tables (see :attr:`Diff.bits`); a full table has a port for every other vertex, without
-their names.  A node that computes needs Diff, and the word acceptor to read labels.  The
-complete rewriting system reduces words as well, and where rules are short and few it is
-the smaller of the two; its bits are those of the letters of both sides, and of their ends.
+A node stores transitions, not states.  Bits are those of packed tables (see :attr:`Diff.bits`); a full
+table has a port for every other vertex, without the vertices' names.  A node that computes needs Diff, and
+the word acceptor to read labels.  The complete rewriting system reduces words too, and is smaller where
+rules are few and short; its bits are the letters of both sides of the rules and an end mark for each.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """A group's automata in one letter order; ``diff`` has all transitions between word
-    differences, ``trimmed`` those that reductions need."""
+    """The sizes of a group's automata in one letter order; ``diff`` has all transitions between word
+    differences, ``trimmed`` those that reduction needs."""
 
     elements: int
     degree: int
@@ -45,7 +44,7 @@ class Sizes:
     table_bits: int
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; shares are of the elements, ratios of the full table's bits."""
+        """For JSON, with the states as a share of the elements, and bits relative to a full table's."""
         return asdict(self) | {
             "states_share": self.diff.states / self.elements,
             "diff_to_table": self.diff.bits / self.table_bits,
@@ -55,7 +54,7 @@ class Sizes:
 
 
 def measure(group: Group) -> Sizes:
-    """All sizes of one group."""
+    """All sizes for one group."""
     entries = group.order - 1
     rules = list(group.rules())
     letters = sum(len(left) + len(right) + 2 for left, right in rules)
@@ -79,7 +78,7 @@ def _of_diff(diff: Diff) -> Size:
 
 
 def _of_acceptor(acceptor: Acceptor, degree: int) -> Size:
-    """Per state one bit for each letter, and per transition a state."""
+    """Bits: per state one for each letter, and per transition a state."""
     transitions = sum(end != DEAD for row in acceptor.moves for end in row)
     state = max(1, (acceptor.states - 1).bit_length())
     return Size(acceptor.states, transitions, acceptor.states * degree + transitions * state)

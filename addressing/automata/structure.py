@@ -1,11 +1,11 @@
-"""The automatic structure of a complete system: general multiplier and Diff, without the group.
+"""The automatic structure of a complete rewriting system: general multiplier and Diff, without the group.
 
-The general multiplier reads two normal forms u and v side by side, the shorter one padded
-at its end, and says for which letter a, if any, v = u a.  Its states are (state of the word
-acceptor on u, the same on v, word difference).  Differences start as those of the rules;
-for every u and a the multiplier must then know v, and where it does not, the differences
-of u and v are added (Epstein, Holt and Rees).  What the finished multiplier uses is the set
-of Definition 15.  This needs a complete system, not a finite group.
+The general multiplier reads two normal forms u and v side by side, the shorter one padded at its end, and
+finds the letter a, if any, with v = u a.  Its states are (state of the word acceptor on u, the same on v,
+word difference).  It starts with the differences of the rules.  The multiplier must find v for every u
+and a; where it does not, the differences of u and v are added (Epstein, Holt and Rees).  The differences
+that the finished multiplier uses are those of WMGR's Definition 15.  The system must be complete; the
+group may be infinite.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from addressing.automata.completion import System
 
 #: The acceptor's state after the end of a word.
 ENDED = -2
-#: What the multiplier says of two equal normal forms: no letter leads from one to the other.
+#: The multiplier's result for two equal normal forms: no letter leads from one to the other.
 EQUAL = -1
 State = tuple[int, int, bytes]
 #: Letters of u and v read together; None stands for padding.
@@ -28,25 +28,25 @@ Pair = tuple[int | None, int | None]
 
 @dataclass(frozen=True, eq=False)
 class Multiplier:
-    """The general multiplier, trimmed: every state lies between the first one and an accepting one."""
+    """The general multiplier, trimmed: every state is on a path from the initial to an accepting state."""
 
     moves: dict[State, dict[Pair, State]]
     accepts: dict[State, int]
 
     @property
     def differences(self) -> frozenset[bytes]:
-        """The word differences of all normal forms of neighbours, as normal forms."""
+        """The word differences of the normal forms of all neighbours, as normal forms."""
         return frozenset(difference for _, _, difference in self.moves)
 
     @property
     def transitions(self) -> frozenset[tuple[bytes, Pair, bytes]]:
-        """What remains of the moves when the acceptor is left out: the transitions of a trimmed Diff."""
+        """The moves without the acceptor's states: the transitions of a trimmed Diff."""
         return frozenset(
             (state[2], pair, end[2]) for state, row in self.moves.items() for pair, end in row.items()
         )
 
     def letter(self, u: bytes, v: bytes) -> int | None:
-        """The letter a with v = u a, EQUAL when v = u; None when there is none, or when u or v is no
+        """The letter a with v = u a, EQUAL when v = u; None when there is none, or when u or v is not a
         normal form."""
         state: State | None = (0, 0, b"")
         for pair in zip_longest(u, v):
@@ -55,8 +55,8 @@ class Multiplier:
 
 
 def multiplier(system: System) -> Multiplier:
-    """The general multiplier of a complete system; it does not end for a group without one."""
-    work = _Work(system, system.acceptor.minimised())
+    """The general multiplier of a complete system; does not terminate for a group that has none."""
+    work = _Differences(system, system.acceptor.minimised())
     work.learn(*((left[:-1], right) for left, right in system.rules.items()))
     while (missing := work.missing()) is not None:
         word, letter = missing
@@ -64,8 +64,8 @@ def multiplier(system: System) -> Multiplier:
     return work.trimmed()
 
 
-class _Work:
-    """Word differences on the way to all that are needed."""
+class _Differences:
+    """A set of word differences that grows until the multiplier is complete."""
 
     def __init__(self, system: System, acceptor: Acceptor) -> None:
         self.system, self.acceptor = system, acceptor
@@ -85,30 +85,30 @@ class _Work:
                 self.differences |= {difference, back}
 
     def missing(self) -> tuple[bytes, int] | None:
-        """The least normal form u, with a letter a, such that no v = u a is known; None if none is.
+        """The least normal form u and letter a such that no v = u a is found; None if all are found.
 
-        The subsets that u leads to are what counts, so this ends on infinite languages too."""
+        Only the set of partners that u leads to matters, so this terminates on infinite languages."""
         start = frozenset([(0, b"")])
-        met = {(0, start)}
+        seen = {(0, start)}
         queue = [(b"", 0, start)]
         for word, state, partners in queue:
-            found = {a for end in self._ends(partners) if (a := self.letters.get(end)) is not None}
-            lacking = set(range(self.degree)) - found
-            if lacking:
-                return word, min(lacking)
+            known = {a for end in self._ends(partners) if (a := self.letters.get(end)) is not None}
+            unknown = set(range(self.degree)) - known
+            if unknown:
+                return word, min(unknown)
             for letter, after in enumerate(self.acceptor.moves[state]):
                 if after == DEAD:
                     continue
                 following = frozenset(
                     (q, d) for other, before in partners for _, q, d in self._partners(other, before, letter)
                 )
-                if (after, following) not in met:
-                    met.add((after, following))
+                if (after, following) not in seen:
+                    seen.add((after, following))
                     queue.append((word + bytes((letter,)), after, following))
         return None
 
     def trimmed(self) -> Multiplier:
-        """The states that lie between the first and an accepting one."""
+        """The multiplier with the states on paths from the initial to an accepting state only."""
         start: State = (0, 0, b"")
         moves: dict[State, dict[Pair, State]] = {start: {}}
         queue = [start]
@@ -137,7 +137,7 @@ class _Work:
         return Multiplier(kept, accepts)
 
     def _moves(self, state: State) -> Iterator[tuple[Pair, State]]:
-        """What can be read from a state of the multiplier."""
+        """The transitions from a state of the multiplier."""
         p, q, difference = state
         for letter, after in self._letters(p):
             for right, end, following in self._partners(q, difference, letter):
@@ -145,7 +145,7 @@ class _Work:
                     yield (letter, right), (after, end, following)
 
     def _letters(self, state: int) -> Iterator[tuple[int | None, int]]:
-        """What an acceptor's state can read: letters, or the end of the word."""
+        """(letter, next state) that the acceptor can read in a state; letter None for the word's end."""
         if state != ENDED:
             yield from ((a, end) for a, end in enumerate(self.acceptor.moves[state]) if end != DEAD)
         yield None, ENDED
@@ -153,14 +153,14 @@ class _Work:
     def _partners(
         self, state: int, difference: bytes, letter: int | None
     ) -> Iterator[tuple[int | None, int, bytes]]:
-        """What the other word can read beside ``letter``, and the difference after that."""
+        """(letter, next state, difference after) that the other word can read beside ``letter``."""
         for right, end in self._letters(state):
             following = self._step(difference, (letter, right))
             if following in self.differences:
                 yield right, end, following
 
     def _ends(self, partners: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
-        """The differences in which partners can end when the first word has ended."""
+        """The differences at which partners can end when the first word has ended."""
         for state, difference in partners:
             yield difference
             yield from (following for _, _, following in self._partners(state, difference, None))

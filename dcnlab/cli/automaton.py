@@ -1,4 +1,4 @@
-"""The command that builds the automata of a Cayley graph and says what they cost."""
+"""The command `automaton`: the word-difference automata of a Cayley graph and their sizes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class GroupSource(StrEnum):
-    """From what the group is computed."""
+    """What the group is computed from."""
 
     graph = "graph"
     presentation = "presentation"
@@ -30,16 +30,17 @@ class GroupSource(StrEnum):
 def automaton(
     topology: Topology,
     order: Annotated[
-        str, typer.Option(help="natural, lex, colex, search, or ports such as 2.1.3.")
+        str, typer.Option(help="Order of letters: natural, lex, colex, search, or ports such as 2.1.3.")
     ] = "natural",
-    seconds: Annotated[float, options.seconds("How long to search for an order.")] = 10.0,
+    seconds: Annotated[float, options.seconds("With --order search: how long to search.")] = 10.0,
     seed: options.Seed = 1,
     source: Annotated[
-        GroupSource, typer.Option("--from", help="Breadth first on the graph, or Knuth-Bendix completion.")
+        GroupSource,
+        typer.Option("--from", help="Breadth-first search on the graph, or Knuth-Bendix completion."),
     ] = GroupSource.graph,
     json: JsonFlag = False,
 ) -> None:
-    """Word-difference automaton of a Cayley graph: states, transitions and bits beside a full table's."""
+    """Word-difference automaton of a Cayley graph: its size in comparison with a full table."""
     from addressing.automata.sizes import measure
 
     family = _family(topology)
@@ -66,12 +67,12 @@ def _family(spec: str) -> CayleyGraph:
 
     family = fabric_of(spec).family
     if not isinstance(family, CayleyGraph):
-        raise UsageError(f"{spec} is no Cayley graph: automata are of groups")
+        raise UsageError(f"{spec} is not a Cayley graph: only Cayley graphs have these automata")
     return family
 
 
 def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[tuple[int, ...], int]:
-    """The order of letters, and how many were tried to find it."""
+    """The order of letters, and how many orders were tried to find it."""
     from addressing.automata import orders
     from topos.family import ParameterError
 
@@ -90,7 +91,7 @@ def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[t
 
 
 def _group(family: CayleyGraph, ports: tuple[int, ...], source: GroupSource) -> Group:
-    """The group, by the road asked for."""
+    """The group, computed from ``source``."""
     from addressing.automata import completion, group, presentations
 
     if source is GroupSource.graph:
@@ -103,7 +104,7 @@ def _group(family: CayleyGraph, ports: tuple[int, ...], source: GroupSource) -> 
 
 def _show(result: dict[str, Any]) -> None:
     print(f"{result['topology']}: {result['elements']} elements, diameter {result['diameter']}")
-    print(f"letters in order: {' '.join(result['letters'])} ({result['trials']} orders tried)")
+    print(f"letters in order: {' '.join(result['letters'])} (orders tried: {result['trials']})")
     rows = [
         (name, size["states"], size["transitions"], size["bits"], f"{size['bits'] / result['table_bits']:.3g}")
         for name, size in (
@@ -115,5 +116,5 @@ def _show(result: dict[str, Any]) -> None:
     ratio = f"{result['rules_to_table']:.3g}"
     rows.append((f"{result['rules']} rewriting rules", "-", "-", result["rule_bits"], ratio))
     rows.append(("full table", "-", result["table_entries"], result["table_bits"], "1"))
-    table(("", "states", "transitions", "bits", "of a full table"), rows)
+    table(("", "states", "transitions", "bits", "relative to full table"), rows)
     print(f"labels of {result['label_bits']} bits; {result['seconds']:.2f} s")

@@ -1,4 +1,4 @@
-"""The command about labels that nodes learn from each other: a whole fabric offline, or a lab's agents."""
+"""The command `label`: WMGR labels that nodes learn from their neighbours, offline or in a lab."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from dcnlab.cli import options
 from dcnlab.cli.app import app
 from dcnlab.cli.show import JsonFlag, print_json, table
 
-_COLUMNS = ("what", "ms", "advertisements", "acks", "retransmitted", "labels changed", "as wmgr's", "delivered")
+_COLUMNS = (
+    "event", "ms", "advertisements", "acks", "retransmitted", "labels changed", "equal to wmgr", "delivered",
+)  # fmt: skip
 
 
 @app.command()
 def label(
     where: Annotated[str, typer.Argument(metavar="TOPOLOGY|LAB", help="A topology, or a running lab's name.")],
-    root: Annotated[str, typer.Option(help="The root: h3, s0, a number, or centre (for a topology).")] = "0",
+    root: Annotated[str, typer.Option(help="With a topology: the root, as h3, s0, a number, or centre.")] = "0",
     cut: Annotated[
-        list[str], typer.Option(help="Then cut link:h0-s1 or node:s3; may be repeated, one after the other.")
+        list[str],
+        typer.Option(help="With a topology: then cut link:h0-s1 or node:s3; repeat for further cuts."),
     ] = [],  # noqa: B006
     loss: options.FrameLoss = 0.0,
     duplicate: options.Duplicate = 0.0,
@@ -26,23 +29,27 @@ def label(
     seed: options.Seed = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Nodes learn their WMGR labels by messages; exit 1 unless they are the scheme's and all is delivered."""
+    """Let nodes learn their WMGR labels from neighbours (WMGR, section IV-A).
+
+    Exits with 1 unless all labels equal those of the scheme wmgr and all packets arrive."""
     from dcnlab.lab import runtime
     from dcnlab.lab.autoconfig import labelling
     from dcnlab.lab.client import Lab
 
-    if any(found.name == where for found in runtime.labs()):
-        found = Lab.attach(where).ask("label")
+    if any(lab.name == where for lab in runtime.labs()):
+        result = Lab.attach(where).ask("label")
     else:
         noise = (loss, duplicate, jitter * 1e-6)
-        found = labelling.offline(where, root, cut, noise, seed)
-    print_json(found) if json else _show(found)
-    raise typer.Exit(0 if all(row["equal"] and row["lost"] == 0 for row in found["rounds"]) else 1)
+        result = labelling.offline(where, root, cut, noise, seed)
+    print_json(result) if json else _show(result)
+    raise typer.Exit(0 if all(row["equal"] and row["lost"] == 0 for row in result["rounds"]) else 1)
 
 
-def _show(found: dict[str, Any]) -> None:
-    nodes = f"{found['nodes']} nodes, {found['links']} links"
-    print(f"{found['topology']}: {nodes}; root {found['root']}, labels of at most {found['label_bits']} bits")
+def _show(result: dict[str, Any]) -> None:
+    nodes = f"{result['nodes']} nodes, {result['links']} links"
+    print(
+        f"{result['topology']}: {nodes}; root {result['root']}, labels of at most {result['label_bits']} bits"
+    )
     table(
         _COLUMNS,
         [
@@ -53,7 +60,7 @@ def _show(found: dict[str, Any]) -> None:
                 "yes" if row["equal"] else "NO",
                 f"{row['pairs'] - row['lost']}/{row['pairs']}",
             )
-            for row in found["rounds"]
+            for row in result["rounds"]
         ],
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Commands about several paths at once: parallel paths between two servers, and complete graphs."""
+"""Commands for several paths at once: parallel paths between two servers, and complete graphs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from dcnlab.lab.errors import LabError, UsageError
 @app.command()
 def paths(
     spec: Topology,
-    a: Annotated[str, typer.Argument(metavar="A", help="A server.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
-    weak: Annotated[bool, typer.Option("--weak", help="On DCube: paths that may share switches.")] = False,
+    a: Annotated[str, typer.Argument(metavar="A", help="The source, a server.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The destination, a server.")],
+    weak: Annotated[
+        bool, typer.Option("--weak", help="On DCube: paths that may share switches but no server.")
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Parallel paths between two servers, checked to be disjoint and as many as max-flow allows."""
+    """Parallel paths between two servers; checks that they are disjoint and as many as the maximum flow."""
     from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
     from dcnlab.cli.catalogue import fabric_of
     from dcnlab.evaluator.graph.path_check import check_parallel
@@ -39,7 +41,12 @@ def paths(
     names = [[fabric.name(node) for node in path] for path in found]
     if json:
         print_json(
-            {"paths": names, "most": verdict.max_paths, "certified": verdict.holds, "verdict": str(verdict)}
+            {
+                "paths": names,
+                "max_paths": verdict.max_paths,
+                "certified": verdict.holds,
+                "verdict": str(verdict),
+            }
         )
     else:
         table(("links", "path"), [(len(path) - 1, " ".join(path)) for path in names])
@@ -51,12 +58,15 @@ def paths(
 @app.command()
 def complete_graph(
     spec: Topology,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The server that sends.")],
-    others: Annotated[list[str] | None, typer.Argument(help="The receivers; else the family's own.")] = None,
-    budget: Annotated[float, options.seconds("Seconds to search.")] = 20.0,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The sending server.")],
+    others: Annotated[
+        list[str] | None,
+        typer.Argument(help="The receiving servers; default: those of the family's own complete graph."),
+    ] = None,
+    budget: Annotated[float, options.seconds("Time limit of the search in seconds.")] = 20.0,
     json: JsonFlag = False,
 ) -> None:
-    """An edge-disjoint complete graph of servers for one-to-several traffic: a path for every two."""
+    """Complete graph of servers for one-to-several traffic: edge-disjoint paths between every two servers."""
     from addressing.multipath.complete_graphs import complete_graph as search
     from addressing.multipath.construction import NoCompleteGraph
     from dcnlab.cli.catalogue import fabric_of

@@ -26,7 +26,7 @@ def test_named_orders() -> None:
 
 @pytest.mark.parametrize("text", ["", "best", "1.2", "1.2.3.3", "1.2.3.5", "1-2-3-4", "0.1.2.3"])
 def test_what_is_no_order_is_refused(text: str) -> None:
-    with pytest.raises(ParameterError, match="ports 1 to 4 joined by full stops"):
+    with pytest.raises(ParameterError, match="ports 1 to 4 separated by full stops"):
         orders.check(family("butterfly:3"), text)
 
 

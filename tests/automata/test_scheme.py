@@ -106,7 +106,7 @@ def test_command() -> None:
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(("bcube:4,1",), "is no Cayley graph"), (("star:4", "--order", "2"), "joined by full stops")],
+    [(("bcube:4,1",), "is not a Cayley graph"), (("star:4", "--order", "2"), "separated by full stops")],
 )
 def test_command_refuses(words: tuple[str, ...], says: str) -> None:
     found = dcnlab(*words)

@@ -24,7 +24,7 @@ def dcnlab(*words: str) -> Any:
 
 def test_paths_are_certified() -> None:
     found = dcnlab("paths", "mdcube:3,1", "h0", "<111,1>")
-    assert len(found["paths"]) == found["most"] == 3
+    assert len(found["paths"]) == found["max_paths"] == 3
     assert found["certified"]
     assert all(path[0] == "h0" for path in found["paths"])
 
