@@ -22,6 +22,8 @@ through the coordinates that it declares.
     wiring.py       arrays of links from arrays of edges
     randomgraph.py  regular graphs and lifts drawn by seed
     galois.py       small finite fields
-    file.py         edge: graphs read from files
+    file.py         edge: graphs read from files and from networkx
+    export.py       networks written as GraphML, GML, DOT, Mermaid, JSON
+    dot.py          Graphviz's format
     mn.py           edge: every family as a Mininet ``Topo``
 """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -116,6 +117,14 @@ class Fabric:
         """Link number ``index``."""
         a, a_port, b, b_port = self.link_ends[index].tolist()
         return Link(index, Port(a, a_port), Port(b, b_port))
+
+    def attributes(self, link: int) -> Mapping[str, Any]:
+        """What is known of a link beyond its ends; empty for most families."""
+        return self._attributes[link] if self._attributes else {}
+
+    @cached_property
+    def _attributes(self) -> Sequence[Mapping[str, Any]]:
+        return self.family.link_attributes()
 
     def links(self) -> Iterator[Link]:
         """All links in canonical order."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -126,6 +127,10 @@ class Family(ABC):
         """A row (x, y) per node, where the paper's figures draw it (:mod:`topos.layout` has the common
         arrangements); None: nodes are placed by their distances."""
         return None
+
+    def link_attributes(self) -> Sequence[Mapping[str, Any]]:
+        """What is known of each link beyond its ends, such as its length; empty when nothing is."""
+        return ()
 
     @property
     def spec(self) -> str:

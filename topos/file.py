@@ -1,8 +1,13 @@
-"""Graphs read from files: GraphML, edge lists, JSON and YAML become a :class:`Drawing`.
+"""Graphs from outside: files (GraphML, GML, DOT, edge lists, JSON, YAML) and networkx graphs.
 
-JSON and YAML hold either ``{"nodes": [{"name", "kind"}], "links": [{"a", "b"}]}``, with
-``a_port`` and ``b_port`` where ports matter (what ``dcnlab topology --json`` prints), or
-networkx's node-link form (``id``, ``source``, ``target``, ``edges``).
+JSON and YAML hold either ``{"nodes": [{"name", "kind"}], "links": [{"a", "b"}]}``, with ``a_port`` and
+``b_port`` where ports matter (the output of ``dcnlab topology --json``), or networkx's node-link form
+(``id``, ``source``, ``target``, ``edges``).
+
+Attributes of nodes: ``kind`` (server, switch); ``label``, or ``coordinates`` where the format needs
+``label`` itself; ``x`` and ``y``, or Graphviz's ``pos``, GML's ``graphics``, ``Longitude`` and ``Latitude``.
+Attributes of links: ``a_port`` and ``b_port``, with ``a`` and ``b`` as the names of the ends where the
+graph has no direction; ``number``, the order of the links; all others are kept as they are.
 """
 
 from __future__ import annotations
@@ -15,37 +20,58 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from topos import dot
 from topos.graph import IntArray
+from topos.layout import Points
 from topos.wiring import numbered_ports
 
 #: Files that come with the program, found by their bare name.
 SAMPLES = Path(__file__).parent / "samples"
 #: OpenFlow's highest port number.
 _MAX_PORT = 0xFF00
+#: Attributes of a link that say which link it is; all others describe it.
+_STRUCTURE = ("a", "a_port", "b", "b_port", "source", "target", "key", "number")
+#: Attributes of a node that give its position, in the order in which they are tried.
+_POSITIONS = (("x", "y", 1), ("Longitude", "Latitude", -1))
 
 T = TypeVar("T")
 
 
 class FileError(ValueError):
-    """A file that holds no usable graph; its text is one line: the file, and what is wrong."""
+    """A file or a graph that cannot be used; its text is one line: where, and what is wrong."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphData:
-    """What a file says: node names, servers before switches; how many are servers, or None when
-    no node states a kind; links as rows ``(a, a_port, b, b_port)``."""
+    """A graph as a file states it, servers before switches.
+
+    ``servers`` is None when no node has a kind; ``links`` has rows ``(a, a_port, b, b_port)``;
+    ``positions`` is None unless every node has one; ``attributes`` has a mapping per link.
+    """
 
     names: tuple[str, ...]
     servers: int | None
     links: IntArray
+    labels: tuple[str, ...]
+    positions: Points | None
+    attributes: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class _Link:
+    a: str
+    a_port: object
+    b: str
+    b_port: object
+    attributes: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _Raw:
-    """Nodes with their kinds and links with their ports, as read."""
+    """Nodes with their attributes, and links, as read."""
 
-    kinds: Mapping[str, str | None]
-    links: tuple[tuple[str, object, str, object], ...]
+    nodes: Mapping[str, Mapping[str, Any]]
+    links: tuple[_Link, ...]
 
 
 def load(path: str) -> GraphData:
@@ -58,23 +84,42 @@ def load(path: str) -> GraphData:
         return _graph_data(reader(place))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
-    except FileError as error:
+    except (FileError, dot.DotError) as error:
         raise FileError(f"{path}: {error}") from error
     except Exception as error:  # each parser has its own errors, without a common base
         first = str(error).strip().partition("\n")[0]
         raise FileError(f"{path}: cannot be read as {place.suffix[1:]}: {first}") from error
 
 
+def from_networkx(graph: Any) -> GraphData:
+    """A networkx graph with the attributes that files may have; raises FileError."""
+    return _graph_data(_networkx(graph))
+
+
+# --- readers ----------------------------------------------------------------------
+
+
 def _graphml(path: Path) -> _Raw:
     import networkx  # a third of a second: paid only by those who read such files
 
-    return _from_networkx(networkx.read_graphml(path))
+    return _networkx(networkx.read_graphml(path))
+
+
+def _gml(path: Path) -> _Raw:
+    import networkx
+
+    return _networkx(networkx.read_gml(path))
 
 
 def _edge_list(path: Path) -> _Raw:
     import networkx
 
-    return _from_networkx(networkx.read_edgelist(path))
+    return _networkx(networkx.read_edgelist(path))
+
+
+def _dot(path: Path) -> _Raw:
+    nodes, edges = dot.read(path.read_text(encoding="utf-8"))
+    return _Raw(nodes, tuple(_link(a, b, data) for a, b, data in edges))
 
 
 def _json(path: Path) -> _Raw:
@@ -89,6 +134,9 @@ def _yaml(path: Path) -> _Raw:
 
 _READERS: dict[str, Callable[[Path], _Raw]] = {
     ".graphml": _graphml,
+    ".gml": _gml,
+    ".dot": _dot,
+    ".gv": _dot,
     ".edgelist": _edge_list,
     ".txt": _edge_list,
     ".json": _json,
@@ -97,27 +145,46 @@ _READERS: dict[str, Callable[[Path], _Raw]] = {
 }
 
 
-def _from_networkx(graph: Any) -> _Raw:
-    """A link may be named in both directions: directed graphs and edge lists often do."""
-    kinds = {str(name): data.get("kind") for name, data in graph.nodes(data=True)}
-    edges = graph.to_undirected().edges(data=True)
-    return _Raw(kinds, tuple((str(a), d.get("a_port"), str(b), d.get("b_port")) for a, b, d in edges))
+def _networkx(graph: Any) -> _Raw:
+    """A link may be stated in both directions: directed graphs and edge lists often do."""
+    nodes = {str(name): data for name, data in graph.nodes(data=True)}
+    if graph.is_directed():
+        graph = graph.copy()
+        for a, b, data in graph.edges(data=True):
+            if "a_port" in data:
+                data |= {"a": data.get("a", a), "b": data.get("b", b)}
+    links = tuple(_undirected(str(a), str(b), data) for a, b, data in graph.to_undirected().edges(data=True))
+    return _Raw(nodes, links)
+
+
+def _undirected(a: str, b: str, data: Mapping[str, Any]) -> _Link:
+    """A link of a graph that does not keep which end was stated first."""
+    if "a_port" not in data and "b_port" not in data:
+        return _link(a, b, data)
+    ends = str(data.get("a")), str(data.get("b"))
+    if set(ends) != {a, b}:
+        raise FileError(f"link {a} - {b}: its ports need the attributes a and b, the nodes that they belong to")
+    return _link(*ends, data)
+
+
+def _link(a: str, b: str, data: Mapping[str, Any]) -> _Link:
+    return _Link(a, data.get("a_port"), b, data.get("b_port"), data)
 
 
 def _from_mapping(data: object) -> _Raw:
     if not isinstance(data, dict):
         raise FileError("must be a mapping with nodes and links")
-    kinds: dict[str, str | None] = {}
+    nodes: dict[str, Mapping[str, Any]] = {}
     for node in _records(data, "nodes"):
         name = str(_first(node, "name", "id"))
-        if name in kinds:
+        if name in nodes:
             raise FileError(f"node {name} is listed twice")
-        kinds[name] = node.get("kind")
-    links = []
-    for link in _records(data, "links", "edges"):
-        a, b = str(_first(link, "a", "source")), str(_first(link, "b", "target"))
-        links.append((a, link.get("a_port"), b, link.get("b_port")))
-    return _Raw(kinds, tuple(links))
+        nodes[name] = node
+    links = [
+        _link(str(_first(link, "a", "source")), str(_first(link, "b", "target")), link)
+        for link in _records(data, "links", "edges")
+    ]
+    return _Raw(nodes, tuple(links))
 
 
 def _records(data: Mapping[str, object], *keys: str) -> Iterable[Mapping[str, Any]]:
@@ -135,43 +202,94 @@ def _first(record: Mapping[str, T], *keys: str) -> T:
     raise FileError(f"{' or '.join(keys)} is missing in {json.dumps(record, default=str)[:60]}")
 
 
+# --- what was read, checked and numbered ------------------------------------------
+
+
 def _graph_data(raw: _Raw) -> GraphData:
-    stated = [name for name, kind in raw.kinds.items() if kind is not None]
-    for name, kind in raw.kinds.items():
+    kinds = {name: data.get("kind") for name, data in raw.nodes.items()}
+    stated = any(kind is not None for kind in kinds.values())
+    for name, kind in kinds.items():
         if stated and kind not in ("server", "switch"):
             raise FileError(f"node {name}: kind must be server or switch, not {kind!r}")
-    names = sorted(raw.kinds, key=lambda name: raw.kinds[name] == "switch")
-    servers = sum(raw.kinds[name] == "server" for name in names) if stated else None
+    names = sorted(kinds, key=lambda name: kinds[name] == "switch")
+    servers = sum(kinds[name] == "server" for name in names) if stated else None
     if not names or servers == 0:
         raise FileError("there is no server in it")
-    return GraphData(tuple(names), servers, _links(names, raw))
+    links = _in_order(raw.links)
+    return GraphData(
+        tuple(names),
+        servers,
+        _numbered(names, links),
+        _labels(names, raw.nodes),
+        _positions([raw.nodes[name] for name in names]),
+        tuple(
+            {key: value for key, value in link.attributes.items() if key not in _STRUCTURE} for link in links
+        ),
+    )
 
 
-def _links(names: list[str], raw: _Raw) -> IntArray:
+def _in_order(links: tuple[_Link, ...]) -> tuple[_Link, ...]:
+    """The links by their ``number`` where all have one, else as they stand in the file."""
+    numbers = [_whole(link.attributes.get("number")) for link in links]
+    if any(number is None for number in numbers):
+        return links
+    return tuple(link for _, link in sorted(zip(numbers, links, strict=True), key=lambda pair: pair[0] or 0))
+
+
+def _labels(names: list[str], nodes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """The nodes' labels; their names where labels are missing or not distinct."""
+    labels = [str(nodes[name].get("label", nodes[name].get("coordinates", name))) for name in names]
+    return tuple(labels if len(set(labels)) == len(labels) else names)
+
+
+def _positions(nodes: list[Mapping[str, Any]]) -> Points | None:
+    """Where all nodes stand; None when a node has no position."""
+    flat = [{**node, **node["graphics"]} if isinstance(node.get("graphics"), dict) else node for node in nodes]
+    for x, y, sign in _POSITIONS:
+        try:
+            points = np.array([(float(node[x]), sign * float(node[y])) for node in flat])
+        except (KeyError, TypeError, ValueError):
+            continue
+        return points if np.isfinite(points).all() else None
+    return None
+
+
+def _numbered(names: list[str], links: tuple[_Link, ...]) -> IntArray:
     """The links by node number; without port numbers, ports are numbered in the file's order."""
     index = {name: number for number, name in enumerate(names)}
-    for a, _, b, _ in raw.links:
-        for name in (a, b):
+    for link in links:
+        for name in (link.a, link.b):
             if name not in index:
-                raise FileError(f"link {a} - {b}: there is no node {name}")
-        if a == b:
-            raise FileError(f"node {a} is linked to itself")
-    given = [a_port is not None or b_port is not None for _, a_port, _, b_port in raw.links]
-    if any(given):
-        return _explicit_ports(index, raw)
-    pairs = [(index[a], index[b]) for a, _, b, _ in raw.links]
+                raise FileError(f"link {link.a} - {link.b}: there is no node {name}")
+        if link.a == link.b:
+            raise FileError(f"node {link.a} is linked to itself")
+    if any(link.a_port is not None or link.b_port is not None for link in links):
+        return _explicit_ports(index, links)
+    pairs = [(index[link.a], index[link.b]) for link in links]
     return numbered_ports(np.array(pairs, dtype=np.int64).reshape(-1, 2))
 
 
-def _explicit_ports(index: Mapping[str, int], raw: _Raw) -> IntArray:
+def _explicit_ports(index: Mapping[str, int], links: tuple[_Link, ...]) -> IntArray:
     used: set[tuple[str, int]] = set()
     rows = []
-    for a, a_port, b, b_port in raw.links:
-        for name, port in ((a, a_port), (b, b_port)):
-            if not isinstance(port, int) or not 1 <= port <= _MAX_PORT:
-                raise FileError(f"link {a} - {b}: port of {name} must be 1 to {_MAX_PORT}, not {port!r}")
+    for link in links:
+        row = []
+        for name, stated in ((link.a, link.a_port), (link.b, link.b_port)):
+            port = _whole(stated)
+            if port is None or not 1 <= port <= _MAX_PORT:
+                raise FileError(
+                    f"link {link.a} - {link.b}: port of {name} must be 1 to {_MAX_PORT}, not {stated!r}"
+                )
             if (name, port) in used:
                 raise FileError(f"port {port} of {name} is used twice")
             used.add((name, port))
-        rows.append((index[a], a_port, index[b], b_port))
+            row += [index[name], port]
+        rows.append(row)
     return np.array(rows, dtype=np.int32)
+
+
+def _whole(value: object) -> int | None:
+    """A whole number, also as text (DOT has no other values)."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value)
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None

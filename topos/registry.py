@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typing
 from functools import cache
+from typing import Any
 
-from topos import families
+from topos import families, file
 from topos.fabric import Fabric
+from topos.families.file import InMemory
 from topos.family import Family
 from topos.plugins import Registry
-from topos.spec import instantiate, lookup, split_spec
+from topos.spec import SpecError, instantiate, lookup, split_spec
 
 
 @cache
@@ -23,6 +25,14 @@ def parse(text: str) -> Family:
     name, arguments = split_spec(text)
     family = lookup(name, known(), "topology")
     return typing.cast(Family, instantiate(family, name, arguments))
+
+
+def from_networkx(graph: Any) -> Fabric:
+    """The network that a networkx graph describes (attributes: :mod:`topos.file`); raises SpecError."""
+    try:
+        return Fabric.of(InMemory(title=str(graph.name), data=file.from_networkx(graph)))
+    except file.FileError as error:
+        raise SpecError(f"{graph.name or 'graph'}: {error}") from error
 
 
 def fabric(text: str) -> Fabric:

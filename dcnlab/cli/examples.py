@@ -42,7 +42,11 @@ EXAMPLES = {
     "replicate": ("dcnlab replicate LAB h0 h1 h2 h4 --size 8M",),
     "kv": ("dcnlab kv LAB put colour blue --replicas 2", "dcnlab kv LAB get colour", "dcnlab kv LAB ls"),
     "list": ("dcnlab list", "dcnlab list bcube", "dcnlab list brp"),
-    "topology": ("dcnlab topology bcube:4,1", "dcnlab topology file:petersen.edgelist --json"),
+    "topology": (
+        "dcnlab topology bcube:4,1",
+        "dcnlab topology file:petersen.edgelist --json",
+        "dcnlab topology clot:4x4 --format svg > clot.svg",
+    ),
     "path": ("dcnlab path bcube:4,1 --scheme brp h0 h15",),
     "tables": ("dcnlab tables bcube:4,1 s4 --scheme brp", "dcnlab tables LAB s4"),
     "paths": ("dcnlab paths bcube:4,1 h0 h15",),

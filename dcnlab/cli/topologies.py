@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,8 @@ from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
 from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
+from topos.export import WRITERS, document
+from topos.fabric import Fabric
 from topos.graph import ALL_UP
 
 _WRITTEN = "Such as bcube:4,1 (see `dcnlab list`)."
@@ -81,28 +84,51 @@ def _show_entry(found: dict[str, Any]) -> None:
         table(("parameter", "what it is", "values", "default"), rows)
 
 
+class Format(StrEnum):
+    """What a network is written as."""
+
+    json = "json"
+    graphml = "graphml"
+    gml = "gml"
+    dot = "dot"
+    mermaid = "mermaid"
+    svg = "svg"
+
+
 @app.command()
-def topology(spec: Topology, json: JsonFlag = False) -> None:
+def topology(
+    spec: Topology,
+    format: Annotated[  # the option's name
+        Format | None,
+        typer.Option(
+            help="Write the network for other programs; file:PATH reads json, graphml, gml and dot back."
+        ),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
     """Show a network: nodes, ports and links."""
     from dcnlab.cli.catalogue import fabric_of
 
     fabric = fabric_of(spec)
     if json:
-        print_json(
-            {
-                "nodes": [{"name": n.name, "kind": n.kind, "label": n.label} for n in fabric.nodes()],
-                "links": [
-                    {
-                        "a": fabric.name(link.a.node),
-                        "a_port": link.a.number,
-                        "b": fabric.name(link.b.node),
-                        "b_port": link.b.number,
-                    }
-                    for link in fabric.links()
-                ],
-            }
-        )
-        return
+        print_json(document(fabric))
+    elif format:
+        print(_written(fabric, format), end="")
+    else:
+        _show_network(fabric)
+
+
+def _written(fabric: Fabric, format: Format) -> str:
+    """The text of a network in a format."""
+    if format is Format.svg:
+        from dcnlab.lab.view.svg import svg
+
+        return svg(fabric)
+    return WRITERS[format.value](fabric)
+
+
+def _show_network(fabric: Fabric) -> None:
+    """A line per node: its label, and the neighbour at each port."""
     print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links")
     rows = (
         (

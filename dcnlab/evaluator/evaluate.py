@@ -30,7 +30,7 @@ from dcnlab.evaluator.routing.path_lengths import (
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from topos.fabric import Fabric
-from topos.registry import fabric
+from topos.registry import fabric, from_networkx
 from topos.spec import SpecError
 
 #: The values of stretch at which its distribution is reported.
@@ -143,7 +143,7 @@ class Report:
 
 
 def evaluate(
-    topology: str | Fabric,
+    topology: str | Fabric | Any,
     schemes: Sequence[str] = (),
     *,
     pairs: str = "servers",
@@ -158,12 +158,13 @@ def evaluate(
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
+    ``topology``: a specification, a network, or a networkx graph (attributes: :mod:`topos.file`).
     ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
     :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
     are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
     ``traffic`` and ``load``.  Raises SpecError with one line for the user.
     """
-    network = fabric(topology) if isinstance(topology, str) else topology
+    network = _network(topology)
     failed = failing.draw(network, failures, seed)
     conditions = Conditions(seed, failed, failure_knowledge, traffic, load)
     check(metrics, conditions)
@@ -188,6 +189,13 @@ def evaluate(
         pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
         len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions),
     )  # fmt: skip
+
+
+def _network(topology: str | Fabric | Any) -> Fabric:
+    """The network that a specification, a built network or a networkx graph stands for."""
+    if isinstance(topology, Fabric):
+        return topology
+    return fabric(topology) if isinstance(topology, str) else from_networkx(topology)
 
 
 def distance_histogram(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:

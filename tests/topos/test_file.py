@@ -144,11 +144,20 @@ def test_what_is_wrong_is_said(data: object, said: str, tmp_path: Path) -> None:
     assert str(caught.value) == f"file: {path}: {said}"
 
 
+UNKNOWN = "unknown kind of file: known are .graphml, .gml, .dot, .gv, .edgelist, .txt, .json, .yaml, .yml"
+
+
 def test_unusable_paths(tmp_path: Path) -> None:
     for name, said in (
         ("none.json", "No such file or directory"),
-        ("net.xyz", "unknown kind of file: known are .graphml, .edgelist, .txt, .json, .yaml, .yml"),
-        ("net", "unknown kind of file: known are .graphml, .edgelist, .txt, .json, .yaml, .yml"),
+        (
+            "net.xyz",
+            UNKNOWN,
+        ),
+        (
+            "net",
+            UNKNOWN,
+        ),
     ):
         with pytest.raises(SpecError) as caught:
             parse(f"file:{tmp_path / name}")
@@ -161,7 +170,7 @@ def test_unusable_paths(tmp_path: Path) -> None:
         parse(f"file:{path},hosts=1")
 
 
-@pytest.mark.parametrize("suffix", ["graphml", "edgelist", "json", "yaml"])
+@pytest.mark.parametrize("suffix", ["graphml", "gml", "edgelist", "json", "yaml"])
 @given(
     content=st.binary(max_size=60) | st.text(alphabet="{}[]:,-<>/abc 1\n\"'&*!#", max_size=60).map(str.encode)
 )

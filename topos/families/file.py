@@ -1,32 +1,77 @@
-"""Any graph from a file: GraphML, an edge list, JSON or YAML."""
+"""Any graph: from a file (GraphML, GML, DOT, an edge list, JSON, YAML) or from networkx."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from topos.family import ParameterError, param
 from topos.file import FileError, GraphData, load
 from topos.graph import IntArray
+from topos.layout import Points, scaled
 from topos.vertices import SymmetricGraph
 
 
 @dataclass(frozen=True)
-class File(SymmetricGraph):
-    """file:PATH -- .graphml, .edgelist (.txt), .json or .yaml: see :mod:`topos.file` for the forms.
+class GivenGraph(SymmetricGraph):
+    """Base of graphs that are not computed from parameters.
 
-    The node attribute ``kind`` says server or switch; servers and switches are numbered
-    in the file's order each, and their labels are the names in the file.  Where no node
-    has a kind the file is a plain graph, with ``hosts`` as in the other graphs of like
-    vertices.  Ports are numbered in the order of links unless JSON or YAML states them.
+    Servers and switches are numbered in the given order each.  Where no node has a kind it is a plain
+    graph, with ``hosts`` as in the other graphs of like vertices.
+    """
+
+    @property
+    @abstractmethod
+    def graph_data(self) -> GraphData:
+        """Nodes and links as they are given."""
+
+    @property
+    def vertices(self) -> int:
+        return len(self.graph_data.names)
+
+    def counts(self) -> tuple[int, int]:
+        servers = self.graph_data.servers
+        return super().counts() if servers is None else (servers, self.vertices - servers)
+
+    def edges(self) -> IntArray:
+        return self.graph_data.links
+
+    def vertex_layout(self) -> Points | None:
+        points = self.graph_data.positions
+        return None if points is None else scaled(points, self.graph_data.links[:, [0, 2]])
+
+    def link_attributes(self) -> Sequence[Mapping[str, Any]]:
+        given = self.graph_data.attributes
+        return ({},) * (self.concentration * self.vertices) + given if any(given) else ()
+
+    def vertex_label(self, vertex: int) -> str:
+        return self.graph_data.labels[vertex]
+
+    def vertex_at(self, text: str) -> int | None:
+        return self._numbers.get(text)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Vertices by their name and by their label, which comes first."""
+        names = {name: number for number, name in enumerate(self.graph_data.names)}
+        return names | {label: number for number, label in enumerate(self.graph_data.labels)}
+
+
+@dataclass(frozen=True)
+class File(GivenGraph):
+    """file:PATH -- .graphml, .gml, .dot, .edgelist (.txt), .json or .yaml: :mod:`topos.file` has the forms.
+
+    Ports are numbered in the order of links unless the file states them.
     """
 
     name: ClassVar[str] = "file"
     example: ClassVar[str] = "file:petersen.edgelist"
     source: ClassVar[str] = "the file itself"
 
-    path: str = param("a .graphml, .edgelist, .json or .yaml file, or a sample; nodes' kind: server, switch")
+    path: str = param("a .graphml, .gml, .dot, .edgelist, .json or .yaml file, or a sample")
 
     def check(self) -> None:
         if "," in self.path:
@@ -43,23 +88,23 @@ class File(SymmetricGraph):
         """What the file says, read once."""
         return load(self.path)
 
+
+@dataclass(frozen=True)
+class InMemory(GivenGraph):
+    """A networkx graph that has no file; it exists in one process only."""
+
+    name: ClassVar[str] = "graph"
+    example: ClassVar[str] = ""
+    source: ClassVar[str] = "the graph itself"
+
+    title: str
+    data: GraphData
+
     @property
-    def vertices(self) -> int:
-        return len(self.graph_data.names)
+    def graph_data(self) -> GraphData:
+        return self.data
 
-    def counts(self) -> tuple[int, int]:
-        servers = self.graph_data.servers
-        return super().counts() if servers is None else (servers, self.vertices - servers)
-
-    def edges(self) -> IntArray:
-        return self.graph_data.links
-
-    def vertex_label(self, vertex: int) -> str:
-        return self.graph_data.names[vertex]
-
-    def vertex_at(self, text: str) -> int | None:
-        return self._numbers.get(text)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.graph_data.names)}
+    @property
+    def spec(self) -> str:
+        """What reports call it; no specification."""
+        return self.title or "graph"
