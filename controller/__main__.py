@@ -1,4 +1,4 @@
-"""``python -m controller``: the controller as a process of its own, started by the lab."""
+"""``python -m controller``: the controller's process, started by the lab."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topos.spec import SpecError
 
 
 def main() -> int:
-    """Run until the control channel closes; exit code 2 for requests that cannot be met."""
+    """Run until the control channel closes; exit code 2 for arguments that cannot work."""
     options = _options()
     os.environ["DCNLAB_OPENFLOW"] = options.backend
     control = Channel(socket.socket(fileno=options.control_fd))
@@ -49,22 +49,22 @@ def _options() -> argparse.Namespace:
 
 
 def _scheme(topology: str, scheme: str) -> Scheme:
-    found = schemes.bind(scheme, topologies.fabric(topology))
-    found.check_width()
-    return found
+    bound = schemes.bind(scheme, topologies.fabric(topology))
+    bound.check_width()
+    return bound
 
 
 def _bind(address: str) -> int:
     """A listening socket at HOST:PORT, as a file descriptor."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal():
-        raise SpecError(f"{address!r} is no HOST:PORT to listen at")
+        raise SpecError(f"{address!r} is not HOST:PORT")
     listener = socket.create_server((host, int(port)), backlog=4096)
     return listener.detach()
 
 
 def _library(name: str) -> tuple[Any, type[Any]]:
-    """The OpenFlow library that the options chose, imported only now, and the application on it."""
+    """Import the chosen OpenFlow library: :mod:`controller.backend`, and the application's class."""
     try:
         from controller import app, backend
     except ImportError as error:

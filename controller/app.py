@@ -1,8 +1,7 @@
-"""The Ryu application: OpenFlow events to the core, the core's effects to the switches.
+"""The Ryu application: it passes OpenFlow events to the core and the core's effects to the switches.
 
-It runs unchanged on os-ken and on Ryu (:mod:`controller.backend`).  All handlers run in
-the one thread that serves the application's event queue, the lab's messages included,
-so the core needs no locks.
+It runs unchanged on os-ken and on Ryu (:mod:`controller.backend`).  One thread serves the application's event
+queue and runs all handlers, also those of the lab's messages, so the core needs no locks.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _CHUNK = 1 << 18
 
 
 class LabMessage(LocalEvent):  # type: ignore[misc]
-    """Something that the lab said."""
+    """A message from the lab."""
 
     def __init__(self, message: dict[str, Any]) -> None:
         super().__init__()
@@ -44,8 +43,10 @@ class TableApp(Application):  # type: ignore[misc]
         self.register_handler(LabMessage, self.on_lab_message)
 
     def prepare(self) -> None:
-        """Compile and write all tables before the switches ask for them; a scheme that OpenFlow
-        cannot express ends the controller."""
+        """Compile and encode all tables before the switches connect.
+
+        A scheme that OpenFlow cannot express ends the controller.
+        """
         for switch in range(self.core.fabric.servers, self.core.fabric.size):
             try:
                 changes = self.core.prepare(switch)
@@ -58,14 +59,14 @@ class TableApp(Application):  # type: ignore[misc]
     # --- the lab --------------------------------------------------------------
 
     def start(self) -> None:
-        """Called by the library when everything is in place."""
+        """Called by the library when it is ready."""
         super().start()
         self._notify_lab({"event": "listening"})
         self._perform(self.core.start(time.monotonic()))
         hub.spawn(self._listen)
 
     def _listen(self) -> None:
-        """Queue what the lab says; without a lab there is nothing left to do."""
+        """Queue the lab's messages; end when the lab closes the channel."""
         try:
             for message in self._lab.messages():
                 self.send_event(self.name, LabMessage(message))
@@ -73,7 +74,7 @@ class TableApp(Application):  # type: ignore[misc]
             os._exit(0)
 
     def on_lab_message(self, event: LabMessage) -> None:
-        """A request of the lab's."""
+        """Handle a request of the lab."""
         message = event.message
         match message:
             case {"op": "links", "down": [*links]}:
@@ -87,10 +88,10 @@ class TableApp(Application):  # type: ignore[misc]
 
     @on("EventOFPSwitchFeatures", CONFIG)
     def features(self, event: Any) -> None:
-        """A switch is there: datapath id j + 1 is switch number j."""
+        """A switch has connected: datapath id j + 1 is switch number j."""
         switch = self.core.fabric.servers + event.msg.datapath_id - 1
         if not self.core.fabric.servers <= switch < self.core.fabric.size:
-            text = f"datapath {event.msg.datapath_id:#x} is no switch of {self.core.fabric.spec}"
+            text = f"datapath {event.msg.datapath_id:#x} is not a switch of {self.core.fabric.spec}"
             self._perform([Event({"event": "error", "text": text})])
             event.msg.datapath.close()
             return
@@ -108,30 +109,30 @@ class TableApp(Application):  # type: ignore[misc]
 
     @on("EventOFPBarrierReply", CONFIG, MAIN)
     def barrier_reply(self, event: Any) -> None:
-        """A switch has carried out what it was told."""
+        """A switch has carried out everything before a barrier."""
         self._perform(self.core.barrier(event.msg.xid, time.monotonic()))
 
     @on("EventOFPPortDescStatsReply", CONFIG, MAIN)
     def port_description(self, event: Any) -> None:
-        """The ports that a switch begins with."""
+        """The ports of a switch that has just connected."""
         for port in event.msg.body:
             self._port(event.msg.datapath, port)
 
     @on("EventOFPPortStatus", CONFIG, MAIN)
     def port_status(self, event: Any) -> None:
-        """A port came, went, or changed."""
+        """A port was added, removed or changed."""
         self._port(event.msg.datapath, event.msg.desc, event.msg.reason == ofp.OFPPR_DELETE)
 
     @on("EventOFPPacketIn", MAIN)
     def packet_in(self, event: Any) -> None:
-        """A host's ARP request: nothing else is sent up."""
+        """An ARP request or neighbour solicitation of a host; switches send nothing else to the controller."""
         switch = self._switch(event.msg.datapath)
         if switch is not None:
             self._perform(self.core.packet_in(switch, event.msg.match["in_port"], bytes(event.msg.data)))
 
     @on("EventOFPErrorMsg", CONFIG, MAIN)
     def error(self, event: Any) -> None:
-        """A switch refused something: never expected, always reported."""
+        """A switch refused a message: this should not happen, and is reported."""
         switch, kind = self._switch(event.msg.datapath), event.msg.type
         name = "an unknown switch" if switch is None else self.core.fabric.name(switch)
         reason = f"{ofp.ofp_error_type_to_str(kind)} {ofp.ofp_error_code_to_str(kind, event.msg.code)}"
@@ -139,7 +140,7 @@ class TableApp(Application):  # type: ignore[misc]
         self._perform([Event({"event": "error", "switch": name, "text": text})])
 
     def _switch(self, path: Any) -> int | None:
-        """The switch behind a connection; None for one that was replaced or never known."""
+        """The switch of a connection; None for one that was replaced or never identified."""
         switch: int | None = getattr(path, "switch", None)
         return switch if switch is not None and self._datapaths.get(switch) is path else None
 
@@ -153,8 +154,10 @@ class TableApp(Application):  # type: ignore[misc]
     # --- effects --------------------------------------------------------------
 
     def _perform(self, effects: Iterable[Effect]) -> None:
-        """Carry out effects as they are found; then, unless more events wait that may change
-        link states as well, let the tables follow the ports."""
+        """Carry out effects as they are computed.
+
+        Then update the tables after port changes, unless more events wait that may change ports as well.
+        """
         for effect in effects:
             self._carry_out(effect)
         if self.core.stale_since is not None and self.events.empty():
@@ -171,7 +174,7 @@ class TableApp(Application):  # type: ignore[misc]
         data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
         for start in range(0, len(data), _CHUNK):
             path.send(data[start : start + _CHUNK])
-        hub.sleep(0)  # Let it out before the next switch's table is computed.
+        hub.sleep(0)  # send it before the next switch's table is computed
 
     def _notify_lab(self, message: Mapping[str, Any]) -> None:
         try:
@@ -180,7 +183,7 @@ class TableApp(Application):  # type: ignore[misc]
             os._exit(0)
 
     def _messages(self, effect: Send) -> bytes:
-        """All messages of a batch and the barrier that ends it."""
+        """All messages to a switch and the barrier that ends them."""
         changes, data = self._precompiled.get(effect.switch, ((), b""))
         if changes is not effect.changes:
             data = lower.changes(effect.changes)

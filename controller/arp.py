@@ -12,7 +12,7 @@ _REQUEST, _REPLY = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Who asks (addresses as numbers), and which IPv4 address for."""
+    """The sender of a request, and the IPv4 address that it wants to resolve; addresses are numbers."""
 
     sender_mac: int
     sender_ip: int
@@ -30,15 +30,14 @@ def parse_request(frame: bytes) -> Request | None:
 
 
 def reply(mac: int, ip: int, to_mac: int, to_ip: int) -> bytes:
-    """The frame that tells ``to`` that ``ip`` is at ``mac``."""
+    """The reply to ``to_mac`` and ``to_ip``: ``ip`` is at ``mac``."""
     return _reply(to_mac, mac, ip, to_mac, to_ip)
 
 
 def announcement(mac: int, ip: int, to_mac: int) -> bytes:
     """A gratuitous reply: ``ip`` is at ``mac`` from now on.
 
-    Sender and target are the same in it, by which Linux knows that it overrides at once
-    what its cache has held for less than its lock time.
+    Its sender and target are equal.  Linux then updates its cache at once, even within the lock time.
     """
     return _reply(to_mac, mac, ip, mac, ip)
 

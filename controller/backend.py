@@ -1,8 +1,7 @@
-"""os-ken or Ryu 4.34: one API under two names, and the only module that knows which.
+"""os-ken or Ryu 4.34: one API under two names.  Only this module knows which one it is.
 
-``DCNLAB_OPENFLOW`` says ``os-ken`` (the default) or ``ryu`` before the first import.
-Ryu needs two things of its own: a name that eventlet dropped since, and green sockets.
-os-ken runs on native threads.
+The environment variable ``DCNLAB_OPENFLOW`` is ``os-ken`` (the default) or ``ryu``, set before the first
+import.  Ryu needs two things: a name that eventlet has removed, and green sockets.  os-ken uses native threads.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _patch_eventlet() -> None:
-    """What Ryu 4.34 expects of eventlet before its first import."""
+    """Restore the name that Ryu 4.34 imports from eventlet."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wsgi: Any = importlib.import_module("eventlet.wsgi")
@@ -51,14 +50,14 @@ _controller, _event, _handler, _ofp_handler = (
 
 #: The base class of applications: OSKenApp or RyuApp.
 Application: Any = getattr(app_manager, "OSKenApp" if NAME == "os-ken" else "RyuApp")
-#: The base class of events that an application sends itself.
+#: The base class of events that an application sends to itself.
 LocalEvent: Any = _event.EventBase
 
 CONFIG, MAIN, DEAD = _handler.CONFIG_DISPATCHER, _handler.MAIN_DISPATCHER, _handler.DEAD_DISPATCHER
 
 
 def on(event: str, *phases: str) -> Callable[[F], F]:
-    """Make a method the handler of an OpenFlow event in those phases of a connection."""
+    """Make a method the handler of an OpenFlow event in these phases of a connection."""
     decorate: Callable[[F], F] = _handler.set_ev_cls(getattr(ofp_event, event), list(phases))
     return decorate
 
@@ -67,7 +66,7 @@ _OFPHandler: Any = _ofp_handler.OFPHandler
 
 
 class _Handshake(_OFPHandler):  # type: ignore[misc]
-    """The library's own part of every connection, without its one listening socket."""
+    """The library's handshake with switches, without its listening socket."""
 
     def start(self) -> None:
         Application.start(self)
@@ -77,8 +76,10 @@ _Datapath: Any = _controller.Datapath
 
 
 class _Connection(_Datapath):  # type: ignore[misc]
-    """A switch's connection that notices its end: os-ken waits for its sending thread, which
-    waits for something to send."""
+    """A connection to a switch that is closed when the switch disconnects.
+
+    In os-ken the receiving thread waits for the sending thread, which waits for something to send.
+    """
 
     def _recv_loop(self) -> None:
         try:
@@ -88,15 +89,17 @@ class _Connection(_Datapath):  # type: ignore[misc]
 
 
 def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> Any:
-    """Start ``application(*arguments)`` and accept switches on listening sockets, given as
-    file descriptors; returns the application, whose threads go on."""
+    """Start ``application(*arguments)`` and accept switches on listening sockets (file descriptors).
+
+    Returns the application; its threads keep running.
+    """
     manager = app_manager.AppManager.get_instance()
     manager.instantiate(_Handshake)
-    found = manager.instantiate(application, *arguments)
+    started = manager.instantiate(application, *arguments)
     manager.instantiate_apps()
     for descriptor in listeners:
         hub.spawn(_accept, socket.socket(fileno=descriptor))
-    return found
+    return started
 
 
 def _accept(listener: socket.socket) -> None:
@@ -111,11 +114,11 @@ def _serve(connection: socket.socket, peer: Any) -> None:
 
 
 def patch() -> None:
-    """Make sockets green where the library wants them so; before any is made."""
+    """Replace sockets by green ones if the library needs it; call this before any is created."""
     hub.patch(thread=False)
 
 
 def wait() -> None:
-    """Let the library's threads work; returns never."""
+    """Let the library's threads run; never returns."""
     while True:
         hub.sleep(3600)

@@ -1,10 +1,10 @@
-"""The lab's handle on a controller: a process, its control channel, and what it reported.
+"""The lab's side of the controller: its process, its control channel, and its events.
 
 listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
 with ControllerProcess.spawn("bcube:4,1", "brp", [listener]) as controller:
     ...                         # start Open vSwitch, point it at the listener
     controller.wait_ready(30)   # every switch has acknowledged its whole table
-    controller.converge({17})   # the lab's full view of what is down; waits until tables follow
+    controller.converge({17})   # all links that are down; waits until the tables follow
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class ControllerProcess:
         on_event: Callable[[Message], None] | None = None,
         log: IO[bytes] | None = None,
     ) -> ControllerProcess:
-        """Start a controller that accepts switches on ``listeners`` (listening TCP sockets, one
-        per network namespace; the caller may close its own copies); returns at once.
+        """Start a controller that accepts switches on ``listeners``; returns at once.
 
-        ``log`` takes the process's standard output and error; both are inherited without.
+        ``listeners`` are listening TCP sockets, one per network namespace; the caller may close its copies.
+        ``log`` takes the process's standard output and error; without it both are inherited.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -88,11 +88,11 @@ class ControllerProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- what it said ---------------------------------------------------------
+    # --- events ---------------------------------------------------------------
 
     @property
     def events(self) -> tuple[Message, ...]:
-        """Everything that it has reported so far, oldest first."""
+        """All events so far, oldest first."""
         with self._changed:
             return tuple(self._events)
 
@@ -120,33 +120,33 @@ class ControllerProcess:
         """Wait until every switch has acknowledged its whole table."""
         return self.wait_for(lambda message: message["event"] == "ready", timeout, what="complete installation")
 
-    # --- what it is told ------------------------------------------------------
+    # --- requests -------------------------------------------------------------
 
     def links(self, down: Iterable[int]) -> int:
-        """Tell it the numbers of all links that are down.
+        """Send the numbers of all links that are down.
 
-        It answers with a ``converged`` event whose ``request`` is the number returned here.
+        The controller answers by a ``converged`` event whose ``request`` is the number returned here.
         """
         request = next(self._requests)
         self.send({"op": "links", "down": sorted(down), "request": request})
         return request
 
     def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
-        """``links``, and wait until the tables follow; returns the ``converged`` event."""
+        """Send :meth:`links` and wait until the tables follow; returns the ``converged`` event."""
         before, request = len(self.events), self.links(down)
         return self.wait_for(
             lambda message: message.get("request") == request, timeout, before, "converged tables"
         )
 
     def stats(self, timeout: float = 5.0) -> Message:
-        """Its counters: connected switches, flow messages, packet-ins, ARP replies."""
+        """The counters: connected switches, flow messages, packet-ins, ARP replies."""
         before = len(self.events)
         self.send({"op": "stats"})
         return self.wait_for(lambda message: message["event"] == "stats", timeout, before, "counters")
 
     def close(self, timeout: float = 5.0) -> None:
-        """End it: it exits when its control channel closes."""
-        with contextlib.suppress(OSError):  # It may have gone already.
+        """End the controller: it exits when its control channel closes."""
+        with contextlib.suppress(OSError):  # it may have ended already
             self._control.socket.shutdown(socket.SHUT_RDWR)
         try:
             self.process.wait(timeout)
@@ -157,9 +157,9 @@ class ControllerProcess:
         self._control.close()
 
     def send(self, message: Message) -> None:
-        """Write one request; ControllerError when there is nobody to read it."""
+        """Send one request; ControllerError when the controller has ended."""
         try:
-            with self._sending:  # a long one goes in pieces, between which no other may come
+            with self._sending:  # a long request goes in pieces; no other may come between them
                 self._control.send(message)
         except OSError as error:
             raise ControllerError("the controller has ended") from error

@@ -1,13 +1,11 @@
-"""The controller's decisions: switches, ports and the lab report, messages and events follow.
+"""The controller's decisions: reports of switches, ports and the lab in, messages and events out.
 
-No sockets, clocks or OpenFlow library here.  Every method takes what happened (and the
-time, in seconds of any monotonic clock) and yields effects in the order in which they are
-to be carried out; the tables of switches nearest to a change are computed, and can be
-sent, first.
+There are no sockets, clocks or OpenFlow library here.  Every method takes an event (and the time, in seconds
+on any monotonic clock) and yields effects in the order in which they are to be carried out.  The tables of the
+switches nearest to a change come first.
 
-Which links are down is what the lab says (``links``) together with the switches' own
-ports that went down (``port``).  A port counts as down only once it has been seen up:
-while a lab is being built, cables appear one end at a time.
+A link is down if the lab reports it (``links``) or a switch reports its port down (``port``).  A port counts
+as down only after it was up: while a lab is being built, links appear one end at a time.
 """
 
 from __future__ import annotations
@@ -29,8 +27,10 @@ from topos.graph import LinkState
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Messages for a switch, then a barrier whose reply carries ``ticket``; ``reset`` empties
-    the switch first."""
+    """Messages for a switch, then a barrier, whose reply carries ``barrier_id``.
+
+    ``reset`` deletes all of the switch's flows and groups first.
+    """
 
     switch: int
     changes: tuple[Change, ...]
@@ -49,7 +49,7 @@ class PacketOut:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell the lab: a JSON object."""
+    """An event for the lab: a JSON object."""
 
     fields: Mapping[str, Any]
 
@@ -59,21 +59,21 @@ Effect = Send | PacketOut | Event
 
 @dataclass
 class _LinkStateUpdate:
-    """One change of link state on its way into the switches."""
+    """A change of link state that switches are still applying."""
 
     down: frozenset[int]
     started: float
     before: Scheme
-    #: What the lab called its request; None for a round that ports began.
+    #: The number of the lab's request; None if a port's report started the update.
     request: int | None
     waiting: set[int] = field(default_factory=set)
     flow_mods: int = 0
     switches: int = 0
-    #: Whether hosts have been told of labels that changed.
+    #: Whether hosts have got announcements of labels that changed.
     notified: bool = False
 
     def event(self, now: float) -> Event:
-        """What the lab hears when all switches have replied."""
+        """The event for the lab when all switches have replied."""
         fields = {
             "event": "converged",
             "down": sorted(self.down),
@@ -85,13 +85,13 @@ class _LinkStateUpdate:
 
 
 class Core:
-    """The state of one controller; ``now`` is the time at which it began to listen."""
+    """The state of one controller; ``now`` is the time at which it started to listen."""
 
     def __init__(self, scheme: Scheme, now: float) -> None:
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
         self.link_state = LinkState()
-        #: Since when link states are known that the tables do not follow yet.
+        #: Since when the tables have been out of date; None while they are not.
         self.stale_since: float | None = None
         self._started = now
         self._reported: frozenset[int] = frozenset()
@@ -108,16 +108,16 @@ class Core:
         self._resolved: set[tuple[int, int]] = set()
         self._counts: Counter[str] = Counter()
 
-    # --- switches come and go -------------------------------------------------
+    # --- switches connect and disconnect --------------------------------------
 
     def prepare(self, switch: int) -> tuple[Change, ...]:
-        """What an empty ``switch`` needs while all links are up; kept until it is asked for."""
+        """The changes from an empty ``switch`` to its table while all links are up; kept until it connects."""
         if switch not in self._initial_changes:
             self._initial_changes[switch] = plan.diff(FlowTable(), plan.desired_table(self._base, switch))
         return self._initial_changes[switch]
 
     def connected(self, switch: int) -> Iterator[Effect]:
-        """A switch said hello: empty it and install everything."""
+        """A switch has connected: reset it and install its whole table."""
         if self.link_state:
             changes = plan.diff(FlowTable(), plan.desired_table(self.scheme, switch, self.link_state))
         else:
@@ -128,7 +128,7 @@ class Core:
         yield self._send(switch, changes, barrier_id, reset=True)
 
     def disconnected(self, switch: int, now: float) -> Iterator[Effect]:
-        """A switch's connection ended; nobody waits for its replies any longer."""
+        """A switch's connection has ended; its replies are no longer waited for."""
         self._installed.pop(switch, None)
         self._not_installed.add(switch)
         for barrier_id in [
@@ -136,27 +136,27 @@ class Core:
         ]:
             self._close(barrier_id)
         yield Event({"event": "lost", "switch": self.fabric.name(switch)})
-        yield from self._finished(now)
+        yield from self._finish_updates(now)
 
     def barrier(self, barrier_id: int, now: float) -> Iterator[Effect]:
-        """A switch has carried out everything up to the barrier ``ticket``."""
+        """A switch has carried out everything up to this barrier."""
         switch = self._pending_barriers.get(barrier_id)
         if switch is None:
             return
         if barrier_id in self._installing:
             yield from self._complete(switch, now)
         self._close(barrier_id)
-        yield from self._finished(now)
+        yield from self._finish_updates(now)
 
     def start(self, now: float) -> Iterator[Effect]:
         """A fabric without switches is ready at once."""
         if not self._not_installed:
             yield Event({"event": "ready", "seconds": now - self._started})
 
-    # --- links fail and heal --------------------------------------------------
+    # --- links go down and come up --------------------------------------------
 
     def port(self, switch: int, number: int, up: bool, now: float) -> Iterator[Effect]:
-        """A port's state as its switch reports it; tables follow on ``settle``."""
+        """A port's state as its switch reports it; :meth:`apply_port_changes` updates the tables."""
         if self.fabric.peer(switch, number) is None:
             return
         before = self._port_up.get((switch, number))
@@ -172,13 +172,13 @@ class Core:
         yield Event({"event": "port", "switch": name, "port": number, "up": up, "link": link})
 
     def apply_port_changes(self, now: float) -> Iterator[Effect]:
-        """Bring the tables up to date if ports changed; a round that changes nothing is silent."""
+        """Update the tables if ports changed; without a change there is no event."""
         since, self.stale_since = self.stale_since, None
         if since is not None and self._down() != self.link_state.down:
             yield from self._converge(since, now)
 
     def links(self, down: Iterable[int], now: float, request: int | None = None) -> Iterator[Effect]:
-        """The lab's view of all links; always answered by an event, which repeats ``request``."""
+        """The lab's state of all links; always answered by an event, which repeats ``request``."""
         reported = frozenset(down)
         if unknown := reported.difference(range(len(self.fabric.link_ends))):
             yield Event({"event": "error", "text": f"{self.fabric.spec} has no link {min(unknown)}"})
@@ -188,7 +188,7 @@ class Core:
         yield from self._converge(now, now, request)
 
     def _down(self) -> frozenset[int]:
-        """What is down by anybody's account."""
+        """The links that the lab or a switch reports as down."""
         own = (self.fabric.link_at(*where) for where, up in self._port_up.items() if not up)
         return self._reported.union(own)
 
@@ -213,13 +213,13 @@ class Core:
                 current.flow_mods += len(changes)
                 current.switches += 1
                 yield self._send(switch, changes, barrier_id)
-        # Earlier rounds may be under way still: converged means that nothing is.
+        # Converged means that earlier updates are complete as well.
         current.waiting.update(self._pending_barriers)
         self._updates.append(current)
-        yield from self._finished(now)
+        yield from self._finish_updates(now)
 
     def _nearest_first(self, links: Iterable[int]) -> list[int]:
-        """Connected switches, those at the ends of ``links`` before all others."""
+        """The connected switches, those at the ends of ``links`` first."""
         ends = {port.node for link in map(self.fabric.link, links) for port in (link.a, link.b)}
         return sorted(self._installed, key=lambda switch: (switch not in ends, switch))
 
@@ -241,7 +241,7 @@ class Core:
         return Send(switch, changes, barrier_id, reset)
 
     def _complete(self, switch: int, now: float) -> Iterator[Effect]:
-        """A switch holds its whole table; so does the fabric after the last one."""
+        """A switch holds its whole table; after the last one the fabric is ready."""
         table, name = self._installed[switch], self.fabric.name(switch)
         groups = len(table.groups)
         yield Event({"event": "installed", "switch": name, "entries": table.entries, "groups": groups})
@@ -249,9 +249,9 @@ class Core:
             self._not_installed.remove(switch)
             yield from self.start(now)
 
-    def _finished(self, now: float) -> Iterator[Effect]:
-        """Rounds whose switches have all replied: tell the hosts, wait until that is out as well,
-        and announce."""
+    def _finish_updates(self, now: float) -> Iterator[Effect]:
+        """Complete the updates to which all switches have replied: first announce changed labels to hosts,
+        wait until these announcements are sent, then report to the lab."""
         for current in [item for item in self._updates if not item.waiting]:
             if not current.notified:
                 current.notified = True
@@ -268,11 +268,11 @@ class Core:
             current.waiting.add(barrier_id)
             yield Send(switch, (), barrier_id)
 
-    # --- hosts ask ------------------------------------------------------------
+    # --- requests of hosts ----------------------------------------------------
 
     def packet_in(self, switch: int, port: int, frame: bytes) -> Iterator[Effect]:
-        """A frame from a host: questions for servers' hardware addresses (ARP, neighbour
-        discovery) are answered, all else is counted."""
+        """A frame from a host: answer requests for servers' hardware addresses (ARP, neighbour discovery),
+        count everything else."""
         self._counts["packet_ins"] += 1
         request, end = self._parse_request(frame), self.fabric.peer(switch, port)
         if request is None or end is None or not self.fabric.is_end_host(end.node):
@@ -289,14 +289,14 @@ class Core:
         yield PacketOut(switch, port, answer(mac_, request.target_ip, request.sender_mac, request.sender_ip))
 
     def _parse_request(self, frame: bytes) -> arp.Request | nd.Solicitation | None:
-        """What a host asks, in a version of IP that this lab speaks."""
+        """The request in a frame, for a version of IP that this lab uses."""
         versions = self.scheme.ip_versions
         return (arp.parse_request(frame) if 4 in versions else None) or (
             nd.parse_solicitation(frame) if 6 in versions else None
         )
 
     def _announcements(self, before: Scheme) -> Iterator[PacketOut]:
-        """Tell the hosts that asked for a server whose label is another one now."""
+        """Gratuitous ARP replies to the hosts that have resolved a server whose label has changed."""
         for host, target in sorted(self._resolved) if self.scheme is not before else ():
             mac_, end = address(self.scheme, target), next(self.fabric.ports(host), None)
             if end is not None and end[1].node in self._installed and mac_ != address(before, target):
@@ -304,7 +304,7 @@ class Core:
                 yield PacketOut(end[1].node, end[1].number, frame)
 
     def stats(self) -> Iterator[Effect]:
-        """Counters, for whoever asks."""
+        """An event with the counters."""
         names = ("flow_mods", "packet_ins", "arp_replies", "unanswered", "ignored")
         counts = {name: self._counts[name] for name in names}
         sizes = {"switches": len(self._installed), "prepared": len(self._initial_changes)}

@@ -1,7 +1,7 @@
-"""The text of ``ovs-ofctl -O OpenFlow13 dump-flows`` and ``dump-groups``, read and written.
+"""The text of ``ovs-ofctl -O OpenFlow13 dump-flows`` and ``dump-groups`` as rules and groups.
 
-What is installed then equals what is predicted when two sets are equal; a line that no
-rule of ours can have (somebody added it by hand) is compared as text all the same.
+A switch holds what was predicted when two sets are equal.  Lines that the controller cannot have installed (for
+example entries added by hand) are compared as text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from controller.rules import (
     ToGroup,
 )
 
-#: Numbers in a dump that say nothing about what was installed.
+#: Counters and times in a dump, which are no part of a rule.
 _STATISTICS = re.compile(r"(?:duration|table|n_packets|n_bytes|idle_age|hard_age)=[^, ]*,? *")
 _RULE = re.compile(r"cookie=(0x[0-9a-f]+), (?:priority=(\d+),?)?(\S*) ?actions=(\S+)")
 _GROUP = re.compile(r"group_id=(\d+),type=select,(bucket=\S+)")
@@ -34,7 +34,7 @@ _ETH_TYPES = {"ip": rules.IPV4, "arp": rules.ARP, "ipv6": rules.IPV6, "icmp6": r
 
 
 class DumpError(ValueError):
-    """A line that is no rule or group of the controller's; its text shows the line."""
+    """A line that is not a rule or group of the controller; the text shows the line."""
 
 
 def normal_lines(text: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def normal_lines(text: str) -> tuple[str, ...]:
 
 
 def parse_table(flows: str, groups: str = "") -> FlowTable:
-    """What a switch holds, from both dumps; DumpError for entries that no rule of ours can be."""
+    """What a switch holds, from both dumps; DumpError for entries that the controller cannot have installed."""
     return FlowTable(
         frozenset(map(parse_rule, normal_lines(flows))), frozenset(map(parse_group, normal_lines(groups)))
     )
@@ -52,7 +52,7 @@ def parse_table(flows: str, groups: str = "") -> FlowTable:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Lines that should be in a switch and are not, and the other way round."""
+    """Lines that a switch should hold and does not, and those that it should not hold and does."""
 
     missing: tuple[str, ...]
     unexpected: tuple[str, ...]
@@ -63,11 +63,11 @@ class Difference:
 
 
 def compare(predicted: FlowTable, flows: str, groups: str = "") -> Difference:
-    """Hold a prediction against both dumps of a switch, entry by entry."""
-    expected, found = predicted.lines(), (*normal_lines(flows), *normal_lines(groups))
+    """Compare a prediction with both dumps of a switch, entry by entry."""
+    expected, installed = predicted.lines(), (*normal_lines(flows), *normal_lines(groups))
     return Difference(
-        tuple(line for line in expected if line not in set(found)),
-        tuple(line for line in found if line not in set(expected)),
+        tuple(line for line in expected if line not in set(installed)),
+        tuple(line for line in installed if line not in set(expected)),
     )
 
 
@@ -75,33 +75,32 @@ def compare(predicted: FlowTable, flows: str, groups: str = "") -> Difference:
 
 
 def parse_rule(line: str) -> Rule:
-    """One line of ``dump-flows``, statistics taken off."""
+    """The rule in a line of ``dump-flows`` without statistics."""
     parts = _RULE.fullmatch(line)
     if parts is None:
-        raise DumpError(f"no rule of the controller's: {line}")
+        raise DumpError(f"not a rule of the controller: {line}")
     cookie, priority, match, actions = parts.groups()
     try:
-        found = Rule(
+        return Rule(
             int(priority or rules.DEFAULT_PRIORITY), _match(match), parse_actions(actions), int(cookie, 16)
         )
     except (ValueError, KeyError) as error:
-        raise DumpError(f"no rule of the controller's: {line} ({error})") from error
-    return found
+        raise DumpError(f"not a rule of the controller: {line} ({error})") from error
 
 
 def parse_group(line: str) -> Group:
-    """One line of ``dump-groups``."""
+    """The group in a line of ``dump-groups`` without statistics."""
     parts = _GROUP.fullmatch(line)
     texts = parts.group(2).split("bucket=")[1:] if parts else []
-    found = [_BUCKET.fullmatch(text) for text in texts]
-    if parts is None or not all(found):
-        raise DumpError(f"no group of the controller's: {line}")
-    buckets = (Bucket(int(b.group(1) or 1), parse_actions(b.group(2))) for b in found if b)
+    matches = [_BUCKET.fullmatch(text) for text in texts]
+    if parts is None or not all(matches):
+        raise DumpError(f"not a group of the controller: {line}")
+    buckets = (Bucket(int(b.group(1) or 1), parse_actions(b.group(2))) for b in matches if b)
     return Group(int(parts.group(1)), tuple(buckets))
 
 
 def parse_actions(text: str) -> Actions:
-    """``set_field:...->eth_dst,output:1``; nothing for ``drop``."""
+    """Actions from text such as ``set_field:...->eth_dst,output:1``; none for ``drop``."""
     return () if text == "drop" else tuple(map(_action, text.split(",")))
 
 
@@ -135,7 +134,7 @@ def _set_field(name: str, value: str) -> SetField:
 
 def _match(text: str) -> Match:
     eth_type = in_port = icmpv6_type = 0
-    found = dict.fromkeys(("dl_src", "dl_dst", "nw_dst", "ipv6_dst"), rules.ANY)
+    addresses = dict.fromkeys(("dl_src", "dl_dst", "nw_dst", "ipv6_dst"), rules.ANY)
     for name, _, value in (part.partition("=") for part in text.split(",") if part):
         match name:
             case "ip" | "arp" | "ipv6" | "icmp6":
@@ -145,15 +144,21 @@ def _match(text: str) -> Match:
             case "icmp_type":
                 icmpv6_type = int(value)
             case "ipv6_dst":
-                found[name] = _masked_ipv6(value)
+                addresses[name] = _masked_ipv6(value)
             case "nw_dst":
-                found[name] = _masked_ipv4(value)
+                addresses[name] = _masked_ipv4(value)
             case "dl_src" | "dl_dst":
-                found[name] = _masked_mac(value)
+                addresses[name] = _masked_mac(value)
             case _:
                 raise DumpError(f"unknown field {name}")
     return Match(
-        in_port, eth_type, found["dl_src"], found["dl_dst"], found["nw_dst"], found["ipv6_dst"], icmpv6_type
+        in_port,
+        eth_type,
+        addresses["dl_src"],
+        addresses["dl_dst"],
+        addresses["nw_dst"],
+        addresses["ipv6_dst"],
+        icmpv6_type,
     )
 
 

@@ -1,4 +1,4 @@
-"""Rules and groups as OpenFlow 1.3 messages: bytes that need no connection to be built."""
+"""Rules and groups as OpenFlow 1.3 messages: bytes, built without a connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from controller.backend import ofp, parser, protocol
 from controller.plan import Change, Op
 from controller.rules import Actions, Group, Match, Output, Rule, SetField
 
-#: Stands in for a connection: messages are written by version, not by switch.
+#: In place of a connection: messages depend on the version only, not on the switch.
 _NOWHERE = protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 
 _FLOW_COMMANDS = {
@@ -27,7 +27,7 @@ _GROUP_COMMANDS = {Op.ADD: ofp.OFPGC_ADD, Op.MODIFY: ofp.OFPGC_MODIFY, Op.DELETE
 
 
 def changes(items: Iterable[Change]) -> bytes:
-    """Flow and group messages, one after the other."""
+    """The flow and group messages of changes, concatenated."""
     return b"".join(
         _flow(change.op, change.item) if isinstance(change.item, Rule) else _group(change.op, change.item)
         for change in items
@@ -48,7 +48,7 @@ def reset() -> bytes:
 
 
 def barrier(xid: int) -> bytes:
-    """A barrier; the reply carries ``xid`` back."""
+    """A barrier request; the reply carries the same ``xid``."""
     return _bytes(parser.OFPBarrierRequest(_NOWHERE), xid)
 
 
@@ -65,8 +65,11 @@ def _bytes(message: Any, xid: int = 0) -> bytes:
 
 
 def _flow(op: Op, rule: Rule) -> bytes:
-    """A flow message.  The library writes the parts that differ in shape, once each: matches
-    recur from switch to switch, instructions from rule to rule."""
+    """A flow message.
+
+    The library encodes matches and instructions, which are cached: matches recur from switch to switch,
+    instructions from rule to rule.
+    """
     parts = _match(rule.match) + (b"" if op is Op.DELETE else _instructions(rule.actions))
     fixed = struct.pack(
         ofp.OFP_FLOW_MOD_PACK_STR0,

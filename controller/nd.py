@@ -9,7 +9,7 @@ _ETHERNET, _IPV6, _MESSAGE = struct.Struct("!6s6sH"), struct.Struct("!IHBB16s16s
 _ETHERTYPE, _ICMPV6, _HOP_LIMIT = 0x86DD, 58, 255
 _VERSION = 6 << 28
 _SOLICITATION, _ADVERTISEMENT = 135, 136
-#: It answers a question, and overrides what was known.
+#: The flags Solicited and Override.
 _SOLICITED_OVERRIDE = 0x6000_0000
 #: Option 2, one unit of eight bytes: the target's hardware address.
 _TARGET_ADDRESS = b"\x02\x01"
@@ -18,7 +18,7 @@ _START = _ETHERNET.size + _IPV6.size
 
 @dataclass(frozen=True, slots=True)
 class Solicitation:
-    """Who asks (addresses as numbers), and which IPv6 address for."""
+    """The sender of a request, and the IPv6 address that it wants to resolve; addresses are numbers."""
 
     sender_mac: int
     sender_ip: int
@@ -26,8 +26,10 @@ class Solicitation:
 
 
 def parse_solicitation(frame: bytes) -> Solicitation | None:
-    """The question in a frame; None for anything else: malformed or forged frames (RFC 4861,
-    section 7.1.1), and questions of hosts that have no address yet."""
+    """The solicitation in a frame; None for anything else.
+
+    That includes malformed or forged frames (RFC 4861, section 7.1.1) and hosts without an address.
+    """
     if len(frame) < _START + _MESSAGE.size:
         return None
     _, mac, ethertype = _ETHERNET.unpack_from(frame)
@@ -46,7 +48,7 @@ def parse_solicitation(frame: bytes) -> Solicitation | None:
 
 
 def advertisement(mac: int, ip: int, to_mac: int, to_ip: int) -> bytes:
-    """The frame that tells ``to`` that ``ip`` is at ``mac``."""
+    """The advertisement for ``to_mac`` and ``to_ip``: ``ip`` is at ``mac``."""
     source, destination, hardware = ip.to_bytes(16, "big"), to_ip.to_bytes(16, "big"), mac.to_bytes(6, "big")
 
     def message(checksum: int) -> bytes:
@@ -59,7 +61,7 @@ def advertisement(mac: int, ip: int, to_mac: int, to_ip: int) -> bytes:
 
 
 def _checksum(source: bytes, destination: bytes, message: bytes) -> int:
-    """The Internet checksum with IPv6's pseudo header; 0 for a message whose checksum is right."""
+    """The Internet checksum with IPv6's pseudo header; 0 for a message with a correct checksum."""
     data = source + destination + struct.pack("!II", len(message), _ICMPV6) + message
     data += bytes(len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))

@@ -1,15 +1,14 @@
-"""What a switch should hold under a scheme, and the least changes that lead there.
+"""The table that a switch should hold under a scheme, and the fewest changes from its present table.
 
-Each class of the scheme becomes one entry, its priority the number of compared bits
-plus one.  A label in ``eth_dst`` is always matched together with the two bits that make
-the address local and unicast, so that no entry, however short its prefix, catches
-multicast or a hardware address.  What nothing matches is dropped by the switch.
+Each forwarding equivalence class of the scheme becomes one entry; its priority is the number of compared bits
+plus one.  A match on a label in ``eth_dst`` includes the two bits that make the address local and unicast.  So
+no entry, however short its prefix, catches multicast or hardware addresses.  The switch drops packets that
+match no entry.
 
-Sending a packet back where it came from needs care: OpenFlow drops ``output:p`` for
-packets that came in by p.  Walks of most schemes never turn round at a switch, and there
-the drop is welcome: it breaks two-node circles while tables change.  A scheme whose
-walks may (``Scheme.hairpin``) gets ``set_field:0->in_port`` before its outputs, which lifts
-the restriction without a second entry; a pattern that names the port says ``IN_PORT``.
+Hairpin forwarding needs care: OpenFlow drops ``output:p`` for packets that arrived at port p.  Most schemes
+never need it, and the drop breaks two-node loops while tables change.  A scheme that needs it
+(``Scheme.hairpin``) gets ``set_field:0->in_port`` before its outputs, which lifts the restriction without a
+second entry.  An entry whose pattern names the port uses ``IN_PORT``.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from controller import rules
 from controller.rules import Actions, Bucket, FlowTable, Group, Masked, Match, Output, Rule, SetField, ToGroup
 from topos.graph import ALL_UP, LinkState
 
-#: Nothing of a scheme's can be as urgent: 46 + 46 compared bits and a port.
+#: Above every entry of a scheme, which compares at most 46 + 46 bits and a port.
 ARP_PRIORITY = 0xFFFF
 
-#: What hosts ask by, by their version of IP.
+#: Requests for hardware addresses, by version of IP.
 _REQUEST_MATCHES = {
     4: Match(eth_type=rules.ARP),
     6: Match(eth_type=rules.IPV6, icmpv6_type=rules.SOLICITATION),
@@ -49,28 +48,33 @@ class NotInstallable(ValueError):
 
 
 def desired_table(scheme: Scheme, switch: int, links: LinkState = ALL_UP) -> FlowTable:
-    """Everything that ``switch`` (a node number) should hold; ``scheme`` knows ``links`` already
-    (``scheme.with_failures(links)``)."""
-    ways = [(entry, _buckets(scheme, switch, entry)) for entry in compile_table(scheme, switch, links).entries]
-    numbers = _group_numbers({buckets for _, buckets in ways if len(buckets) > 1})
-    found = {
+    """The table that ``switch`` (a node number) should hold.
+
+    ``scheme`` must know ``links`` already (``scheme.with_failures(links)``).
+    """
+    table = compile_table(scheme, switch, links)
+    entries = [(entry, _buckets(scheme, switch, entry)) for entry in table.entries]
+    numbers = _group_numbers({buckets for _, buckets in entries if len(buckets) > 1})
+    flows = {
         Rule(
             entry.priority + 1,
             match(scheme, entry.pattern, version),
             (ToGroup(numbers[buckets]),) if buckets in numbers else buckets[0].actions,
         )
-        for entry, buckets in ways
+        for entry, buckets in entries
         for version in scheme.ip_versions
     }
     if has_hosts(scheme, switch):
-        up = (Output(rules.CONTROLLER),)
-        found |= {Rule(ARP_PRIORITY, _REQUEST_MATCHES[v], up, rules.ARP_COOKIE) for v in scheme.ip_versions}
-    return FlowTable(frozenset(found), frozenset(Group(n, buckets) for buckets, n in numbers.items()))
+        actions = (Output(rules.CONTROLLER),)
+        flows |= {
+            Rule(ARP_PRIORITY, _REQUEST_MATCHES[version], actions, rules.ARP_COOKIE)
+            for version in scheme.ip_versions
+        }
+    return FlowTable(frozenset(flows), frozenset(Group(n, buckets) for buckets, n in numbers.items()))
 
 
 def has_hosts(scheme: Scheme, switch: int) -> bool:
-    """True for switches with ordinary hosts at them, whose questions for hardware addresses the
-    controller answers."""
+    """Whether plain hosts are attached, whose requests for hardware addresses the controller answers."""
     return any(map(scheme.fabric.is_end_host, scheme.fabric.neighbours(switch)))
 
 
@@ -78,7 +82,7 @@ def has_hosts(scheme: Scheme, switch: int) -> bool:
 
 
 def match(scheme: Scheme, pattern: Pattern, version: int = 4) -> Match:
-    """The frames, of that version of IP if labels are addresses, whose header lies in ``pattern``."""
+    """A match on the headers in ``pattern``; where labels are IP addresses, for that version of IP."""
     source = _tag_mac(pattern.tag, pattern.tag_mask, scheme.tag_bits) if pattern.tag_mask else rules.ANY
     if scheme.label_field is Field.IPV4_DST:
         if version == 6:
@@ -90,19 +94,20 @@ def match(scheme: Scheme, pattern: Pattern, version: int = 4) -> Match:
 
 
 def _label_mac(value: int, mask: int, bits: int) -> Masked:
-    """A label's bits in an address, together with the two that every label has."""
+    """The bits of a label in a MAC address, and the two fixed bits of every label."""
     return Masked(mac.align(value, bits) | mac.FIXED, mac.align(mask, bits) | mac.FIXED_MASK)
 
 
 def _tag_mac(value: int, mask: int, bits: int) -> Masked:
-    """A tag's bits in a source address, whoever administers it: hardware addresses, in which those
-    bits are zero, are how plain hosts say tag 0."""
+    """The bits of a tag in a source address, local or not.
+
+    Plain hosts send with hardware addresses, in which these bits are zero: tag 0.
+    """
     return Masked(mac.align(value, bits), mac.align(mask, bits))
 
 
 def _buckets(scheme: Scheme, switch: int, entry: Entry) -> tuple[Bucket, ...]:
-    """The ways on with their weights, ways that do the same counted together; one of weight 1
-    where there is no choice."""
+    """The next hops with their weights; those with equal actions are merged.  A single one has weight 1."""
     shares: dict[Actions, float] = {}
     for action, weight in entry.next_hops:
         actions = _actions(scheme, switch, entry.pattern.in_port, action)
@@ -111,8 +116,10 @@ def _buckets(scheme: Scheme, switch: int, entry: Entry) -> tuple[Bucket, ...]:
 
 
 def integer_weights(shares: list[float]) -> list[int]:
-    """The least whole numbers in the same proportion; nearest ones, and at least 1, where
-    they would not fit a bucket's 16 bits."""
+    """The smallest integers in the same proportion.
+
+    Where these exceed the 16 bits of a bucket's weight: the nearest ones that fit, at least 1.
+    """
     if len(shares) == 1:
         return [1]
     parts = [Fraction(share).limit_denominator(_DENOMINATOR) for share in shares]
@@ -124,22 +131,22 @@ def integer_weights(shares: list[float]) -> list[int]:
 
 
 def _actions(scheme: Scheme, switch: int, in_port: int, action: object) -> Actions:
-    """What a switch does for one action; nothing behind a switch takes delivery."""
+    """The OpenFlow actions of one action; a switch never delivers to itself."""
     if not isinstance(action, Forward):
         return ()
     if action.pop:
-        raise NotInstallable(f"{scheme.name}: a switch cannot take a hop off a source route")
+        raise NotInstallable(f"{scheme.name}: a switch cannot remove a hop from a source route")
     end = scheme.fabric.peer(switch, action.port)
     plain = end is not None and scheme.fabric.is_end_host(end.node)
-    found = list(_rewrites(scheme, action))
+    actions: list[SetField] = list(_rewrites(scheme, action))
     if end is not None and plain and scheme.label_field is Field.ETH_DST:
-        found = [item for item in found if item.field != "eth_dst"]
-        found.append(SetField("eth_dst", mac.hardware(end.node, end.number)))
+        actions = [item for item in actions if item.field != "eth_dst"]
+        actions.append(SetField("eth_dst", mac.hardware(end.node, end.number)))
     if action.port == in_port:
-        return (*found, Output(rules.IN_PORT))
+        return (*actions, Output(rules.IN_PORT))
     if scheme.hairpin and not plain and not in_port:
-        found.append(SetField("in_port", 0))
-    return (*found, Output(action.port))
+        actions.append(SetField("in_port", 0))
+    return (*actions, Output(action.port))
 
 
 def _rewrites(scheme: Scheme, action: Forward) -> Iterator[SetField]:
@@ -152,12 +159,14 @@ def _rewrites(scheme: Scheme, action: Forward) -> Iterator[SetField]:
         yield SetField("eth_src", mac.encode(action.tag, scheme.tag_bits))
 
 
-def _group_numbers(spreads: Iterable[tuple[Bucket, ...]]) -> dict[tuple[Bucket, ...], int]:
-    """A number per list of buckets, drawn from what it says: equal lists share a group, and a
-    group that stays keeps its number when others come and go."""
+def _group_numbers(lists: Iterable[tuple[Bucket, ...]]) -> dict[tuple[Bucket, ...], int]:
+    """A group number for each list of buckets, by a hash of its text.
+
+    Equal lists share a group, and a group keeps its number when others come and go.
+    """
     numbers: dict[tuple[Bucket, ...], int] = {}
     taken: set[int] = set()
-    for text, buckets in sorted((Group(0, buckets).text, buckets) for buckets in spreads):
+    for text, buckets in sorted((Group(0, buckets).text, buckets) for buckets in lists):
         number = zlib.crc32(text.encode()) % _MAX_GROUP
         while number in taken:
             number = (number + 1) % _MAX_GROUP
@@ -186,8 +195,10 @@ class Change:
 
 
 def diff(installed: FlowTable, desired_table: FlowTable) -> tuple[Change, ...]:
-    """The least changes from one table to the other, in an order that a switch accepts: groups
-    before the rules that use them, deleted after the last rule that did."""
+    """The fewest changes from one table to the other, in an order that a switch accepts.
+
+    Groups are added before the rules that use them, and deleted after the last such rule.
+    """
     groups = list(_changes(installed.groups, desired_table.groups))
     flows = list(_changes(installed.rules, desired_table.rules))
     ordered = [c for c in groups if c.op is not Op.DELETE] + flows + [c for c in groups if c.op is Op.DELETE]
@@ -211,7 +222,7 @@ def _changes(installed: frozenset[Item], desired_table: frozenset[Item]) -> Iter
 
 
 def apply(installed: FlowTable, changes: Iterable[Change]) -> FlowTable:
-    """The table after ``changes``, as a switch carries them out."""
+    """The table after ``changes``, by OpenFlow's semantics."""
     flows = {rule.key: rule for rule in installed.rules}
     groups = {group.key: group for group in installed.groups}
     for op, item in ((change.op, change.item) for change in changes):

@@ -1,7 +1,7 @@
 """Flow rules and groups as plain values, with the text that ``ovs-ofctl dump-flows`` prints for them.
 
-Two rules are the same exactly when their texts are; the numbers and durations that
-Open vSwitch adds to a dump are no part of a rule (see :mod:`controller.dump`).
+Two rules are equal exactly when their texts are.  The counters and durations that Open vSwitch adds to a dump
+are no part of a rule (see :mod:`controller.dump`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Literal
 
 from addressing.fields import ipv4, ipv6, mac
 
-#: OpenFlow's reserved ports: back where it came from, and up to the controller.
+#: OpenFlow's reserved ports: the arrival port, and the controller.
 IN_PORT, CONTROLLER = 0xFFFFFFF8, 0xFFFFFFFD
 
-#: What an entry is there for; the cookie says it, so that tables can be counted.
+#: Cookies: the entry belongs to the scheme's table, or sends ARP requests to the controller.
 TABLE_COOKIE, ARP_COOKIE = 0x1, 0x2
 
 IPV4, ARP, IPV6 = 0x0800, 0x0806, 0x86DD
-#: The question of IPv6 hosts for a hardware address, as an ICMPv6 type.
+#: The ICMPv6 type of neighbour solicitations.
 SOLICITATION = 135
 
-#: The priority that ``ovs-ofctl`` neither prints nor needs to be told.
+#: The default priority, which ``ovs-ofctl`` does not print.
 DEFAULT_PRIORITY = 0x8000
 
 _ALL48 = (1 << 48) - 1
@@ -33,7 +33,7 @@ FieldName = Literal["in_port", "eth_src", "eth_dst", "ip_dst"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Masked:
-    """A value and the bits of it that are compared; bits outside the mask are zero."""
+    """A value and the mask of the bits that are compared; bits outside the mask are zero."""
 
     value: int = 0
     mask: int = 0
@@ -44,7 +44,7 @@ ANY = Masked()
 
 @dataclass(frozen=True, slots=True, order=True)
 class Match:
-    """Which frames a rule is for; zero stands for "any" everywhere."""
+    """The frames that a rule matches; zero means "any" in every field."""
 
     in_port: int = 0
     eth_type: int = 0
@@ -52,7 +52,7 @@ class Match:
     eth_dst: Masked = ANY
     ipv4_dst: Masked = ANY
     ipv6_dst: Masked = ANY
-    #: Of ICMPv6 messages.
+    #: The type of ICMPv6 messages.
     icmpv6_type: int = 0
 
     @property
@@ -126,7 +126,7 @@ class SetField:
 
 @dataclass(frozen=True, slots=True)
 class ToGroup:
-    """Let a group decide."""
+    """Pass the packet to a group."""
 
     group: int
 
@@ -147,7 +147,7 @@ def actions_text(actions: Actions) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flow entry; no actions means that what matches is dropped."""
+    """One flow entry; packets that match are dropped when there are no actions."""
 
     priority: int
     match: Match
@@ -156,7 +156,7 @@ class Rule:
 
     @property
     def key(self) -> tuple[int, Match]:
-        """What makes an entry the same entry for OpenFlow, whatever its actions."""
+        """The identity of an entry in OpenFlow, which does not include its actions."""
         return self.priority, self.match
 
     @property
@@ -169,7 +169,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One way on, taken in proportion to its weight."""
+    """One of a group's next hops, chosen in proportion to its weight."""
 
     weight: int
     actions: Actions
@@ -201,14 +201,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class FlowTable:
-    """Everything that one switch holds."""
+    """All rules and groups of one switch."""
 
     rules: frozenset[Rule] = field(default_factory=frozenset)
     groups: frozenset[Group] = field(default_factory=frozenset)
 
     @property
     def entries(self) -> int:
-        """The scheme's entries; what is there for ARP is not counted."""
+        """The number of the scheme's entries, without those for ARP."""
         return sum(rule.cookie == TABLE_COOKIE for rule in self.rules)
 
     def lines(self) -> tuple[str, ...]:

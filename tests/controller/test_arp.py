@@ -1,4 +1,4 @@
-"""ARP frames, with scapy as the other side."""
+"""ARP frames, compared with scapy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REQUEST = Ether(src=mac.text(1)) / ARP(op=1, hwsrc=mac.text(1), psrc="10.0.0.1",
 
 
 @given(macs, addresses, addresses)
-def test_scapys_requests_are_understood(sender: int, sender_ip: int, target_ip: int) -> None:
+def test_requests_of_scapy_are_parsed(sender: int, sender_ip: int, target_ip: int) -> None:
     asked = ARP(op=1, hwsrc=mac.text(sender), psrc=ipv4.text(sender_ip), pdst=ipv4.text(target_ip))
     frame = bytes(Ether(src=mac.text(sender), dst="ff:ff:ff:ff:ff:ff") / asked) + bytes(18)
     assert arp.parse_request(frame) == arp.Request(sender, sender_ip, target_ip)
@@ -35,14 +35,14 @@ def test_scapy_reads_the_replies(owner: int, ip: int, to: int, to_ip: int) -> No
 
 
 @given(place=st.integers(12, 21), flip=st.integers(1, 255), padding=st.binary(max_size=40))
-def test_any_other_kind_is_nothing(place: int, flip: int, padding: bytes) -> None:
-    """Bytes 12 to 21 name protocols, sizes and the operation."""
+def test_other_frames_are_not_requests(place: int, flip: int, padding: bytes) -> None:
+    """Bytes 12 to 21 are protocols, sizes and the operation."""
     frame = bytearray(bytes(REQUEST) + padding)
     assert arp.parse_request(bytes(frame)) is not None
     frame[place] ^= flip
     assert arp.parse_request(bytes(frame)) is None
 
 
-def test_short_frames_are_nothing() -> None:
+def test_short_frames_are_not_requests() -> None:
     whole = bytes(REQUEST)
     assert [size for size in range(len(whole) + 1) if arp.parse_request(whole[:size])] == [42]

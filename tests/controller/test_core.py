@@ -1,4 +1,4 @@
-"""The controller's decisions without I/O: whatever happens, tables end up as predicted."""
+"""The controller's decisions without I/O: after any sequence of events the tables are as predicted."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def bind(topology: str, scheme: str) -> Scheme:
     return schemes.bind(scheme, topologies.fabric(topology))
 
 
-class World:
-    """Switches that do what they are told, and answer barriers when they are asked to."""
+class Switches:
+    """Switches that carry out messages, and answer barriers when the test says so."""
 
     def __init__(self, scheme: Scheme) -> None:
         self.scheme = scheme
@@ -73,16 +73,16 @@ class World:
 
 
 def test_ready_once_all_switches_have_acknowledged() -> None:
-    world = World(bind("bcube:4,1", "brp"))
-    world.connect()
-    assert not world.events
-    world.reply(7)
-    assert [event["switch"] for event in world.named("installed")] == [f"s{j}" for j in range(7)]
-    assert not world.named("ready")
-    world.reply(1)
-    assert world.named("ready") == [{"event": "ready", "seconds": 1.0}]
-    assert all(event["entries"] == 4 for event in world.named("installed"))
-    world.check(set())
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.connect()
+    assert not switches.events
+    switches.reply(7)
+    assert [event["switch"] for event in switches.named("installed")] == [f"s{j}" for j in range(7)]
+    assert not switches.named("ready")
+    switches.reply(1)
+    assert switches.named("ready") == [{"event": "ready", "seconds": 1.0}]
+    assert all(event["entries"] == 4 for event in switches.named("installed"))
+    switches.check(set())
 
 
 steps = st.lists(
@@ -100,131 +100,131 @@ steps = st.lists(
 @pytest.mark.parametrize("scheme", ["brp", "wmgr", "ecmp"])
 @given(steps)
 @settings(max_examples=40)
-def test_tables_follow_whatever_happens(scheme: str, happenings: list[tuple[str, Any, Any]]) -> None:
-    world = World(bind("bcube:4,1", scheme))
-    fabric, core = world.scheme.fabric, world.core
-    world.connect()
+def test_tables_follow_any_sequence_of_events(scheme: str, events: list[tuple[str, Any, Any]]) -> None:
+    switches = Switches(bind("bcube:4,1", scheme))
+    fabric, core = switches.scheme.fabric, switches.core
+    switches.connect()
     reported, ports, requests = set[int](), set[int](), 0
-    for what, item, up in happenings:
+    for what, item, up in events:
         if what == "port":
             (ports.discard if up else ports.add)(item)
             end = fabric.link(item).b
-            world.do(core.port(end.node, end.number, up, 1.0))
+            switches.do(core.port(end.node, end.number, up, 1.0))
         elif what == "links":
             reported, requests = item, requests + 1
-            world.do(core.links(item, 1.0, requests))
+            switches.do(core.links(item, 1.0, requests))
         elif what == "lose":
-            world.tables.pop(item, None)
-            world.do(core.disconnected(item, 1.0))
-            world.do(core.connected(item))
+            switches.tables.pop(item, None)
+            switches.do(core.disconnected(item, 1.0))
+            switches.do(core.connected(item))
         elif what == "reply":
-            world.reply(item)
+            switches.reply(item)
         else:
-            world.do(core.apply_port_changes(1.0))
-    world.do(core.apply_port_changes(1.0))
-    world.reply(1000)
-    world.check(reported | ports)
-    answered = [event["request"] for event in world.named("converged") if "request" in event]
+            switches.do(core.apply_port_changes(1.0))
+    switches.do(core.apply_port_changes(1.0))
+    switches.reply(1000)
+    switches.check(reported | ports)
+    answered = [event["request"] for event in switches.named("converged") if "request" in event]
     assert sorted(answered) == list(range(1, requests + 1))
 
 
-def test_a_port_that_was_never_up_is_no_failure() -> None:
-    """While a lab is built its cables appear one end at a time."""
-    world = World(bind("bcube:4,1", "brp"))
-    world.do(world.core.connected(16))
-    world.do(world.core.port(16, 1, False, 0.0))
-    world.do(world.core.apply_port_changes(0.0))
-    assert not world.events
-    world.do(world.core.port(16, 1, True, 0.0))
-    world.do(world.core.port(16, 1, False, 0.5))
-    world.do(world.core.port(16, 9, False, 0.5))
-    world.do(world.core.port(16, 0xFFFFFFFE, False, 0.5))
-    assert world.events == [{"event": "port", "switch": "s0", "port": 1, "up": False, "link": 0}]
+def test_a_port_that_was_never_up_is_not_a_failure() -> None:
+    """While a lab is built, links appear one end at a time."""
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.do(switches.core.connected(16))
+    switches.do(switches.core.port(16, 1, False, 0.0))
+    switches.do(switches.core.apply_port_changes(0.0))
+    assert not switches.events
+    switches.do(switches.core.port(16, 1, True, 0.0))
+    switches.do(switches.core.port(16, 1, False, 0.5))
+    switches.do(switches.core.port(16, 9, False, 0.5))
+    switches.do(switches.core.port(16, 0xFFFFFFFE, False, 0.5))
+    assert switches.events == [{"event": "port", "switch": "s0", "port": 1, "up": False, "link": 0}]
 
 
 def test_only_what_changes_is_sent_to_the_nearest_first() -> None:
-    world = World(bind("bcube:4,1", "brp"))
-    world.connect()
-    world.reply(8)
-    sent = [effect for effect in world.core.links({17}, 2.0) if isinstance(effect, Send)]
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.connect()
+    switches.reply(8)
+    sent = [effect for effect in switches.core.links({17}, 2.0) if isinstance(effect, Send)]
     (send,) = sent
     assert len(send.changes) == 1
-    assert world.scheme.fabric.link(17).b.node == send.switch
-    world = World(bind("bcube:4,1", "wmgr"))
-    world.connect()
-    sends = [effect.switch for effect in world.core.links({17}, 2.0) if isinstance(effect, Send)]
+    assert switches.scheme.fabric.link(17).b.node == send.switch
+    switches = Switches(bind("bcube:4,1", "wmgr"))
+    switches.connect()
+    sends = [effect.switch for effect in switches.core.links({17}, 2.0) if isinstance(effect, Send)]
     assert sends[0] == send.switch
 
 
-def test_converged_waits_for_rounds_before_it() -> None:
-    world = World(bind("bcube:4,1", "brp"))
-    world.connect()
-    world.reply(8)
-    end = world.scheme.fabric.link(3).b
-    world.do(world.core.port(end.node, end.number, False, 2.0))
-    world.do(world.core.apply_port_changes(2.0))
-    world.do(world.core.links({3}, 2.0, 7))
-    assert not world.named("converged")
-    world.reply(1)
-    first, second = world.named("converged")
+def test_converged_waits_for_earlier_updates() -> None:
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.connect()
+    switches.reply(8)
+    end = switches.scheme.fabric.link(3).b
+    switches.do(switches.core.port(end.node, end.number, False, 2.0))
+    switches.do(switches.core.apply_port_changes(2.0))
+    switches.do(switches.core.links({3}, 2.0, 7))
+    assert not switches.named("converged")
+    switches.reply(1)
+    first, second = switches.named("converged")
     assert (first["down"], first["flow_mods"], first["switches"]) == ([3], 1, 1)
     assert (second["down"], second["flow_mods"], second["request"]) == ([3], 0, 7)
 
 
-def asks(sender: int, sender_ip: int, target_ip: int) -> bytes:
-    who = ARP(op=1, hwsrc=mac.text(sender), psrc=ipv4.text(sender_ip), pdst=ipv4.text(target_ip))
-    return bytes(Ether(src=mac.text(sender), dst="ff:ff:ff:ff:ff:ff") / who)
+def arp_request(sender: int, sender_ip: int, target_ip: int) -> bytes:
+    request = ARP(op=1, hwsrc=mac.text(sender), psrc=ipv4.text(sender_ip), pdst=ipv4.text(target_ip))
+    return bytes(Ether(src=mac.text(sender), dst="ff:ff:ff:ff:ff:ff") / request)
 
 
 @pytest.mark.parametrize("name", ["hrsw", "wmgr"])
-def test_hosts_are_answered_from_knowledge(name: str) -> None:
+def test_arp_requests_are_answered_from_the_topology(name: str) -> None:
     scheme = bind("smallworld:4x4,clusters=2x2,hosts=1", name)
-    world = World(scheme)
-    world.connect()
-    ask = asks(mac.hardware(0, 1), scheme.ipv4(0), scheme.ipv4(9))
-    world.do(world.core.packet_in(scheme.fabric.servers, 1, ask))
-    (out,) = world.frames
+    switches = Switches(scheme)
+    switches.connect()
+    request = arp_request(mac.hardware(0, 1), scheme.ipv4(0), scheme.ipv4(9))
+    switches.do(switches.core.packet_in(scheme.fabric.servers, 1, request))
+    (out,) = switches.frames
     assert (out.switch, out.port) == (scheme.fabric.servers, 1)
-    told = Ether(out.frame)
-    assert told.dst == mac.text(mac.hardware(0, 1))
-    assert (told[ARP].psrc, told[ARP].hwsrc) == (ipv4.text(scheme.ipv4(9)), mac.text(address(scheme, 9)))
+    reply = Ether(out.frame)
+    assert reply.dst == mac.text(mac.hardware(0, 1))
+    assert (reply[ARP].psrc, reply[ARP].hwsrc) == (ipv4.text(scheme.ipv4(9)), mac.text(address(scheme, 9)))
     label = mac.encode(scheme.label(9), scheme.label_bits) if name == "wmgr" else mac.hardware(9, 1)
     assert address(scheme, 9) == label
 
 
-def test_nobody_is_answered_about_strangers_or_oneself() -> None:
+def test_requests_for_unknown_addresses_or_the_own_one_get_no_answer() -> None:
     scheme = bind("smallworld:4x4,clusters=2x2,hosts=1", "hrsw")
-    world, switch = World(scheme), scheme.fabric.servers
+    switches, switch = Switches(scheme), scheme.fabric.servers
     own = scheme.ipv4(0)
     for port, data in (
-        (1, asks(1, own, 0x08080808)),
-        (1, asks(1, own, own)),
-        (2, asks(1, own, own)),
+        (1, arp_request(1, own, 0x08080808)),
+        (1, arp_request(1, own, own)),
+        (2, arp_request(1, own, own)),
         (1, b"x"),
     ):
-        world.do(world.core.packet_in(switch, port, data))
-    world.do(world.core.stats())
-    assert not world.frames
-    (stats,) = world.events
+        switches.do(switches.core.packet_in(switch, port, data))
+    switches.do(switches.core.stats())
+    assert not switches.frames
+    (stats,) = switches.events
     assert (stats["packet_ins"], stats["unanswered"], stats["ignored"]) == (4, 2, 2)
 
 
-def test_hosts_hear_of_new_labels() -> None:
-    """After a failure that moves a subtree, exactly the askers of moved servers are told."""
+def test_hosts_get_announcements_of_new_labels() -> None:
+    """After a failure that moves a subtree: exactly for moved servers, to the hosts that had resolved them."""
     scheme = bind("smallworld:4x4,clusters=2x2,hosts=1", "wmgr")
-    fabric, world = scheme.fabric, World(scheme)
-    world.connect()
+    fabric, switches = scheme.fabric, Switches(scheme)
+    switches.connect()
     for target in range(1, 16):
-        asked = asks(mac.hardware(0, 1), scheme.ipv4(0), scheme.ipv4(target))
-        world.do(world.core.packet_in(fabric.servers, 1, asked))
-    world.frames.clear()
-    world.reply(100)
+        request = arp_request(mac.hardware(0, 1), scheme.ipv4(0), scheme.ipv4(target))
+        switches.do(switches.core.packet_in(fabric.servers, 1, request))
+    switches.frames.clear()
+    switches.reply(100)
     tree_link = fabric.link_at(fabric.servers, 2)
-    world.do(world.core.links({tree_link}, 1.0))
-    world.reply(100)
+    switches.do(switches.core.links({tree_link}, 1.0))
+    switches.reply(100)
     after = scheme.with_failures(LinkState(frozenset({tree_link})))
     moved = {t for t in range(1, 16) if address(after, t) != address(scheme, t)}
     assert moved
-    told = {Ether(out.frame)[ARP].psrc: Ether(out.frame)[ARP].hwsrc for out in world.frames}
-    assert told == {ipv4.text(scheme.ipv4(t)): mac.text(address(after, t)) for t in moved}
-    assert {(out.switch, out.port) for out in world.frames} == {(fabric.servers, 1)}
+    announced = {Ether(out.frame)[ARP].psrc: Ether(out.frame)[ARP].hwsrc for out in switches.frames}
+    assert announced == {ipv4.text(scheme.ipv4(t)): mac.text(address(after, t)) for t in moved}
+    assert {(out.switch, out.port) for out in switches.frames} == {(fabric.servers, 1)}

@@ -1,4 +1,4 @@
-"""The text of rules: what is written can be read, and Open vSwitch prints the same."""
+"""The text of rules: it can be parsed again, and Open vSwitch prints the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def parts(table: FlowTable) -> tuple[str, str]:
 
 
 @given(tables())
-def test_what_is_written_can_be_read(table: FlowTable) -> None:
+def test_text_is_parsed_to_the_same_table(table: FlowTable) -> None:
     assert dump.parse_table(*parts(table)) == table
     assert not dump.compare(table, *parts(table))
 
@@ -36,7 +36,7 @@ def test_comparison_names_every_difference(predicted: FlowTable, installed: Flow
 
 
 @given(st.text() | st.from_regex(r"cookie=0x1, \w*(=\w*)?(,\w+=[\w:./]*)* actions=\S*", fullmatch=True))
-def test_other_text_is_refused_in_one_way(text: str) -> None:
+def test_other_text_raises_dump_error(text: str) -> None:
     for line in text.splitlines():
         for parse in (dump.parse_rule, dump.parse_group):
             with contextlib.suppress(dump.DumpError):
@@ -44,7 +44,7 @@ def test_other_text_is_refused_in_one_way(text: str) -> None:
                 assert parse(found.text) == found
 
 
-def test_entries_added_by_hand_are_shown_not_refused() -> None:
+def test_entries_added_by_hand_are_shown_as_differences() -> None:
     line = (
         " cookie=0x0, duration=9.1s, table=0, n_packets=3, n_bytes=9, idle_age=4, priority=7,udp actions=NORMAL"
     )
@@ -61,10 +61,10 @@ def bridge(ovs: PrivateOvs) -> str:
 @pytest.mark.ovs
 @given(tables(), tables())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_open_vswitch_prints_what_was_sent(
+def test_open_vswitch_prints_the_rules_that_were_sent(
     ovs: PrivateOvs, bridge: str, first: FlowTable, second: FlowTable
 ) -> None:
-    """Messages built by the library, then the changes to a second table; read back by ovs-ofctl."""
+    """Messages built by the library, then changes to a second table; ovs-ofctl reads them back."""
     ovs.send(bridge, lower.reset() + lower.changes(plan.diff(FlowTable(), first)))
     assert dump.parse_table(*ovs.dumps(bridge)) == first
     ovs.send(bridge, lower.changes(plan.diff(first, second)))
@@ -75,7 +75,7 @@ def test_open_vswitch_prints_what_was_sent(
 @pytest.mark.ovs
 @given(tables())
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_ovs_ofctl_takes_the_text(ovs: PrivateOvs, bridge: str, table: FlowTable) -> None:
+def test_ovs_ofctl_accepts_the_text(ovs: PrivateOvs, bridge: str, table: FlowTable) -> None:
     flows, groups = parts(table)
     ovs.send(bridge, lower.reset())
     ovs.ofctl("add-groups", bridge, "-", stdin=groups + "\n")

@@ -1,4 +1,4 @@
-"""Neighbour discovery, against scapy."""
+"""Neighbour discovery, compared with scapy."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def question(**changes: object) -> bytes:
     return bytes(Ether(src=MAC, dst="33:33:ff:00:00:0b") / IPv6(**fields) / ICMPv6ND_NS(tgt=target) / option)
 
 
-def test_a_question_is_read() -> None:
+def test_a_solicitation_is_parsed() -> None:
     found = nd.parse_solicitation(question())
     numbers = (int(ipaddress.IPv6Address(text)) for text in (HOST, TARGET))
     assert found == nd.Solicitation(0x0101, *numbers)
 
 
 @pytest.mark.parametrize("changes", [{"hlim": 64}, {"src": "::"}, {"tgt": "ff02::1"}, {"nh": 17}])
-def test_what_rfc_4861_forbids_is_no_question(changes: dict[str, object]) -> None:
+def test_solicitations_that_rfc_4861_forbids_are_ignored(changes: dict[str, object]) -> None:
     assert nd.parse_solicitation(question(**changes)) is None
 
 
 @given(place=st.integers(54, 85), flip=st.integers(1, 255))
-def test_a_damaged_question_is_none(place: int, flip: int) -> None:
+def test_a_damaged_solicitation_is_ignored(place: int, flip: int) -> None:
     damaged = bytearray(question())
     damaged[place] ^= flip
     assert nd.parse_solicitation(bytes(damaged)) is None
 
 
 @given(st.integers(0, 85), st.binary(max_size=120))
-def test_any_bytes_behind_the_beginning_of_a_question_are_none(begun: int, rest: bytes) -> None:
-    """Only the question itself, whatever pads it, has its checksum."""
+def test_any_other_bytes_after_the_headers_are_ignored(begun: int, rest: bytes) -> None:
+    """Only the solicitation itself, padded or not, has its checksum."""
     whole = question()
     assert len(whole) == 86
     frame = whole[:begun] + rest
@@ -52,17 +52,17 @@ def test_any_bytes_behind_the_beginning_of_a_question_are_none(begun: int, rest:
 
 
 @given(st.ip_addresses(v=6), st.ip_addresses(v=6), st.sampled_from([255, 254]), st.binary(max_size=30))
-def test_what_scapy_asks_is_read_or_forbidden(
+def test_solicitations_of_scapy_are_parsed_unless_forbidden(
     source: ipaddress.IPv6Address, target: ipaddress.IPv6Address, hops: int, padding: bytes
 ) -> None:
-    """Every checksum is right; RFC 4861, section 7.1.1, says which questions are none."""
+    """Every checksum is correct; RFC 4861, section 7.1.1, states which ones are invalid."""
     frame = question(src=str(source), tgt=str(target), hlim=hops) + padding
     legal = hops == 255 and not target.is_multicast and not source.is_unspecified
     expected = nd.Solicitation(0x0101, int(source), int(target)) if legal else None
     assert nd.parse_solicitation(frame) == expected
 
 
-def test_the_answer_is_what_scapy_would_write() -> None:
+def test_the_advertisement_equals_that_of_scapy() -> None:
     numbers = (int(ipaddress.IPv6Address(text)) for text in (TARGET, HOST))
     target, host = numbers
     written = nd.advertisement(0x0B01, target, 0x0101, host)

@@ -1,4 +1,4 @@
-"""What is planned: diffs that are right and least, matches that catch labels only, shares."""
+"""Planned tables: correct and minimal changes, matches on labels only, weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAIRS = [
 
 
 class Switch:
-    """A switch that refuses what Open vSwitch refuses, written from the OpenFlow specification."""
+    """A switch after the OpenFlow specification, which refuses what Open vSwitch refuses."""
 
     def __init__(self) -> None:
         self.flows: dict[object, Rule] = {}
@@ -73,7 +73,7 @@ def test_changes_lead_from_any_table_to_any_other(before: FlowTable, after: Flow
 
 
 @given(tables(), tables())
-def test_changes_are_the_least(before: FlowTable, after: FlowTable) -> None:
+def test_changes_are_minimal(before: FlowTable, after: FlowTable) -> None:
     touched = {r.key for r in before.rules ^ after.rules} | {g.id for g in before.groups ^ after.groups}
     changed = [change.item.key for change in plan.diff(before, after)]
     assert Counter(changed) == Counter(dict.fromkeys(touched, 1))
@@ -99,8 +99,8 @@ def test_any_weights_fit_a_bucket(parts: list[float]) -> None:
 
 @pytest.mark.parametrize(("topology", "name"), PAIRS)
 def test_prediction(topology: str, name: str) -> None:
-    """The number of entries is the table's, no entry catches what is no label, priorities differ
-    where the patterns' do, and every group is used."""
+    """As many entries as the table has; matches on labels only; priorities that differ where those of the
+    patterns do; no unused group."""
     fabric = topologies.fabric(topology)
     scheme = schemes.bind(name, fabric)
     try:
@@ -123,7 +123,7 @@ def test_prediction(topology: str, name: str) -> None:
 
 
 def test_groups_keep_their_numbers_when_others_go() -> None:
-    """Fat tree, ECMP: a failure far away leaves most groups of a switch as they are."""
+    """Fat tree, ECMP: a distant failure leaves most groups of a switch as they are."""
     fabric = topologies.fabric("fattree:4")
     scheme = schemes.bind("ecmp", fabric)
     before = plan.desired_table(scheme, fabric.servers)

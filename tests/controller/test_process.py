@@ -22,8 +22,8 @@ BACKENDS = ["os-ken", "ryu"]
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0), backlog=4096) as found:
-        yield found
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as bound:
+        yield bound
 
 
 def target(listener: socket.socket) -> str:
@@ -31,7 +31,7 @@ def target(listener: socket.socket) -> str:
 
 
 def check(ovs: PrivateOvs, fabric: Fabric, name: str, down: frozenset[int] = frozenset()) -> None:
-    """Every switch holds exactly what is predicted, by ovs-ofctl's account."""
+    """Every switch holds exactly the predicted table, as ovs-ofctl shows it."""
     scheme = schemes.bind(name, fabric).with_failures(LinkState(down))
     for switch in range(fabric.servers, fabric.size):
         predicted = plan.desired_table(scheme, switch, LinkState(down))
@@ -56,8 +56,8 @@ def test_installed_is_predicted_before_and_after_a_failure(
             link = len(fabric.link_ends) // 2
             end = fabric.link(link).b
             ovs.set_port(f"{fabric.name(end.node)}-eth{end.number}", up=False)
-            told = controller.wait_for(lambda event: event["event"] == "converged", 10)
-            assert told["down"] == [link]
+            converged = controller.wait_for(lambda event: event["event"] == "converged", 10)
+            assert converged["down"] == [link]
             (port,) = (event for event in controller.events if event["event"] == "port")
             assert (port["switch"], port["port"], port["up"], port["link"]) == (
                 fabric.name(end.node),
@@ -79,7 +79,7 @@ def test_installed_is_predicted_before_and_after_a_failure(
 
 @pytest.mark.ovs
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_switch_that_comes_back_is_emptied_and_filled(
+def test_a_switch_that_reconnects_is_reset_and_filled(
     backend: str, ovs: PrivateOvs, listener: socket.socket
 ) -> None:
     fabric = topologies.fabric("bcube:2,1")
@@ -91,9 +91,9 @@ def test_a_switch_that_comes_back_is_emptied_and_filled(
             controller.wait_for(lambda event: event["event"] == "lost", 10)
             assert controller.converge({0})["down"] == [0]
             ovs.ofctl("add-flow", "s1", "priority=9,udp,actions=drop")
-            seen = len(controller.events)
+            before = len(controller.events)
             ovs.vsctl("set-controller", "s1", target(listener))
-            controller.wait_for(lambda event: event["event"] == "installed", 10, seen)
+            controller.wait_for(lambda event: event["event"] == "installed", 10, before)
             check(ovs, fabric, "brp", frozenset({0}))
         finally:
             ovs.remove_fabric(fabric)
@@ -101,8 +101,8 @@ def test_a_switch_that_comes_back_is_emptied_and_filled(
 
 @pytest.mark.ovs
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_arp_is_answered_over_the_wire(backend: str, ovs: PrivateOvs, listener: socket.socket) -> None:
-    """A host's request, received on a dummy port, goes up; the answer comes out of that port."""
+def test_arp_is_answered_through_open_vswitch(backend: str, ovs: PrivateOvs, listener: socket.socket) -> None:
+    """A host's request that arrives at a dummy port goes to the controller; the reply leaves by that port."""
     topology = "smallworld:2x2,hosts=1"
     fabric = topologies.fabric(topology)
     scheme = schemes.bind("hrsw", fabric)
@@ -136,7 +136,7 @@ def test_without_switches_it_is_ready_at_once(backend: str, listener: socket.soc
         assert [event["event"] for event in controller.events] == ["listening", "ready"]
 
 
-def test_a_request_that_cannot_be_met_is_one_line(listener: socket.socket) -> None:
+def test_arguments_that_cannot_work_give_one_line(listener: socket.socket) -> None:
     with (
         ControllerProcess.spawn("bcube:4,1", "hrsw", [listener]) as controller,
         pytest.raises(ControllerError, match="hrsw does not fit bcube:4,1"),
@@ -149,7 +149,7 @@ def test_a_request_that_cannot_be_met_is_one_line(listener: socket.socket) -> No
     ("request_", "answer"),
     [({"op": "dance"}, "unknown request"), ({"op": "links", "down": [16]}, "bcube:2,1 has no link 16")],
 )
-def test_strange_requests_are_reported(
+def test_unknown_requests_are_reported(
     request_: dict[str, object], answer: str, listener: socket.socket
 ) -> None:
     with ControllerProcess.spawn("bcube:2,1", "brp", [listener]) as controller:
@@ -161,10 +161,10 @@ def test_strange_requests_are_reported(
 
 @pytest.mark.ovs
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_strangers_are_reported_and_harm_nothing(
+def test_foreign_connections_are_reported_and_do_no_harm(
     backend: str, ovs: PrivateOvs, listener: socket.socket
 ) -> None:
-    """Bytes that are no OpenFlow, and a switch that is none of the fabric's."""
+    """Bytes that are not OpenFlow, and a switch that does not belong to the fabric."""
     fabric = topologies.fabric("bcube:2,1")
     with (
         open(ovs.directory / "log", "wb") as log,
@@ -176,7 +176,7 @@ def test_strangers_are_reported_and_harm_nothing(
         ovs.vsctl("set", "bridge", "other", "protocols=OpenFlow13", "other-config:datapath-id=0000000000000063")
         ovs.vsctl("set-controller", "other", target(listener))
         try:
-            with pytest.raises(ControllerError, match="datapath 0x63 is no switch of bcube:2,1"):
+            with pytest.raises(ControllerError, match="datapath 0x63 is not a switch of bcube:2,1"):
                 controller.wait_ready(30)
             ovs.vsctl("del-br", "other")
             ovs.add_fabric(fabric, target(listener))
@@ -188,7 +188,7 @@ def test_strangers_are_reported_and_harm_nothing(
 
 
 def test_it_ends_with_the_lab(listener: socket.socket) -> None:
-    """Even a lab that is killed takes its controller along: the channel closes."""
+    """The controller ends even when the lab is killed, because the channel closes."""
     lab = (
         "import socket, sys, time; from controller.client import ControllerProcess as C;"
         "c = C.spawn('bcube:2,1', 'brp', [socket.create_server(('127.0.0.1', 0))]);"

@@ -26,7 +26,7 @@ def masked(bits: int) -> st.SearchStrategy[Masked]:
     return st.builds(lambda value, mask: Masked(value & mask, mask), st.integers(0, full), masks)
 
 
-#: Below the labs' prefix: elsewhere Open vSwitch and Python write some addresses in different ways.
+#: In the labs' prefix: elsewhere Open vSwitch and Python format some addresses differently.
 masked_ipv6 = masked(32).map(lambda low: Masked(ipv6.embed(low.value), ipv6.mask(low.mask)))
 matches = st.one_of(
     st.builds(Match, st.just(0) | ports, st.just(0), masked(48), masked(48)),
@@ -42,7 +42,7 @@ groups = st.lists(st.builds(Group, st.integers(0, 5), buckets), max_size=3, uniq
 
 @st.composite
 def tables(draw: st.DrawFn) -> FlowTable:
-    """A table that a switch accepts: no two rules alike, and groups that exist."""
+    """A table that a switch accepts: no two equal rules, and no missing groups."""
     found = draw(groups)
     jumps = st.sampled_from([(ToGroup(group.id),) for group in found]) if found else st.nothing()
     to_controller = st.just((Output(rules.CONTROLLER),))
