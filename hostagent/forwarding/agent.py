@@ -32,6 +32,7 @@ from hostagent.forwarding.decisions import (
     CACHE_SIZE,
     CONSUMED,
     TO_HOST,
+    DecisionSink,
     ForwardingDecision,
     NextHop,
     TokenBucket,
@@ -69,6 +70,8 @@ class Agent:
     #: (port, frame) pairs and (TO_HOST, packet) pairs that the agent itself has to say,
     #: each with its virtio-net header; whoever drives the agent sends and empties them.
     outbox: list[tuple[int, bytes]] = field(default_factory=list)
+    #: What carries decisions out in the agent's place, where there is such a thing.
+    fast_path: DecisionSink | None = None
     #: What became of packets; see :meth:`counts`.
     relayed: int = 0
     delivered: int = 0
@@ -90,7 +93,7 @@ class Agent:
     _flows: dict[float, NextHop] = field(init=False, default_factory=dict)
     _pinned: dict[int, ServerPath] = field(init=False, default_factory=dict)
     #: Servers have further addresses, each for one of several exits (see :func:`addressing.fields.ipv4.alias`).
-    _aliases: bool = field(init=False)
+    has_aliases: bool = field(init=False)
     _current_scheme: Scheme = field(init=False)
     _by_address: bool = field(init=False)
     _tagged: bool = field(init=False)
@@ -101,7 +104,7 @@ class Agent:
         self.own_address = self.scheme.ipv4(self.node).to_bytes(4, "big")
         self._frame_decisions = tuple({} for _ in range(self.scheme.fabric.port_count(self.node) + 1))
         servers = self.scheme.fabric.servers
-        self._aliases = servers <= ipv4.ALIASED_SERVERS and self.scheme.ipv4(self.node) == ipv4.host_address(
+        self.has_aliases = servers <= ipv4.ALIASED_SERVERS and self.scheme.ipv4(self.node) == ipv4.host_address(
             self.node
         )
         self._bind(self.scheme)
@@ -194,10 +197,14 @@ class Agent:
 
     def counts(self) -> dict[str, int]:
         """How many packets were relayed, delivered, originated; malformed, ignored and dropped by reason."""
+        by_kernel = self.fast_path.counts() if self.fast_path is not None else (0, 0, 0)
+        own = (self.relayed, self.delivered, self.originated)
+        relayed, delivered, originated = map(sum, zip(own, by_kernel, strict=True))
         return {
-            "relayed": self.relayed,
-            "delivered": self.delivered,
-            "originated": self.originated,
+            "relayed": relayed,
+            "delivered": delivered,
+            "originated": originated,
+            **({"by kernel": sum(by_kernel)} if self.fast_path is not None else {}),
             **self.other,
         }
 
@@ -271,6 +278,8 @@ class Agent:
         self._links = self._lab_link_state.fail(
             self._lost_carriers | self._peer_failures.down | self._suspected.down
         )
+        if self.fast_path is not None:
+            self.fast_path.invalidate()
         self._packet_decisions.clear()
         for decisions in self._frame_decisions:
             decisions.clear()
@@ -280,12 +289,14 @@ class Agent:
     def _decide_frame(self, key: bytes, port: int) -> ForwardingDecision:
         """Decide on frames that arrive at ``port`` and begin with ``key``; remember it."""
         decision = self._decide(((self.framing.header(key, port), 1.0),))
+        if self.fast_path is not None:
+            self.fast_path.install(port, key, decision)
         return cache_decision(self._frame_decisions[port], key, decision)
 
     def _decide_packet(self, target: bytes) -> ForwardingDecision:
         """Decide on packets of this host to the address ``target``; remember it."""
         destination = self.nodes.get(target)
-        if destination is None and self._aliases:
+        if destination is None and self.has_aliases:
             plain, _ = ipv4.without_alias(int.from_bytes(target, "big"))
             destination = self.nodes.get(plain.to_bytes(4, "big"))
         if destination is None:
@@ -297,6 +308,8 @@ class Agent:
                 if headers
                 else ForwardingDecision(NextHop(CONSUMED, reason="no way is known"))
             )
+        if self.fast_path is not None and self.load_balance != "probe":  # probing follows what the host sends
+            self.fast_path.install(TO_HOST, target, decision)
         return cache_decision(self._packet_decisions, target, decision)
 
     def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
@@ -341,7 +354,7 @@ class Agent:
 
     def pick(self, decision: ForwardingDecision, slot: memoryview, end: int) -> NextHop:
         """One of several exits, by this packet's draw or its flow's."""
-        if self._aliases:
+        if self.has_aliases:
             number = slot[_SOURCE_ALIAS_OFFSET] >> 5 or slot[_TARGET_ALIAS_OFFSET] >> 5
             if number:
                 return decision.next_hops[(number - 1) % len(decision.next_hops)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 #: Where a packet leaves, when it is not one of the ports 1, 2, ...
 TO_HOST = 0
@@ -41,6 +42,20 @@ class ForwardingDecision:
         edges = (0.0, *self.bounds, 1.0)
         weights = (above - below for below, above in pairwise(edges))
         return tuple(zip(self.next_hops, weights, strict=True))
+
+
+class DecisionSink(Protocol):
+    """Carries decisions out in an agent's place, until they are invalid (:mod:`hostagent.fastpath`)."""
+
+    def install(self, port: int, key: bytes, made: ForwardingDecision) -> None:
+        """A decision for frames that arrive at ``port`` and have ``key``, or for packets of the host
+        (port 0) to the IPv4 address ``key``."""
+
+    def invalidate(self) -> None:
+        """No decision so far is valid any more."""
+
+    def counts(self) -> tuple[int, int, int]:
+        """Packets relayed, delivered and originated in the agent's place."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,202 @@
+"""The kernel's programs do to a packet what the agent does, byte by byte (BPF_PROG_TEST_RUN)."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import struct
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from addressing.scheme import Scheme, walk
+from hostagent.fastpath import bpf
+from hostagent.fastpath.layout import MAX_NEXT_HOPS
+from hostagent.fastpath.program import NOT_HANDLED, REDIRECTED, Shape
+from hostagent.fastpath.tables import LabTables
+from hostagent.forwarding import packet
+from hostagent.forwarding.agent import Agent
+from hostagent.forwarding.decisions import TO_HOST
+from hostagent.options import LoadBalance
+from tests.addressing.cases import pairs
+from tests.hostagent.frames import agent, from_card, from_host, scheme
+from topos import registry as topologies
+from topos.graph import LinkState
+
+pytestmark = pytest.mark.lab
+
+#: The loopback interface: the one by which test runs can say that a frame came.
+_LOOPBACK, _TUN = 1, 7
+RELAYING = [pair for pair in pairs() if topologies.fabric(pair[0]).relaying]
+
+
+@contextlib.contextmanager
+def fast(
+    bound: Scheme, node: int, port: int, load_balance: LoadBalance = "flow"
+) -> Iterator[tuple[Agent, LabTables]]:
+    """An agent with tables of its own, in which what comes from ``port`` (0: the host) comes by the
+    loopback interface."""
+    one = agent(bound, node, load_balance)
+    shape = Shape(one.framing.by_address, one.framing.tagged, one.has_aliases)
+    tables = LabTables.open(bound.fabric.servers, shape)
+    interfaces = {other: 100 + other for other, _ in bound.fabric.ports(node)} | {TO_HOST: _TUN}
+    interfaces |= {port: _LOOPBACK}
+    one.fast_path = tables.server(node, interfaces, one.load_balance)
+    try:
+        yield one, tables
+    finally:
+        tables.close()
+
+
+def ipv4(rng: random.Random, bound: Scheme, source: int, target: int, *, odd: bool = True) -> bytes:
+    """A packet between two servers; where ``odd`` some are fragments, have options or no hops left."""
+    size = rng.choice((4, 8, 40, 200))
+    words = rng.choice((5, 5, 5, 5, 6)) if odd else 5
+    ttl = rng.choice((1, 2, 64, 255)) if odd else 64
+    protocol = rng.choice((1, 6, 17, 17, 6, 132, 89))
+    fragment = rng.choice((0, 0, 0, 0x2000, 0x4000, 100)) if odd else 0
+    ends = (bound.ipv4(node).to_bytes(4, "big") for node in (source, target))
+    head = struct.pack(
+        ">BBHHHBBH4s4s",
+        0x40 | words,
+        0,
+        4 * words + size,
+        rng.randrange(1 << 16),
+        fragment,
+        ttl,
+        protocol,
+        0,
+        *ends,
+    )
+    head += bytes(4 * (words - 5))
+    return head[:10] + packet.checksum(head).to_bytes(2, "big") + head[12:] + rng.randbytes(size)
+
+
+def arrivals(
+    rng: random.Random, bound: Scheme, links: LinkState, count: int
+) -> Iterator[tuple[int, int, bytes, bytes]]:
+    """(server, port, Ethernet addresses, packet) of frames somewhere on their paths."""
+    servers, framing = range(bound.fabric.servers), agent(bound, 0).framing
+    for _ in range(count):
+        source, target = rng.sample(servers, 2)
+        for hop in walk(bound, source, target, links, rng):
+            if bound.fabric.is_server(hop.node) and hop.header.in_port:
+                addresses = framing.addresses(hop.header, 0x020000000000 | rng.randrange(1 << 40))
+                yield hop.node, hop.header.in_port, addresses, ipv4(rng, bound, source, target)
+
+
+@pytest.mark.parametrize(("topology", "name"), RELAYING)
+@pytest.mark.parametrize("failures", [0, 2])
+def test_frames_are_treated_alike(topology: str, name: str, failures: int) -> None:
+    rng, whole = random.Random(f"{topology} {name} {failures}"), scheme(topology, name)
+    down = LinkState(frozenset(rng.sample(range(len(whole.fabric.link_ends)), failures)))
+    bound = whole.with_failures(down) if down else whole
+    seen: Counter[str] = Counter()
+    found = sorted(arrivals(rng, bound, down, 25), key=lambda one: one[:2])
+    for (node, port), group in itertools.groupby(found, key=lambda one: one[:2]):
+        with fast(whole, node, port) as (one, tables):
+            if down:
+                one.apply_link_state(down)
+            for _, _, addresses, data in group:
+                seen[treated_alike(one, tables, port, addresses + b"\x08\x00" + data)] += 1
+            one.learn_failures(LinkState(frozenset({10**6})))
+            verdict, _ = bpf.test_run(tables.nic_program, addresses + b"\x08\x00" + data, _LOOPBACK)
+            assert verdict == NOT_HANDLED, "one write of the epoch invalidates all"
+    assert seen["relayed"] + seen["delivered"] > 5
+
+
+def treated_alike(one: Agent, tables: LabTables, port: int, frame: bytes) -> str:
+    """Give a frame to the agent and then to the program; what became of it."""
+    view, end = from_card(frame)
+    out = one.receive_frame(view, end, port, 0.0)
+    verdict, result = bpf.test_run(tables.nic_program, frame, _LOOPBACK)
+    plain = frame[14] == 0x45
+    if out == TO_HOST and plain:
+        assert (verdict, result) == (REDIRECTED, frame)
+        return "delivered"
+    if out > 0 and plain and carried_by_kernel(one, frame, port):
+        assert (verdict, result) == (REDIRECTED, bytes(view[packet.FRAME_OFFSET : end]))
+        return "relayed"
+    assert (verdict, result) == (NOT_HANDLED, frame)
+    return "left to the agent"
+
+
+def carried_by_kernel(one: Agent, frame: bytes, port: int) -> bool:
+    """Whether the decision has no more next hops than the kernel takes."""
+    made = one.decision(*from_card(frame), port)
+    return made is not None and len(made.next_hops) <= MAX_NEXT_HOPS
+
+
+@pytest.mark.parametrize(("topology", "name"), RELAYING)
+def test_packets_of_the_host_are_treated_alike(topology: str, name: str) -> None:
+    rng, bound = random.Random(f"{topology} {name}"), scheme(topology, name)
+    with fast(bound, 0, TO_HOST) as (one, tables):
+        for target in rng.sample(range(1, bound.fabric.servers), min(12, bound.fabric.servers - 1)):
+            data = ipv4(rng, bound, 0, target, odd=False)
+            view, end = from_host(data)
+            out = one.receive_packet(view, end, 0.0)
+            verdict, result = bpf.test_run(tables.host_program, data, _LOOPBACK)
+            if verdict == REDIRECTED:
+                assert out > 0
+                assert result == bytes(view[packet.FRAME_OFFSET : end])
+            else:
+                made = one.decision(*from_host(data), TO_HOST)
+                assert out <= 0 or (made is not None and len(made.next_hops) > MAX_NEXT_HOPS)
+
+
+@pytest.mark.parametrize(("topology", "name"), [("clot:4x4", "pow"), ("torus:4x4", "ecmp")])
+def test_draws_per_packet_have_the_rules_weights(topology: str, name: str) -> None:
+    bound, draws = scheme(topology, name), 2000
+    tested = 0
+    for target in range(1, bound.fabric.servers):
+        with fast(bound, 0, TO_HOST, "packet") as (one, tables):
+            data = ipv4(random.Random(target), bound, 0, target, odd=False)
+            view, end = from_host(data)
+            one.receive_packet(view, end, 0.0)
+            made = one.decision(*from_host(data), TO_HOST)
+            assert made is not None
+            weights = {hop.addresses: weight for hop, weight in made.weighted()}
+            if len(weights) < 2:
+                continue
+            seen = Counter(bpf.test_run(tables.host_program, data, _LOOPBACK)[1][:12] for _ in range(draws))
+            assert seen.keys() <= weights.keys()
+            expected = np.array(list(weights.values())) * draws
+            assert stats.chisquare([seen[key] for key in weights], expected).pvalue > 1e-6
+            tested += 1
+    assert tested >= 3
+
+
+def test_an_interface_belongs_to_one_server() -> None:
+    bound = scheme("torus:4x4", "wmgr")
+    tables = LabTables.open(bound.fabric.servers, Shape(False, False, False))
+    tables.claim(0, {1: 5, 2: 6})
+    tables.claim(0, {1: 5})
+    with pytest.raises(bpf.BpfError):
+        tables.claim(1, {1: 6})
+    tables.close()
+
+
+def test_full_tables_leave_packets_to_the_agent_until_old_decisions_go() -> None:
+    bound = scheme("torus:4x4", "wmgr")
+    one = agent(bound, 0)
+    tables = LabTables.open(16, Shape(False, False, one.has_aliases), entries=4)
+    one.fast_path = tables.server(0, {1: 101, 2: 102, 3: 103, 4: 104, TO_HOST: _LOOPBACK}, "flow")
+
+    def carried() -> int:
+        """How many of the other 15 servers the kernel sends packets to after the agent has decided."""
+        rng, verdicts = random.Random(1), []
+        for target in range(1, 16):
+            data = ipv4(rng, bound, 0, target, odd=False)
+            one.receive_packet(*from_host(data), 0.0)
+            verdicts.append(bpf.test_run(tables.host_program, data, _LOOPBACK)[0])
+        return verdicts.count(REDIRECTED)
+
+    first = carried()
+    assert 0 < first < 15
+    one.learn_failures(LinkState(frozenset({0})))
+    assert 0 < carried() < 15, "what was decided before has made room"
+    tables.close()
