@@ -25,12 +25,15 @@ def main() -> int:
     descriptor, options = int(sys.argv[1]), Options.from_json(json.loads(sys.argv[2]))
     control = Channel(socket.socket(fileno=descriptor))
     try:
-        supervisor = Supervisor(AgentFactory(options), control)
+        factory = AgentFactory(options)
+        supervisor = Supervisor(factory, control)
     except (SpecError, LabelTooWide, AddressError) as error:
         with contextlib.suppress(OSError):  # the lab is gone already
             control.send({"event": "failed", "node": None, "error": str(error)})
         return 2
     with contextlib.suppress(BrokenPipeError):  # the lab is gone: so are we
+        if factory.no_fast_path:
+            control.send({"event": "no-fast-path", "reason": factory.no_fast_path})
         supervisor.serve()
     return 0
 

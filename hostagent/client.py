@@ -54,6 +54,8 @@ class AgentPool:
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)
         self.failures: list[tuple[int | None, str]] = []
+        #: Why agents, some or all, forward without the fast path that was asked for; empty if none do.
+        self.no_fast_path = ""
         self._channel = Channel(ours)
         self._changed = threading.Condition()
         #: A long order goes in pieces, between which no other thread's may come.
@@ -274,6 +276,8 @@ class AgentPool:
                 self._outcome = message
             elif message["event"] == "failed":
                 self.failures.append((message["node"], message["error"]))
+            elif message["event"] == "no-fast-path":
+                self.no_fast_path = message["reason"]
             elif "node" in message:
                 self._ready_agents += 1
             else:

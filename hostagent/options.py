@@ -17,6 +17,7 @@ LoadBalance = Literal["flow", "packet", "probe"]
 LinkStateSource = Literal["lab", "agents"]
 FlowControl = Literal["none", "credits"]
 Mode = Literal["host", "workers"]
+FastPathMode = Literal["off", "on", "auto"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Options:
     offloads: bool = param(
         "Checksum and segmentation offload on hosts (default: as `dcnlab doctor --calibrate` found).",
         default=True,
+    )
+    fast_path: FastPathMode = param(
+        "Forward in the kernel what agents have decided (docs/decisions/fast-path.md); auto: where possible.",
+        default="off",
     )
     seed: int = param("Seed of the agents' random choices.", low=0, high=2**63 - 1, default=1)
     #: Files of the user that define topologies or schemes: those that this process has loaded.

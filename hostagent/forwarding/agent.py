@@ -225,6 +225,18 @@ class Agent:
         self._invalidate()
         return True
 
+    def set_load_balance(self, mode: LoadBalance) -> None:
+        """Choose among several next hops in another way from now on."""
+        self.load_balance = mode
+        if self.fast_path is not None:
+            self.fast_path.set_load_balance(mode)
+        self._invalidate()
+
+    def stop_fast_path(self) -> None:
+        """The agent ends: nothing may be forwarded in its place any more."""
+        if self.fast_path is not None:
+            self.fast_path.invalidate()
+
     def learn_failures(self, links: LinkState) -> None:
         """Other agents say that ``links`` are down: known from now on, while labels and tables stay."""
         if links != self._peer_failures:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
+from hostagent.options import LoadBalance
+
 #: Where a packet leaves, when it is not one of the ports 1, 2, ...
 TO_HOST = 0
 CONSUMED = -1
@@ -53,6 +55,9 @@ class DecisionSink(Protocol):
 
     def invalidate(self) -> None:
         """No decision so far is valid any more."""
+
+    def set_load_balance(self, mode: LoadBalance) -> None:
+        """How one of several next hops is chosen."""
 
     def counts(self) -> tuple[int, int, int]:
         """Packets relayed, delivered and originated in the agent's place."""

@@ -11,6 +11,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -68,11 +69,16 @@ class AgentIO:
         """All that are open for this agent."""
         netlink = self.devices.netlink
         spare = set() if netlink is None else {netlink.socket.fileno()}
+        spare |= {each.fileno() for nic in self.devices.nics for each in nic.control}
         return spare | {*self._nics.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Handler]:
         """What to call when a descriptor becomes readable."""
-        nics = {nic.socket.fileno(): partial(self._from_nic, nic) for nic in self.devices.nics}
+        nics = {
+            each.fileno(): partial(self._from_nic, nic if each is nic.socket else replace(nic, socket=each))
+            for nic in self.devices.nics
+            for each in (nic.socket, *nic.control)
+        }
         return {
             **nics,
             self.devices.tun: self._from_host,

@@ -13,22 +13,25 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from hostagent.runtime.acceleration import Acceleration
 from hostagent.runtime.netlink import CarrierWatch, Netlink
 
 TUN_NAME = "dcn0"
 
 _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
+_TUNSETIFINDEX = 0x400454DA
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
 #: Packets may come and go with a checksum to compute, and as TCP super-packets (with ECN).
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
 _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
-_ETH_P_ALL = 0x0003
+_ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SOCKET_BUFFER = 8 << 20
 _MAX_DESCRIPTORS = 1 << 20
 _IPV6 = "/proc/sys/net/ipv6/conf"
 
+PacketSocket = socket.socket
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -39,6 +42,8 @@ class Nic:
     port: int
     index: int
     socket: socket.socket
+    #: Where ``socket`` takes IPv4 only: those of control protocols, one per EtherType.
+    control: tuple[PacketSocket, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,13 @@ class Devices:
     #: While the TUN device has no address yet: what gives it one, and the device's index.
     netlink: Netlink | None = None
     tun_index: int = 0
+    #: Whether the programs of the fast path are attached.
+    accelerated: bool = False
+
+    @property
+    def interfaces(self) -> dict[int, int]:
+        """The interface index of each port, and of the TUN device under port 0."""
+        return {nic.port: nic.index for nic in self.nics} | {0: self.tun_index}
 
     def assign_address(self, address: bytes) -> None:
         """Give the TUN device, opened without one, its IPv4 address and the default route."""
@@ -63,23 +75,27 @@ class Devices:
         """Give everything back; the TUN device goes with its descriptor."""
         os.close(self.tun)
         for nic in self.nics:
-            nic.socket.close()
+            for each in (nic.socket, *nic.control):
+                each.close()
         self.carriers.close()
         if self.netlink is not None:
             self.netlink.close()
 
 
-def open_devices(namespace: str, ports: Mapping[int, str], address: bytes | None) -> Devices:
+def open_devices(
+    namespace: str, ports: Mapping[int, str], address: bytes | None, acceleration: Acceleration | None = None
+) -> Devices:
     """Set a server's namespace up for its agent, and open what the agent works with.
 
     ``ports`` names the interface of each port; ``address`` is the server's IPv4
-    address, None when it is to be given later.  Raises OSError, with the interface that
-    is missing named.
+    address, None when it is to be given later.  With ``acceleration`` the kernel forwards as
+    well, if it lets the programs be attached.  Raises OSError, with the interface that is
+    missing named.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         _no_ipv6()
         watch = undo.enter_context(CarrierWatch())  # before anything is looked up: no change is missed
-        tun = _open_tun()
+        tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
         undo.callback(os.close, tun)
         with Netlink() as netlink:
             found = netlink.interfaces()
@@ -93,14 +109,28 @@ def open_devices(namespace: str, ports: Mapping[int, str], address: bytes | None
                     netlink.set_up(found[name].index, arp=False)
             tun_index, mtu = found[TUN_NAME].index, min(found[n].mtu for n in ports.values())
             _configure_tun(netlink, tun_index, address, mtu)
-        nics = tuple(
-            Nic(port, found[name].index, undo.enter_context(_open_packet_socket(name)))
-            for port, name in ports.items()
-        )
+            interfaces = {port: found[name].index for port, name in ports.items()} | {0: tun_index}
+            accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
+        kinds: tuple[int, ...] = (_ETH_P_ALL,)
+        if acceleration is not None and accelerated:
+            # A socket for every EtherType would see each packet of the fast path before the kernel forwards it.
+            kinds = (_ETH_P_IP, *acceleration.control_ethertypes)
+        nics = []
+        for port, name in ports.items():
+            first, *control = (undo.enter_context(_open_packet_socket(name, kind)) for kind in kinds)
+            nics.append(Nic(port, found[name].index, first, tuple(control)))
         later = undo.enter_context(Netlink()) if address is None else None
         undo.pop_all()  # everything is open: it stays so
     up = frozenset(port for port, name in ports.items() if found[name].up)
-    return Devices(tun, nics, watch, up, later, tun_index)
+    return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
+
+
+def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[int, int]) -> bool:
+    try:
+        acceleration.attach(netlink, interfaces)
+    except OSError:  # no clsact, no cls_bpf, an index that is not unique: the agent forwards alone
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -130,8 +160,11 @@ def _enter(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def _open_tun() -> int:
+def _open_tun(index: int = 0) -> int:
+    """A TUN device, of the interface index ``index`` unless that is 0."""
     tun = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    if index:
+        fcntl.ioctl(tun, _TUNSETIFINDEX, struct.pack("I", index))
     flags = _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR
     fcntl.ioctl(tun, _TUNSETIFF, struct.pack("16sH22x", TUN_NAME.encode(), flags))
     fcntl.ioctl(tun, _TUNSETVNETHDRSZ, struct.pack("i", 10))
@@ -155,7 +188,7 @@ def disable_segmentation_offload(tun: int) -> None:
     fcntl.ioctl(tun, _TUNSETOFFLOAD, 0)
 
 
-def _open_packet_socket(name: str) -> socket.socket:
+def _open_packet_socket(name: str, kind: int) -> socket.socket:
     nic = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, 0)
     nic.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
     nic.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
@@ -164,7 +197,7 @@ def _open_packet_socket(name: str) -> socket.socket:
             nic.setsockopt(socket.SOL_SOCKET, force, _SOCKET_BUFFER)
         except PermissionError:  # not root outside: as much as net.core.*mem_max gives
             nic.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
-    nic.bind((name, _ETH_P_ALL))
+    nic.bind((name, kind))
     return nic
 
 

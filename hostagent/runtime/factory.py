@@ -18,6 +18,7 @@ from hostagent.flowcontrol.escape import Escape
 from hostagent.flowcontrol.relay import Relay
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.options import AgentPlacement, LoadBalance, Options
+from hostagent.runtime.acceleration import Acceleration, control_ethertypes, open_tables
 from hostagent.runtime.agent_io import AgentIO, EventSink
 from hostagent.runtime.buffered_io import BufferedAgentIO
 from hostagent.runtime.devices import Devices, disable_segmentation_offload, open_devices
@@ -40,6 +41,10 @@ class AgentFactory:
         #: The agents' own: it authenticates what they tell each other, and is written to no channel.
         self._key = os.urandom(_KEY_SIZE)
         self._buffers = PacketBuffers()
+        #: Maps and programs of the fast path, and why there are none where one is asked for.
+        self._tables, self.no_fast_path = open_tables(
+            options, Agent(self._scheme, 0, self._nodes, random.Random(0))
+        )
         _precompute(self._scheme)
         gc.collect()
         gc.freeze()
@@ -51,13 +56,31 @@ class AgentFactory:
         child would first copy every page that this work touches."""
         options = self.options
         agent = self._agent(place.node, links, load_balance)
-        devices = open_devices(place.netns, place.ports, None if options.autoconfigure else agent.own_address)
+        acceleration = None
+        if self._tables is not None:
+            acceleration = Acceleration(self._tables, place.node, control_ethertypes())
+        address = None if options.autoconfigure else agent.own_address
+        devices = open_devices(place.netns, place.ports, address, acceleration)
+        if acceleration is not None and devices.accelerated:
+            acceleration.connect(agent, devices.interfaces)
+        elif acceleration is not None:
+            report({"event": "no-fast-path", "reason": "the kernel lets no programs be attached"})
         if not options.offloads:
             disable_segmentation_offload(devices.tun)
         agent_io = self._open_io(agent, devices, links, report)
         for name in registry.enabled_by(options):
             agent_io.enable(name)
         return agent_io
+
+    @property
+    def shared_descriptors(self) -> frozenset[int]:
+        """What every agent's process keeps open beside its own devices."""
+        return self._tables.descriptors if self._tables is not None else frozenset()
+
+    def invalidate(self, node: int) -> None:
+        """Have the kernel forward nothing more by what the agent of a server has decided."""
+        if self._tables is not None:
+            self._tables.invalidate(node)
 
     def _agent(self, node: int, links: LinkState, load_balance: LoadBalance) -> Agent:
         rng = random.Random(f"{self.options.seed}:{node}")

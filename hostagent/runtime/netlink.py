@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import struct
@@ -29,6 +30,12 @@ _LINK = struct.Struct("=BxHiII")
 _ADDRESS = struct.Struct("=BBBBI")
 _ROUTE = struct.Struct("=BBBBBBBBI")
 _ATTRIBUTE = struct.Struct("=HH")
+#: Traffic control (linux/pkt_sched.h, linux/pkt_cls.h).
+_TRAFFIC = struct.Struct("=BxxxiIII")
+_NEWQDISC, _NEWTFILTER, _EXCLUSIVE = 36, 44, 0x200
+_CLSACT_HANDLE, _CLSACT_PARENT, _INGRESS, _EGRESS = 0xFFFF0000, 0xFFFFFFF1, 0xFFFFFFF2, 0xFFFFFFF3
+_TCA_KIND, _TCA_OPTIONS, _TCA_BPF_FD, _TCA_BPF_NAME, _TCA_BPF_FLAGS, _DIRECT_ACTION = 1, 2, 6, 7, 8, 1
+_ETH_P_ALL = 0x0003
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,25 @@ class Netlink(_Socket):
         body = _ROUTE.pack(socket.AF_INET, 0, 0, 0, _MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST, 0)
         attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_PREFSRC, source)
         self._ask(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
+
+    def attach_classifier(self, index: int, program: int, *, ingress: bool) -> None:
+        """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it.
+
+        The program stays with the interface, whatever becomes of this process.
+        """
+        qdisc = _TRAFFIC.pack(socket.AF_UNSPEC, index, _CLSACT_HANDLE, _CLSACT_PARENT, 0)
+        with contextlib.suppress(FileExistsError):
+            self._ask(_NEWQDISC, _CREATE | _EXCLUSIVE, qdisc + _attribute(_TCA_KIND, b"clsact\0"))
+        options = (
+            _attribute(_TCA_BPF_FD, struct.pack("=I", program))
+            + _attribute(_TCA_BPF_NAME, b"dcnlab\0")
+            + _attribute(_TCA_BPF_FLAGS, struct.pack("=I", _DIRECT_ACTION))
+        )
+        priority_and_protocol = 1 << 16 | socket.htons(_ETH_P_ALL)
+        parent = _INGRESS if ingress else _EGRESS
+        body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, priority_and_protocol)
+        body += _attribute(_TCA_KIND, b"bpf\0") + _attribute(_TCA_OPTIONS, options)
+        self._ask(_NEWTFILTER, _CREATE | _REPLACE, body)
 
     def _send(self, kind: int, flags: int, body: bytes) -> None:
         size = _HEADER.size + len(body)

@@ -146,7 +146,8 @@ class Supervisor:
         pairs = [socket.socketpair() for _ in groups]
         workers = [Worker(Channel(theirs), group) for (_, theirs), group in zip(pairs, groups, strict=True)]
         gc.freeze()
-        foreign = [ranges_excluding(worker.descriptors | {0, 1, 2}) for worker in workers]
+        shared = self._preparer.shared_descriptors | {0, 1, 2}
+        foreign = [ranges_excluding(worker.descriptors | shared) for worker in workers]
         pids = [
             os.fork() or _run_child(other, worker.run) for worker, other in zip(workers, foreign, strict=True)
         ]
@@ -189,6 +190,7 @@ class Supervisor:
             else:
                 self._control.send(message)
                 if message["event"] == "failed":
+                    self._preparer.invalidate(message["node"])
                     child.nodes.discard(message["node"])
 
     def _gather(self, child: ChildProcess, message: Message) -> None:
@@ -219,6 +221,7 @@ class Supervisor:
         _, status = os.waitpid(child.pid, 0)
         del self._children[child.pid]
         for node in sorted(child.nodes):
+            self._preparer.invalidate(node)
             code = os.waitstatus_to_exitcode(status)
             self._control.send({"event": "failed", "node": node, "error": f"its process ended with {code}"})
         for serial, current in list(self._pending_queries.items()):

@@ -72,6 +72,8 @@ class Worker:
             last = set(ready)
             if self._with_timers:
                 self._handle_timers()
+        for agent_io in self._agent_ios.values():
+            agent_io.agent.stop_fast_path()
 
     def _update_timed(self) -> None:
         """Which stations have timers: most often none, and then no time is spent on them."""
@@ -134,7 +136,7 @@ class Worker:
                 self._answer(message, {"event": "pinned", "count": len(agents)})
             case "load_balance":
                 for agent in agents:
-                    agent.load_balance = message["value"]
+                    agent.set_load_balance(message["value"])
             case "stats":
                 counts = {str(node): agent_io.counts() for node, agent_io in self._agent_ios.items()}
                 self._answer(message, {"event": "stats", "agents": counts})

@@ -9,12 +9,12 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from addressing import registry as schemes
 from addressing.fields.ipv4 import text
 from hostagent.client import AgentPlacement, AgentPool
-from hostagent.options import LoadBalance, Mode, Options
+from hostagent.options import Options
 from hostagent.runtime.devices import inside
 from topos import registry as topologies
 from topos.fabric import Fabric
@@ -67,16 +67,15 @@ class World:
 
 
 @contextlib.contextmanager
-def world(
-    topology: str, scheme: str, *, mode: Mode = "host", load_balance: LoadBalance = "flow", start: bool = True
-) -> Iterator[World]:
-    """Namespaces, cables and (unless ``start`` is false) ready agents."""
+def world(topology: str, scheme: str, *, start: bool = True, **options: Any) -> Iterator[World]:
+    """Namespaces, links and (unless ``start`` is false) ready agents, run with ``options`` of
+    :class:`hostagent.options.Options`."""
     fabric = topologies.fabric(topology)
     assert not fabric.switches
     bound = schemes.bind(scheme, fabric)
     addresses = [text(bound.ipv4(node)) for node in range(fabric.servers)]
     with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(AgentPool(Options(topology, scheme, agents=mode, load_balance=load_balance)))
+        pool = stack.enter_context(AgentPool(Options(topology, scheme, **options)))
         made = World(fabric, addresses, f"dcnt{os.getpid()}x{next(_numbers)}", pool)
         for node in range(fabric.servers):
             stack.callback(run, "ip", "netns", "del", made.netns(node))

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from hostagent.client import AgentError, AgentPool
-from hostagent.options import Mode, Options
+from hostagent.options import Options
 from hostagent.runtime.mmsg import BATCH, BUFFER_COUNT
 from tests.hostagent.namespaces import World, world
 
@@ -37,10 +37,15 @@ def edges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["host", "workers"])
+#: A process per agent, one for several, and the kernel carrying out what agents decide.
+SETTINGS = [{"agents": "host"}, {"agents": "workers"}, {"fast_path": "on"}]
+
+
+@pytest.fixture(params=SETTINGS, ids=str)
 def chain(edges: Path, request: pytest.FixtureRequest) -> Iterator[World]:
-    """h0 -- h1 -- h2, with a process per agent and with one for several."""
-    with world(f"file:{edges}", "wmgr", mode=request.param) as made:
+    """h0 -- h1 -- h2."""
+    with world(f"file:{edges}", "wmgr", **request.param) as made:
+        assert not made.pool.no_fast_path
         yield made
 
 
@@ -208,10 +213,10 @@ def test_coordinate_addresses_in_the_lowest_block() -> None:
         assert min(counts[1]["relayed"], counts[2]["relayed"]) > 0
 
 
-@pytest.mark.parametrize("mode", ["host", "workers"])
-def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(mode: Mode) -> None:
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(setting: dict[str, str]) -> None:
     heard: list[tuple[int, int, bool]] = []
-    with world("torus:2x2", "wmgr", mode=mode) as lab:
+    with world("torus:2x2", "wmgr", **setting) as lab:
         lab.pool.on_link_change = lambda node, port, up: heard.append((node, port, up))
         assert " 0% packet loss" in ping(lab, 0, 3)
         lab.run(0, "ip", "link", "set", "h0-eth1", "down")

@@ -1,0 +1,105 @@
+"""With the fast path real packets fare as without it: counters, captures, rate limits, failures, draws."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hostagent.fastpath import bpf
+from tests.hostagent.namespaces import World, run, world
+from tests.hostagent.test_relays import captured, edges, ping, poll, transfer
+
+__all__ = ["edges"]  # a fixture
+
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
+
+MEGABYTE = 1 << 20
+
+
+def by_kernel(lab: World) -> dict[int, int]:
+    """Packets that the kernel has forwarded in each agent's place."""
+    return {node: counts["by kernel"] for node, counts in lab.pool.stats().items()}
+
+
+def test_all_but_the_first_packets_are_the_kernels(edges: Path) -> None:
+    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+        transfer(lab, 0, 2, 50 * MEGABYTE)
+        for counts in lab.pool.stats().values():
+            every = counts["relayed"] + counts["delivered"] + counts["originated"]
+            assert every > 200
+            assert counts["by kernel"] > 0.8 * every
+
+
+def test_captures_at_both_ends_of_a_relay_see_every_packet(edges: Path) -> None:
+    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+        ping(lab, 0, 2)
+        before = by_kernel(lab)
+        seen = captured(lab, lambda: transfer(lab, 0, 2, MEGABYTE))
+        assert seen.count(f"{lab.addresses[0]}.") > 10
+        assert "ttl 63" in seen
+        assert by_kernel(lab)[1] > before[1] + 10
+
+
+def test_a_rate_limit_holds(edges: Path) -> None:
+    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+        for line in (
+            "qdisc add dev h1-eth2 root handle 1: htb default 1",
+            "class add dev h1-eth2 parent 1: classid 1:1 htb rate 20mbit",
+        ):
+            run("tc", "-n", lab.netns(1), *line.split())
+        words = ["ip", "netns", "exec", lab.netns(2), "iperf3", "-s", "-1", "--forceflush"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            while "listening" not in server.stdout.readline():
+                continue
+            report = json.loads(lab.run(0, "iperf3", "-c", lab.addresses[2], "-t", "2", "-J"))
+        assert report["end"]["sum_received"]["bits_per_second"] < 22e6
+        assert by_kernel(lab)[1] > 50
+
+
+def test_a_dead_agent_forwards_nothing(edges: Path) -> None:
+    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+        ping(lab, 0, 2)
+        relay = lab.pool.process.pid
+        children = [int(pid) for pid in Path(f"/proc/{relay}/task/{relay}/children").read_text().split()]
+        os.kill(children[1], signal.SIGKILL)
+        poll(lambda: any(node == 1 for node, _ in lab.pool.failures))
+        assert " 100% packet loss" in answered(lab, 0, 2)
+
+
+def test_draws_per_packet_use_every_relay() -> None:
+    with world("torus:2x2", "pow", load_balance="packet", fast_path="on") as lab:
+        lab.run(0, "ping", "-c", "400", "-i", "0.002", "-q", lab.addresses[3])
+        counts = lab.pool.stats()
+        assert min(counts[1]["relayed"], counts[2]["relayed"]) > 200
+        assert counts[1]["by kernel"] > 100
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_agents_tell_each_other_of_failures(cut: bool) -> None:
+    with world("torus:3x3", "dor", fast_path="on", link_state="agents") as lab:
+        for target in range(1, 9):
+            assert " 0% packet loss" in ping(lab, 0, target)
+        if cut:
+            lab.run(0, "ip", "link", "set", "h0-eth1", "down")
+        for target in range(1, 9):
+            poll(lambda other=target: " 0% packet loss" in answered(lab, 0, other))  # type: ignore[misc]
+        assert by_kernel(lab)[0] > 0
+
+
+def answered(lab: World, a: int, b: int) -> str:
+    words = ["ip", "netns", "exec", lab.netns(a), "ping", "-c", "2", "-i", "0.01", "-W", "1", lab.addresses[b]]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+
+def test_what_the_kernel_refuses_is_said_and_agents_forward_alone(edges: Path) -> None:
+    with world(f"file:{edges}", "wmgr", fast_path="on", buffers=4, flow_control="credits") as lab:
+        poll(lambda: bool(lab.pool.no_fast_path))
+        assert "buffers" in lab.pool.no_fast_path
+        assert " 0% packet loss" in ping(lab, 0, 2)
+    assert bpf.supported() == ""
