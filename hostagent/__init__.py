@@ -7,6 +7,7 @@ the TTL decremented, or delivered.  If the scheme has no path, or the TTL expire
 as any router does.
 
     forwarding/       pure: packets, frames, forwarding decisions
+    fastpath/         the kernel carries out what agents have decided (eBPF)
     control/          pure: the interface, codec and authentication of control protocols
     protocols/        pure: the control protocols: AACM, labelling, link state, path probing
     flowcontrol/      pure: finite buffers and credits

@@ -219,7 +219,24 @@ def _check_buffers(config: LabConfig, scheme: Scheme) -> None:
         raise OptionError("flow_control" if credits else "buffers", str(error)) from error
 
 
-_CHECKS = (_check_packets, _check_autoconfiguration, _check_link_state, _check_load_balance, _check_buffers)
+def _check_fast_path(config: LabConfig, scheme: Scheme) -> None:
+    """Agents forward, and packets need not wait in them."""
+    if config.fast_path != "on":
+        return
+    if not scheme.fabric.relaying:
+        raise OptionError("fast_path", f"the servers of {scheme.fabric.spec} relay nothing: no agent forwards")
+    if config.frames:
+        raise OptionError("fast_path", "packets wait in the agents' buffers: set fast_path auto or off")
+
+
+_CHECKS = (
+    _check_packets,
+    _check_autoconfiguration,
+    _check_link_state,
+    _check_load_balance,
+    _check_buffers,
+    _check_fast_path,
+)
 
 
 # --- specifications ---------------------------------------------------------------------

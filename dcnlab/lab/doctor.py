@@ -16,6 +16,9 @@ import psutil
 
 from dcnlab.lab.emulation import kernel, openvswitch, programs
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
+from hostagent.fastpath import bpf
+from hostagent.fastpath.program import Shape
+from hostagent.fastpath.tables import LabTables
 
 #: Plain hosts of a large lab: each may have a neighbour entry for each other.
 _MANY_HOSTS = 256
@@ -40,7 +43,7 @@ class Finding:
 def examine() -> list[Finding]:
     """Check everything that a lab needs or can use."""
     checks: list[Callable[[], Finding]] = [
-        _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _mptcp,
+        _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _fast_path, _mptcp,
         _cgroups, _files, _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
     return [check() for check in checks]
@@ -112,6 +115,16 @@ def _shaping() -> Finding:
     if kernel.has_qdisc("htb"):
         return Finding("htb", "ok", "bandwidth limits of links work")
     return Finding("htb", "note", "missing", "labs with a rate are refused")
+
+
+def _fast_path() -> Finding:
+    def attempt() -> None:
+        LabTables.open(1, Shape(by_address=False, tagged=False, aliases=False))
+
+    if kernel.in_child(attempt):
+        return Finding("fast path", "ok", "the kernel runs its programs (--fast-path on)")
+    reason = bpf.supported() or ("run as root" if os.geteuid() else "the kernel refuses bpf(2)")
+    return Finding("fast path", "note", "missing", f"agents forward in user space only: {reason}")
 
 
 def _mptcp() -> Finding:

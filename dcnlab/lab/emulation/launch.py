@@ -62,6 +62,13 @@ class Running:
         """The Open vSwitch that carries a switch."""
         return self._shard_of[switch]
 
+    @property
+    def fast_path(self) -> str:
+        """``on``, ``off``, or ``off`` with the reason why a fast path that was asked for is missing."""
+        if self.agents is None or self.config.fast_path == "off":
+            return "off"
+        return f"off: {self.agents.no_fast_path}" if self.agents.no_fast_path else "on"
+
     def configure(self, scheme: Scheme) -> None:
         """Have the servers find their coordinates, or the labels that ``scheme`` gives them; LabError
         with everything found wrong."""
@@ -97,6 +104,8 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
     clock.stage("agents")
     if agents is not None:
         agents.wait_ready(_TIMEOUT)
+        if config.fast_path == "on" and agents.no_fast_path:
+            raise LabError(f"no fast path: {agents.no_fast_path}; `--fast-path auto` does without it")
         if config.autoconfigure:
             clock.stage("addresses")
             configuring.enable_configuration(agents, scheme)

@@ -68,6 +68,7 @@ class _Operations:
             "scheme": session.config.scheme,
             "backend": session.config.backend,
             "datapath": session.running.datapath,
+            "fast_path": session.running.fast_path,
             "custom": list(session.config.custom),
             "servers": fabric.servers,
             "switches": fabric.switches,
