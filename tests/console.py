@@ -1,14 +1,14 @@
-"""Console blocks of a document: run line by line, and held against what the document shows.
+"""Console blocks of a document: every command is run and its output compared with the document.
 
     ```console
     $ dcnlab ping tutorial
     240/240 answered, RTT p50 1.2 ms, p99 6.0 ms
     ```
 
-A command that ends in ``# exit 1`` must end so, all others with 0.  A line ``...`` stands for
-any lines.  Numbers with a decimal point, milliseconds, and counts of packets in streams are the
-machine's: any will do.
-``python -m tests.console FILE`` runs a document and writes down what its commands print.
+A command that ends in ``# exit 1`` must exit with 1, all others with 0.  A line ``...`` matches any
+lines.  Numbers with a decimal point, milliseconds, and counts of packets in streams depend on the
+machine and match any number.
+``python -m tests.console FILE`` runs a document and replaces the output in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SPACES = re.compile(r"[ \t]+")
 
 @dataclass(frozen=True)
 class Step:
-    """A command of a document, what the document says it prints, and how it must end."""
+    """A command of a document, the output that the document shows, and the exit code."""
 
     command: str
     shown: tuple[str, ...]
@@ -38,7 +38,7 @@ class Step:
 
 
 def steps(text: str) -> Iterator[Step]:
-    """The commands of a document in order."""
+    """The commands of a document, in order."""
     for block in _BLOCK.findall(text):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *shown = part.rstrip("\n").split("\n")
@@ -62,7 +62,7 @@ def run(step: Step, timeout: float = 120) -> subprocess.CompletedProcess[str]:
 
 
 def agrees(shown: tuple[str, ...], printed: str) -> bool:
-    """Whether what was printed is what the document shows, measured numbers and spaces aside."""
+    """True if the output is as the document shows, except for measured numbers and spaces."""
     pattern = r"\n".join(".*?" if line == "..." else re.escape(_plain(line)) for line in shown)
     return (
         not shown
@@ -76,9 +76,9 @@ def _plain(line: str) -> str:
 
 
 def rewrite(text: str) -> str:
-    """A document with the outputs that its commands print now; those that it cuts short stay cut."""
+    """A document with the present output of its commands; output shortened by ``...`` stays so."""
 
-    def renew(block: re.Match[str]) -> str:
+    def updated(block: re.Match[str]) -> str:
         lines = []
         for step in steps(f"```console\n{block[0]}```"):
             printed = run(step).stdout.rstrip("\n").split("\n")
@@ -86,11 +86,11 @@ def rewrite(text: str) -> str:
             lines += [f"$ {step.command}{suffix}", *_cut(step.shown, [line.rstrip() for line in printed])]
         return "\n".join(lines) + "\n"
 
-    return _BLOCK.sub(renew, text)
+    return _BLOCK.sub(updated, text)
 
 
 def _cut(shown: tuple[str, ...], printed: list[str]) -> list[str]:
-    """What to show of an output: as many lines before and after a ``...`` as there were."""
+    """The part of an output to show: as many lines before and after ``...`` as before."""
     if not shown or printed == [""]:
         return []
     if "..." not in shown:

@@ -27,9 +27,10 @@ PAGES = sorted(
 #: Where a refused word is the right one: idioms, physical cabling, the alias of `restore`, names in JSON.
 ALLOWED = re.compile(
     r"""
-    one-way | both\ ways | \bway\ (?:to|of\ thinking) | (?:the\ same|in\ any|in\ this|that|this)\ way\b
+    one-way | both\ ways | either\ way | \bway\ (?:to|of\ thinking)
+    | (?:the\ same|in\ any|in\ this|that|this)\ way\b
     | half-way | way\ it\ is | cabling
-    | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|optical|copper|ports,)\ cables?
+    | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|ports\ and|optical|copper|ports,)\ cables?
     | swap(?:s|ping)?\ of\ two\ cables | cables?\ at\ two\ ports | price\ of\ a\ cable
     | (?<!`)`[^`\n]+`(?!`) | ^\ {4}.*?$
     """,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install the Debian or Ubuntu packages that dcnlab needs, only those that are missing.
-#   packages.sh [PACKAGE...]      these instead of the usual ones; `usual` stands for those
+# Install the Debian or Ubuntu packages that dcnlab needs and that are missing.
+#   packages.sh [PACKAGE...]      install these instead; `usual` stands for the usual ones
 set -euo pipefail
 
 usual=(

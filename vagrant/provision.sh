@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Make a Debian or Ubuntu machine ready for dcnlab: the same steps as `make setup`, and what a machine
-# of its own needs besides: the kernel's modules, user namespaces that ordinary users may make.
+# Prepare a Debian or Ubuntu machine for dcnlab: the steps of `make setup`, and what a separate machine
+# also needs: kernel modules, and user namespaces for ordinary users.
 # Idempotent; run as root by Vagrant and cloud-init, or by hand: provision.sh [FOLDER]
 set -euo pipefail
 project=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 
-# A machine that has just booted may be updating itself: its apt jobs hold apt's locks.
+# After boot, automatic updates may hold apt's locks.
 wait_for_apt() {
     [ -d /run/systemd/system ] || return 0
     systemd-run --quiet --wait -p After=apt-daily.service -p After=apt-daily-upgrade.service true || true
@@ -27,8 +27,8 @@ load_modules() {
     done </etc/modules-load.d/dcnlab.conf
 }
 
-# Ubuntu lets no ordinary user make user namespaces.  A virtual machine is there for its labs, so
-# there they may; on a machine of yours that is for you to decide, and `dcnlab doctor` says how.
+# Ubuntu forbids user namespaces to ordinary users.  In a virtual machine this script allows them.
+# On a physical machine its owner decides; `dcnlab doctor` says how.
 open_namespaces() {
     local key=kernel.apparmor_restrict_unprivileged_userns
     [ "$(sysctl -n "$key" 2>/dev/null)" = 1 ] && systemd-detect-virt --quiet --vm || return 0

@@ -1,4 +1,4 @@
-"""The documents with console blocks: every command in them runs, in its order, and prints what it shows."""
+"""The documents with console blocks: every command runs, in order, and prints what the document shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXECUTED = sorted(
     for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
     if "```console\n$ " in path.read_text()
 )
-#: A page's scenarios expect times.
+#: Pages with scenarios check times.
 PAGES = [
     pytest.param(name, marks=pytest.mark.quiet if "$ dcnlab run " in (ROOT / name).read_text() else ())
     for name in EXECUTED
@@ -51,13 +51,13 @@ def test_documents_are_read() -> None:
         ((), "anything", True),
     ],
 )
-def test_measured_numbers_may_differ_and_nothing_else(shown: tuple[str, ...], printed: str, same: bool) -> None:
+def test_only_measured_numbers_may_differ(shown: tuple[str, ...], printed: str, same: bool) -> None:
     assert console.agrees(shown, printed) == same
 
 
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No other lab is seen, and the document's own are ended even when a step fails."""
+    """Other labs are not visible, and the document's labs end even if a step fails."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     yield
     console.run(console.Step("dcnlab down --all", ()))

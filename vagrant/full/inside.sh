@@ -6,7 +6,7 @@ project=$1 folder=$2 timings=$2/seconds
 export VAGRANT_HOME=$folder/home VAGRANT_DOTFILE_PATH=$folder/machine VAGRANT_CWD=$project/vagrant
 export VAGRANT_DEFAULT_PROVIDER=libvirt VAGRANT_NO_COLOR=1
 
-# File systems of our own where libvirt, dnsmasq and Vagrant keep things, and slirp4netns's name server.
+# Private file systems for libvirt and dnsmasq, and slirp4netns's name server.
 own_folders() {
     local settings
     settings=$(mktemp -d)
@@ -39,7 +39,7 @@ libvirt() {
     virtlogd >"$folder/virtlogd.log" 2>&1 &
     libvirtd >"$folder/libvirtd.log" 2>&1 &
     await 60 virsh --connect qemu:///system uri
-    rm -rf "$folder/pool" # a base image of an earlier box would be used again
+    rm -rf "$folder/pool" # otherwise the base image of an earlier box would be reused
     mkdir "$folder/pool"
     virsh --connect qemu:///system pool-create-as dcnlab dir --target "$folder/pool"
 }
@@ -49,8 +49,8 @@ add_box() {
     vagrant box add "$folder/catalogue.json"
 }
 
-# inside FILE COMMAND: over ssh as its ordinary user; what it prints goes to that file, but not
-# what Vagrant itself has to say.
+# inside FILE COMMAND: run it over ssh as the machine's ordinary user; its output, without Vagrant's
+# messages, goes to that file.
 inside() {
     local file=$1
     shift
@@ -70,7 +70,7 @@ versions() {
       echo "$(nproc) processors, load $(cut -d ' ' -f 3 /proc/loadavg)"; } >"$folder/host"
 }
 
-with_a_lab() { # the documented lab in the background, for what it takes in memory
+with_a_lab() { # memory with the documented lab in the background
     inside up 'dcnlab up bcube:4,1 --scheme brp -d --name m --json && dcnlab ping m --json'
     memory memory.lab
     inside down 'dcnlab down m'
@@ -85,7 +85,7 @@ labs() {
     step "lab in the background" with_a_lab
 }
 
-most_memory() { # of the qemu process, as the kernel of this machine counts it
+most_memory() { # of the qemu process, from the host's kernel
     awk '/VmHWM/ {print int($2 / 1024)}' "/proc/$(pgrep -f '^/usr/bin/qemu-system' | head -n 1)/status" >"$folder/qemu.memory"
 }
 

@@ -1,8 +1,8 @@
-"""What run.sh saw, checked and put into docs/vm.md: record.py FOLDER DOCUMENT
+"""Check the results of run.sh and write them into docs/vm.md: record.py FOLDER DOCUMENT
 
-Between the marks of the document goes: the date, versions, the seconds of each step, memory, and
-what was printed in the machine.  Ends with 1, the document as it was, when a lab there was not
-what it has to be: on the kernel's datapath, every pair answered, delays that add up.
+Between the marks of the document it writes the date, versions, the time of each step, memory, and the
+output of commands in the machine.  It exits with 1 and leaves the document unchanged unless every lab
+used the kernel datapath, answered every ping, and had the configured delays.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-#: Of bcube:2,1 with 10 ms per link: two links there and two back, for pairs on one switch.
-LEAST_RTT_MS = 40.0
+#: bcube:2,1 with 10 ms per link: two links each way for pairs at one switch.
+MIN_RTT_MS = 40.0
 _MARKS = re.compile(r"(<!-- vm-full:.*?-->\n).*?(<!-- /vm-full -->)", re.DOTALL)
 
 
 def failures(folder: Path) -> list[str]:
-    """What did not hold, one line each."""
+    """The failed checks, one line each."""
     wrong = []
     for name in ("pingall", "root", "delay", "iperf"):
         found = printed(folder, name)
@@ -31,7 +31,7 @@ def failures(folder: Path) -> list[str]:
     doctor = {finding["what"]: finding for finding in printed(folder, "doctor")}
     wrong += [f"doctor: {what} is {doctor[what]['state']}" for what in ("datapath", "netem", "namespaces")
               if doctor[what]["state"] != "ok"]  # fmt: skip
-    if printed(folder, "delay")["rtt_ms"]["p50"] < LEAST_RTT_MS:
+    if printed(folder, "delay")["rtt_ms"]["p50"] < MIN_RTT_MS:
         wrong.append("delay: 10 ms per link, and round trips are shorter than 40 ms")
     return wrong
 
@@ -53,7 +53,7 @@ def memory(folder: Path) -> list[tuple[str, str]]:
         ("memory of the machine", f"{idle['MemTotal']:,} MB"),
         ("in use without a lab", f"{idle['MemTotal'] - idle['MemAvailable']:,} MB"),
         ("in use with bcube:4,1 running", f"{lab['MemTotal'] - lab['MemAvailable']:,} MB"),
-        ("the most that qemu held", f"{int((folder / 'qemu.memory').read_text()):,} MB"),
+        ("maximum of the qemu process", f"{int((folder / 'qemu.memory').read_text()):,} MB"),
     ]
 
 
@@ -82,7 +82,7 @@ def section(folder: Path) -> str:
 
 
 def commands(folder: Path) -> list[tuple[str, str]]:
-    """The commands that ran labs, and the files with what they printed."""
+    """The commands that ran labs, and the files with their output."""
     text = (folder / "commands").read_text().splitlines()
     by_name = dict(line.split("\t") for line in text)
     return [(by_name[name], name) for name in ("pingall", "root", "delay", "iperf")]
@@ -95,7 +95,7 @@ def compact(found: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Check, then write."""
+    """Check and write."""
     folder, document = Path(sys.argv[1]), Path(sys.argv[2])
     wrong = failures(folder)
     for line in wrong:
@@ -104,7 +104,7 @@ def main() -> int:
         return 1
     text = document.read_text()
     document.write_text(_MARKS.sub(lambda found: f"{found[1]}{section(folder)}{found[2]}", text))
-    print(f"vm-full: held; written to {document}")
+    print(f"vm-full: passed; written to {document}")
     return 0
 
 

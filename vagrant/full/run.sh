@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# `vagrant up` in full on a machine that may have no usable virtualisation: builds a box from
-# Debian packages, runs the project's Vagrantfile as it is with vagrant-libvirt and qemu, launches
-# labs in the machine over ssh, destroys it, and writes what was seen to docs/vm.md.
+# Run `vagrant up` on a machine that may have no hardware virtualisation: build a box from Debian
+# packages, run the unchanged Vagrantfile with vagrant-libvirt and qemu, launch labs over ssh,
+# destroy the machine, and write the results to docs/vm.md.
 #
 #   vagrant/full/run.sh           (make vm-full; as root, or through sudo)
 #
-# DCNLAB_VM_FOLDER keeps boxes and logs in that folder, and a box found there is used again.
+# DCNLAB_VM_FOLDER keeps boxes and logs in that folder; a box found there is reused.
 #
-# All of it happens in a pid, mount and network namespace of its own that reaches the network
-# through slirp4netns: when this script ends, the kernel ends libvirtd, dnsmasq and qemu, and
-# neither bridges nor firewall rules nor virtual machines of this machine's own are touched.
+# Everything runs in separate pid, mount and network namespaces, connected through slirp4netns.  When
+# this script ends, the kernel ends libvirtd, dnsmasq and qemu.  The host's bridges, firewall rules and
+# virtual machines are not touched.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -21,10 +21,10 @@ fi
 
 scratch=${DCNLAB_VM_FOLDER:-$(mktemp -d /var/tmp/dcnlab-vm.XXXXXX)}
 install -d -m 700 "$scratch"
-world='' network=''
+sandbox='' network=''
 
 finish() {
-    [ -z "$world" ] || kill -KILL "$world" 2>/dev/null || true # its init, and all in it, goes with it
+    [ -z "$sandbox" ] || kill -KILL "$sandbox" 2>/dev/null || true # ends its init and all its processes
     [ -z "$network" ] || kill "$network" 2>/dev/null || true
     wait
     [ -n "${DCNLAB_VM_FOLDER:-}" ] || rm -rf "$scratch"
@@ -32,16 +32,16 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# The first process of the new pid namespace: that whose parent is `unshare`.
+# The first process of the new pid namespace: the child of `unshare`.
 first_process() {
-    until pgrep -P "$world"; do
-        kill -0 "$world" 2>/dev/null || fail
+    until pgrep -P "$sandbox"; do
+        kill -0 "$sandbox" 2>/dev/null || fail
         sleep 0.1
     done
 }
 
 fail() {
-    echo "vm-full: failed; what came last:" >&2
+    echo "vm-full: failed; the end of the log:" >&2
     tail -n 20 "$scratch/log" >&2
     exit 1
 }
@@ -49,9 +49,9 @@ fail() {
 bash "$here/box.sh" "$scratch" || fail
 unshare --fork --kill-child --pid --mount-proc --mount --net --ipc --uts \
     bash "$here/inside.sh" "$project" "$scratch" &
-world=$!
+sandbox=$!
 slirp4netns --configure --mtu=1500 --disable-host-loopback "$(first_process)" tap0 >"$scratch/slirp4netns.log" 2>&1 &
 network=$!
-wait "$world" || fail
-world=''
+wait "$sandbox" || fail
+sandbox=''
 python3 "$here/record.py" "$scratch" "$project/docs/vm.md"

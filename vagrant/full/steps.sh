@@ -1,6 +1,6 @@
-# To be sourced: steps whose output is kept in $folder/log and whose seconds in $timings.
+# Sourced by other scripts.  Output of steps goes to $folder/log, their times in seconds to $timings.
 
-# step NAME COMMAND...: run it, and say how long it took.
+# step NAME COMMAND...: run it and print its time.
 step() {
     local what=$1 began=$EPOCHREALTIME code
     shift

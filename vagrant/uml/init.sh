@@ -1,13 +1,13 @@
 #!/bin/sh
-# The first process of the user-mode Linux of run.sh: file systems, modules, the command, the end.
-# Its root is the host's, read-only but for the project's folder and scratch space in memory.
+# The first process in run.sh's user-mode Linux: mount file systems, load modules, run the command, halt.
+# The root file system is the host's; scratch space is in memory.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run/home LANG=C.UTF-8
 command=$(cat "$COMMAND")
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs run /run
 case $PROJECT in
-/tmp/*) ;; # a scratch file system there would hide it
+/tmp/*) ;; # a scratch file system would hide the project
 *) mount -t tmpfs tmp /tmp ;;
 esac
 mkdir -p /run/home /run/modules/lib/modules /dev/shm
@@ -17,7 +17,7 @@ for module in openvswitch sch_netem sch_htb veth tun; do
     modprobe -d /run/modules "$module" || echo "no module $module"
 done
 ip link set lo up
-export XDG_RUNTIME_DIR=/run/home TMPDIR=/dev/shm # a lab has a /run of its own
+export XDG_RUNTIME_DIR=/run/home TMPDIR=/dev/shm # a lab has its own /run
 ulimit -n 20000
 cd "$PROJECT" || halt -f
 sh -c "$command"

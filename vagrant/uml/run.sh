@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Boot a distribution kernel as a program (Debian's user-mode-linux) on this machine's own root
-# file system and run a command in the project: real kernel Open vSwitch and netem where the
-# machine itself has neither, nor virtualisation.
+# Boot Debian's user-mode Linux on this machine's root file system and run a command in the project.
+# It provides Open vSwitch's kernel datapath and netem on a machine with neither, and without
+# virtualisation.
 #
-#   vagrant/uml/run.sh [COMMAND]      (default: the lab tests that want such a kernel)
+#   vagrant/uml/run.sh [COMMAND]      (default: the lab tests that need such a kernel)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
