@@ -1,4 +1,4 @@
-"""Commands that look into networks: explain, capture, view."""
+"""Commands that inspect networks: explain, capture, view."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from topos.graph import ALL_UP
 @app.command()
 def explain(
     where: LabOrTopology,
-    a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The source.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The destination.")],
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """A packet's way in words, and the table entry that decides at each node; in a lab as links are now."""
+    """Explain the path of a packet: the reason and the matching entry at each node."""
     from dataclasses import asdict
 
     from dcnlab.lab import runtime
@@ -37,11 +37,11 @@ def explain(
     if not scheme and any(found.name == where for found in runtime.labs()):
         found: list[dict[str, Any]] = Lab.attach(where).explain(a, b)
     elif not scheme:
-        raise UsageError(f"{where} is no running lab: for a topology say --scheme")
+        raise UsageError(f"there is no lab named {where}; for a topology, add --scheme")
     else:
         fabric, bound = resolve(where, scheme)
-        ways = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
-        found = [{**asdict(step), "installed": None} for step in ways]
+        path = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
+        found = [{**asdict(step), "installed": None} for step in path]
     if json:
         print_json({"steps": found})
     else:
@@ -52,11 +52,11 @@ def explain(
     if not found[-1]["delivered"]:
         raise LabError(f"not delivered: {found[-1]['reason']}")
     if any(step["installed"] is False for step in found):
-        raise LabError("a switch does not hold the entry that the scheme predicts")
+        raise LabError("a switch does not have the entry that the scheme predicts")
 
 
 def _kind(step: dict[str, Any]) -> str:
-    """What is known of a step's entry."""
+    """Whether a step's entry was predicted, or is installed."""
     if step["installed"] is None:
         return "rule" if step["node"].startswith("h") else "entry"
     return "installed" if step["installed"] else "NOT INSTALLED"
@@ -68,18 +68,18 @@ def capture(
     node: NodeName,
     expression: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILTER...]", help="As tcpdump takes it: icmp, 'udp port 53'."),
+        typer.Argument(metavar="[FILTER...]", help="A tcpdump filter: icmp, 'udp port 53'."),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="One port of the node; all of them without.")] = None,
+    port: Annotated[int | None, typer.Option(help="One port of the node (default: all).")] = None,
     write: Annotated[
-        Path | None, typer.Option("--write", "-w", metavar="FILE.pcap", help="Write packets.")
+        Path | None, typer.Option("--write", "-w", metavar="FILE.pcap", help="Write packets to a file.")
     ] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="End after that many packets.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Stop after this many packets.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Run tcpdump in a server or at a switch's ports until it is interrupted or has seen enough."""
+    """Capture packets with tcpdump at a server or at the ports of a switch; Ctrl-C stops it."""
     if json and write is None:
-        raise UsageError("--json reports what was written: say -w FILE.pcap as well")
+        raise UsageError("--json reports the file that was written: add -w FILE.pcap")
     path = Lab.attach(lab).path
     options = ["-l"] if write is None else ["-U", "-w", "-"]
     options += ["-c", str(count)] if count else []
@@ -93,7 +93,7 @@ def capture(
 
 
 def _written(path: Path, file: Path, words: dict[str, Any]) -> int:
-    """Capture into a file that is opened here: it is the user's, wherever tcpdump runs."""
+    """Capture into a file that this process opens, so that it belongs to the user."""
     try:
         target = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -107,10 +107,10 @@ def _written(path: Path, file: Path, words: dict[str, Any]) -> int:
 @app.command()
 def view(
     lab: LabName,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="On 127.0.0.1; 0: any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port on 127.0.0.1; 0: any free port.")] = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Serve a live drawing of a lab to this machine's browser, at an address with a secret; Ctrl-C ends it."""
+    """Serve a live view of a lab for the browser, at a secret address on 127.0.0.1; Ctrl-C stops it."""
     import socket
 
     import uvicorn
@@ -128,4 +128,4 @@ def view(
     sys.stdout.flush()
     config = uvicorn.Config(served, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
-    raise KeyboardInterrupt  # only that ends it; uvicorn hides it when it was idle
+    raise KeyboardInterrupt  # uvicorn swallows the Ctrl-C that ended it while it was idle

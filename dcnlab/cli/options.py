@@ -68,83 +68,84 @@ def _parameter(name: str) -> inspect.Parameter:
 
 
 def number(text: str, least: float, most: float) -> Any:
-    """The option of a number from ``least`` to ``most``, with its help: every number of a command is one,
-    so that neither nan nor what overflows on the way gets in."""
+    """An option for a number from ``least`` to ``most``: refuses NaN and values that would overflow."""
     return typer.Option(min=least, max=most, help=text, callback=_is_number)
 
 
 def _is_number(value: float | None) -> float | None:
-    """Bounds alone hold nan back in some releases of typer, not in all."""
+    """Not every release of typer refuses NaN by the bounds alone."""
     if value is not None and math.isnan(value):
-        raise typer.BadParameter("nan is no number")
+        raise typer.BadParameter("nan is not a number")
     return value
 
 
-#: Seconds that anything may be told to take: eleven days.
+#: The longest time in seconds, eleven days.
 _LONGEST = 1e6
-#: Draws, or steps, that one command may be asked for.
+#: The most draws or steps of one command.
 MAX_COUNT = 100_000
 
 
 def seconds(text: str) -> Any:
-    """The option of how long something may take, with its help."""
+    """An option for a time in seconds."""
     return number(text, 0, _LONGEST)
 
 
-Seed = Annotated[int, number("Of all that is drawn by chance.", 0, 2**63 - 1)]
+Seed = Annotated[int, number("Seed of random choices.", 0, 2**63 - 1)]
 Capacity = Annotated[
-    float, number("Of each link, in each direction; rates are in its unit.", least=1e-12, most=1e18)
+    float, number("Capacity of each link per direction; rates have the same unit.", least=1e-12, most=1e18)
 ]
 FrameLoss = Annotated[float, number("Probability that a frame is lost.", 0, 0.9)]
 Duplicate = Annotated[float, number("Probability of a second copy.", 0, 1)]
-#: Agents send again after much less than the most of it: more would drown them.
+#: With more jitter than this, retransmissions would overload the agents.
 Jitter = Annotated[float, number("Mean extra delay in microseconds.", 0, 1000)]
-Pairs = Annotated[str, typer.Option(help="servers: every two; all: switches too; from:NODE; sample:N.")]
-Workers = Annotated[int, number("Processes; 0: one per core.", 0, 4096)]
+Pairs = Annotated[str, typer.Option(help="Pairs: servers, all (switches too), from:NODE or sample:N.")]
+Workers = Annotated[int, number("Worker processes; 0: one per core.", 0, 4096)]
 
 # --- files ------------------------------------------------------------------------
 
 
 def writable(context: typer.Context, path: Path | None) -> Path | None:
-    """A file that can be written, whose folder is made when there is none; UsageError otherwise."""
+    """A file that can be written; creates its folder.  UsageError otherwise."""
     if path is not None:
         if path.is_dir():
             raise UsageError(f"{path} is a folder: name a file")
         if path.exists() and not os.access(path, os.W_OK):
-            raise UsageError(f"{path} may not be written")
+            raise UsageError(f"no permission to write {path}")
         if not path.exists() and not context.resilient_parsing:  # not while a shell completes words
             folder(path.parent)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise UsageError(f"{path.parent} cannot be made: {error.strerror}") from None
+                raise UsageError(f"cannot create {path.parent}: {error.strerror}") from None
     return path
 
 
 def folder(path: Path | None) -> Path | None:
-    """A folder that is there or can be made; UsageError otherwise."""
+    """A folder that exists or can be created; UsageError otherwise."""
     if path is not None:
         there = next(one for one in (path, *path.absolute().parents) if one.exists())
         if not there.is_dir():
             raise UsageError(f"{there} is a file: name a folder")
         if not os.access(there, os.W_OK):
-            raise UsageError(f"{there} may not be written")
+            raise UsageError(f"no permission to write {there}")
     return path
 
 
 def figure(context: typer.Context, path: Path | None) -> Path | None:
-    """A picture's file that can be written; UsageError otherwise."""
+    """An image file that can be written; UsageError otherwise."""
     if path is not None and path.suffix not in (".png", ".pdf", ".svg"):
-        raise UsageError(f"{path}: a figure is a .png, .pdf or .svg")
+        raise UsageError(f"{path}: a figure is a .png, .pdf or .svg file")
     return writable(context, path)
 
 
 def output(text: str) -> Any:
-    """The option of a file that is written, with its help."""
+    """An option for a file to write."""
     return typer.Option(help=text, callback=writable)
 
 
-Results = Annotated[Path, typer.Option(help="Where results are kept; the run resumes there.", callback=folder)]
+Results = Annotated[
+    Path, typer.Option(help="Folder of results; an interrupted run resumes from it.", callback=folder)
+]
 Csv = Annotated[Path | None, output("Write all figures as CSV.")]
 Parquet = Annotated[Path | None, output("Write all figures as Parquet (needs pyarrow).")]
 Html = Annotated[Path | None, output("Write one self-contained HTML page.")]

@@ -1,4 +1,4 @@
-"""Commands about labs that run: up, ps, exec, ping, fail, heal, tables of a lab, down."""
+"""Commands for running labs: up, ps, exec, ping, fail, restore, stats, down."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from dcnlab.lab.client import Lab, end, run_here, try_info
 from dcnlab.lab.errors import LabError, UsageError
 
 LabName = Annotated[
-    str, typer.Argument(autocompletion=completion.labs, metavar="LAB", help="A lab's name (see `dcnlab ps`).")
+    str,
+    typer.Argument(autocompletion=completion.labs, metavar="LAB", help="Name of a lab (see `dcnlab ps`)."),
 ]
-NodeName = Annotated[str, typer.Argument(metavar="NODE", help="h3, s0, coordinates ('(1,1)'), or an address.")]
+NodeName = Annotated[
+    str, typer.Argument(metavar="NODE", help="h3, s0, coordinates such as '(1,1)', or an IPv4 address.")
+]
 
 
-#: Lost pairs that are named where people read.
+#: Lost pairs that are listed without --json.
 _MAX_LOST_SHOWN = 20
 
 
 class Test(StrEnum):
-    """What `up --test` tries."""
+    """The tests of `up --test`."""
 
     pingall = "pingall"
     pingpairs = "pingpairs"
@@ -66,24 +69,24 @@ def up(
 
 
 def _tested(lab: Lab, test: Test, json: bool) -> bool:
-    """Run one test in a lab, end the lab and show the figures; whether the test held."""
+    """Run one test in a lab, end the lab and show the figures; whether the test passed."""
     try:
-        chosen = lab.info()["datapath"]
-        result, held = _try(lab, test, json)
-        damage = lab.info()["ended"]
+        datapath = lab.info()["datapath"]
+        result, held = _run_test(lab, test, json)
+        ended = lab.info()["ended"]
     finally:
         lab.stop()
     times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
-    result = {**times, "datapath": chosen, **_configured(lab), **result}
-    if damage:
-        result["ended"] = damage
+    result = {**times, "datapath": datapath, **_configured(lab), **result}
+    if ended:
+        result["ended"] = ended
     print_json(result) if json else _show_figures(result)
     return held
 
 
 @contextmanager
 def stages(quiet: bool) -> Iterator[Any]:
-    """Show the stages of a launch on standard error while it goes on."""
+    """Show the stages of a launch on standard error."""
     from rich.console import Console
 
     console = Console(stderr=True, quiet=quiet)
@@ -92,7 +95,7 @@ def stages(quiet: bool) -> Iterator[Any]:
 
 
 def _pinged(lab: Lab, pairs: str | list[list[str]], quiet: bool, version: int = 0) -> dict[str, Any]:
-    """What a ping of pairs finds; how many are decided is shown on standard error meanwhile."""
+    """Ping pairs; show progress on standard error."""
     from rich.console import Console
 
     with Console(stderr=True, quiet=quiet).status("pinging") as status:
@@ -102,24 +105,24 @@ def _pinged(lab: Lab, pairs: str | list[list[str]], quiet: bool, version: int = 
 
 
 def _show_lost(found: dict[str, Any]) -> None:
-    """The first pairs without an answer."""
+    """Print the first pairs without an answer."""
     lost = found.get("lost", ())
     for source, target in lost[:_MAX_LOST_SHOWN]:
         print(f"lost: {source} -> {target}")
     if len(lost) > _MAX_LOST_SHOWN:
-        print(f"and {len(lost) - _MAX_LOST_SHOWN} more: --json has all")
+        print(f"and {len(lost) - _MAX_LOST_SHOWN} more: --json lists all")
 
 
 def _configured(lab: Lab) -> dict[str, Any]:
-    """How AACM went, for a lab that began without addresses."""
+    """The result of AACM, for a lab that started without addresses."""
     return {"aacm": lab.aacm} if lab.aacm else {}
 
 
 def show_configured(aacm: dict[str, Any]) -> None:
-    """How long AACM took, or labelling, and how many frames."""
+    """Print the duration and the frames of AACM or labelling."""
     frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
     what = "labels" if aacm["protocol"] == "labelling" else "addresses"
-    print(f"{aacm['protocol']}: all servers have their {what} after {aacm['ms']} ms; frames: {frames}")
+    print(f"{aacm['protocol']}: all servers have {what} after {aacm['ms']} ms; frames: {frames}")
 
 
 def _show_started(lab: Lab, json: bool) -> None:
@@ -132,7 +135,7 @@ def _show_started(lab: Lab, json: bool) -> None:
 
 
 def _show_figures(result: dict[str, Any]) -> None:
-    """The figures of a test, and the first pairs that were lost."""
+    """Print the figures of a test, and the first lost pairs."""
     rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
     flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
     shown = flat.keys() - {"rtt_ms", "ended"}
@@ -142,8 +145,8 @@ def _show_figures(result: dict[str, Any]) -> None:
         print(line)
 
 
-def _try(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:
-    """Run one test; its figures, and whether it held."""
+def _run_test(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:
+    """Run one test; its figures, and whether it passed."""
     if test is Test.iperf:
         names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
         rates = [lab.iperf(a, b)["mbps"] for a, b in ((names[0], names[-1]), (names[-1], names[0]))]
@@ -156,7 +159,7 @@ def _try(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:
 
 @app.command()
 def ps(json: JsonFlag = False) -> None:
-    """List labs, stale ones included."""
+    """List labs; a stale one has died and left its socket."""
     from dcnlab.lab import runtime
 
     rows = [
@@ -174,7 +177,7 @@ def ps(json: JsonFlag = False) -> None:
         for row in rows:
             _print_ended(row["name"], row.get("ended", ()))
     else:
-        print("no labs: start one with `dcnlab up bcube:4,1 --scheme brp`")
+        print("no labs are running: launch one, e.g. `dcnlab up bcube:4,1 --scheme brp`")
 
 
 def _state(row: dict[str, Any]) -> str:
@@ -186,11 +189,11 @@ def _state(row: dict[str, Any]) -> str:
 
 
 def _print_ended(name: str, ended: Iterable[str]) -> None:
-    """The lab's own processes that are gone, and what is to be done."""
+    """Print which processes of the lab have ended, and what to do."""
     lines = [f"{name}: {line}" for line in ended]
     if lines:
         print("\n".join(lines))
-        print(f"{name}: these are not started anew: end it with `dcnlab down {name}`, and launch again")
+        print(f"{name}: they are not restarted: run `dcnlab down {name}` and launch the lab again")
 
 
 @app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -198,10 +201,13 @@ def exec(
     lab: LabName,
     node: NodeName,
     words: Annotated[
-        list[str], typer.Argument(metavar="COMMAND...", help="Names of servers become addresses.")
+        list[str],
+        typer.Argument(
+            metavar="COMMAND...", help="Program and arguments; names of servers become their addresses."
+        ),
     ],
 ) -> None:
-    """Run a program in a node: `dcnlab exec lab1 h1 ping -c3 h7`."""
+    """Run a program in a node of a lab, such as `ping -c3 h7` in h1."""
     words = words[1:] if words[:1] == ["--"] else words
     raise typer.Exit(run_here(Lab.attach(lab).path, node, words))
 
@@ -209,14 +215,14 @@ def exec(
 @app.command()
 def ping(
     lab: LabName,
-    a: Annotated[str, typer.Argument(help="A server; without one, all pairs.")] = "",
-    b: Annotated[str, typer.Argument(help="Another server.")] = "",
-    ipv6: Annotated[bool, typer.Option("-6", help="By IPv6, where hosts speak both versions.")] = False,
+    a: Annotated[str, typer.Argument(help="The source; omit both servers to ping all pairs.")] = "",
+    b: Annotated[str, typer.Argument(help="The destination.")] = "",
+    ipv6: Annotated[bool, typer.Option("-6", help="Use IPv6, where hosts have both versions.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Ping between two servers, or all pairs; exit 0 if all were answered."""
+    """Ping between two servers or all pairs; exit 0 if every ping was answered."""
     if bool(a) != bool(b):
-        raise UsageError("name two servers, or none for all pairs")
+        raise UsageError("name two servers, or none to ping all pairs")
     attached = Lab.attach(lab)
     found = _pinged(attached, [[a, b]] if a else "all", json, 6 if ipv6 else 0)
     if json:
@@ -231,57 +237,62 @@ def ping(
     raise typer.Exit(0 if found["received"] == found["sent"] else 1)
 
 
-def _cut(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
+def _change(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
     found = Lab.attach(lab).ask(op, kind=kind, names=names)
     if json:
         print_json(found)
     else:
-        done = "back" if found["up"] else "down"
-        noticed = found["detection_ms"]
-        when = "as it was" if noticed is None else f"noticed after {noticed} ms"
-        print(f"{done}: {when}, converged after {found['converged_ms']} ms")
+        print(changed(found))
         if "repair" in found:
             print(_tables(found))
 
 
+def changed(found: dict[str, Any]) -> str:
+    """One line about a link that has failed or was restored."""
+    detection = found["detection_ms"]
+    detected = "no change" if detection is None else f"detected after {detection} ms"
+    done = "restored" if found["up"] else "failed"
+    return f"{done}: {detected}, converged after {found['converged_ms']} ms"
+
+
 def _tables(found: dict[str, Any]) -> str:
-    """What a cut has done to the tables of a scheme that mends its clusters."""
+    """One line about the tables of a scheme that repairs split clusters."""
     repair = found["repair"]
     text = f"tables: {found['flow_mods']} flow mods at {found['switches']} switches in {found['tables_ms']} ms"
     if not repair["split_clusters"]:
-        return f"{text}; all clusters are whole"
+        return f"{text}; no cluster is split"
     return (
-        f"{text}; clusters split: {repair['split_clusters']}, told apart by prefix: {repair['reclustered']},"
-        f" joined by detours: {repair['on_backup_path']};"
-        f" entries more at a switch: {repair['extra_entries_max']} at most"
+        f"{text}; split clusters: {repair['split_clusters']} ({repair['reclustered']} with a new prefix,"
+        f" {repair['on_backup_path']} on backup paths);"
+        f" extra entries per switch: {repair['extra_entries_max']} at most"
     )
 
 
-Kind = Annotated[str, typer.Argument(metavar="link|node", help="What it is.")]
-Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="Two nodes of a link, or one node.")]
+Kind = Annotated[str, typer.Argument(metavar="link|node", help="A link, or a node with all its links.")]
+Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="The two nodes of the link, or the node.")]
 
 
 @app.command()
 def fail(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
-    """Cut a link or a node: `dcnlab fail lab1 link h0 s3`."""
-    _cut("fail", lab, kind, names, json)
+    """Take down a link, or all links of a node; return when the lab has converged."""
+    _change("fail", lab, kind, names, json)
 
 
 @app.command()
 def restore(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
-    """Restore what `fail` cut."""
-    _cut("restore", lab, kind, names, json)
+    """Bring a failed link or node back; return when the lab has converged."""
+    _change("restore", lab, kind, names, json)
 
 
 @app.command(hidden=True)
 def heal(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
-    """The former name of `restore`."""
-    _cut("restore", lab, kind, names, json)
+    """Alias of `restore`."""
+    _change("restore", lab, kind, names, json)
 
 
 @app.command()
 def stats(lab: LabName, json: JsonFlag = False) -> None:
-    """The counters of the agents."""
+    """Print the counters of the agents."""
     found: dict[str, dict[str, int]] = Lab.attach(lab).ask("stats")
     if json:
         print_json(found)
@@ -292,15 +303,15 @@ def stats(lab: LabName, json: JsonFlag = False) -> None:
 
 @app.command()
 def down(
-    lab: Annotated[str, typer.Argument(metavar="LAB", help="A lab's name.")] = "",
-    all: Annotated[bool, typer.Option("--all", help="End all labs of yours.")] = False,
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="Name of the lab.")] = "",
+    all: Annotated[bool, typer.Option("--all", help="End all your labs.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """End a lab."""
+    """End a lab, or all labs; remove what stale labs left."""
     from dcnlab.lab import runtime
 
     if bool(lab) == all:
-        raise UsageError("name a lab, or say --all")
+        raise UsageError("name a lab, or use --all")
     chosen = [found for found in runtime.labs() if all or found.name == lab]
     if not all and not chosen:
         raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")

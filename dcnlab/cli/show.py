@@ -1,4 +1,4 @@
-"""How results are shown: JSON on standard output for scripts, tables for people."""
+"""Output of results: JSON for scripts, tables for people."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Annotated, Any
 
 import typer
 
-#: Columns that no table has.
+#: More columns than any table has.
 _WIDEST = 1 << 16
 _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
 
 class StdoutState:
-    """Whether standard output has its one JSON value."""
+    """Whether the command has printed its JSON value."""
 
     json = False
 
 
 def print_json(value: Any) -> None:
-    """One JSON value; numbers that JSON does not know are null."""
+    """Print one JSON value; infinity and NaN become null."""
     StdoutState.json = True
     print(json.dumps(_plain(value), indent=2, allow_nan=False))
 
@@ -39,12 +39,12 @@ def _plain(value: Any) -> Any:
 
 
 def brief(text: str) -> str:
-    """A text in which long runs of one character are cut: those of labels and patterns say little."""
+    """A text with long runs of one digit shortened, as labels and patterns have them."""
     return _RUN.sub(r"\1…", text)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """A table for a terminal, folded where that is narrow; in a pipe it is as wide as it needs to be."""
+    """Print a table, folded to the width of the terminal; in a pipe it is as wide as needed."""
     import sys
 
     from rich.console import Console
@@ -52,7 +52,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
 
     console = Console(width=None if sys.stdout.isatty() else 200)
     words = [max(map(len, name.split()), default=0) for name in columns]
-    whole = sum(words) + len(words) - 1 <= console.width  # words of the heading are only broken where they must
+    whole = (
+        sum(words) + len(words) - 1 <= console.width
+    )  # break words of a heading only where the terminal is too narrow
     headed = (
         Column(name, overflow="fold", min_width=longest if whole else None)
         for name, longest in zip(columns, words, strict=True)
@@ -66,31 +68,30 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
 
 
 class Bar:
-    """Told how much is done, of how much, and what comes next (a name, or a result that is not shown)."""
+    """A progress bar: called with the work done, the total, and the name of what comes next."""
 
     def __init__(self, update: Callable[..., None]) -> None:
         self._update = update
         self._words = "evaluating"
 
     def __call__(self, done: int, total: int, what: object) -> None:
-        """One more is done."""
+        """Advance the bar."""
         self._words = what if isinstance(what, str) else "evaluating"
         self._update(completed=done, total=total, description=self._words)
 
     def compiling(self, kernel: str) -> None:
-        """A kernel is compiled, here or by a worker; an empty one when that is done."""
+        """Show that a numba kernel is being compiled, here or by a worker; an empty name: it is done."""
         self._update(description=_compiling(self._words, kernel))
 
 
 def _compiling(text: str, kernel: str) -> str:
-    """What is done, and that a kernel has to be compiled first."""
+    """The description, with the kernel that is being compiled."""
     return f"{text}: compiling {kernel.strip('_')}, once on this machine" if kernel else text
 
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Bar]:
-    """A bar on standard error, gone when the work is done; it names what is worked on, and the kernel
-    that has to be compiled first where its ``compiling`` is told."""
+    """A progress bar on standard error, removed at the end."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -101,8 +102,8 @@ def progress_bar(quiet: bool) -> Iterator[Bar]:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Words on a terminal's standard error while something is computed, gone afterwards; they say so when
-    kernels have to be compiled first."""
+    """A text on the terminal while something is computed, removed at the end; it names kernels that are
+    being compiled."""
     import sys
 
     if not sys.stderr.isatty():

@@ -183,7 +183,7 @@ def test_a_capture_ends_when_interrupted(lab: Lab) -> None:
     [
         (("s0", "--port", "9"), "s0 has no port 9: it has 1, 2, 3, 4"),
         (("h99",), "no node 'h99'"),
-        (("s0", "--json"), "say -w FILE.pcap"),
+        (("s0", "--json"), "add -w FILE.pcap"),
         (("s0", "--count", "0"), "--count"),
         (("s0", "-w", "/nonexistent/x.pcap"), "No such file"),
     ],

@@ -74,7 +74,7 @@ WRONG = {
     "down": "name a lab",
     "ping nolab h0": "name two servers",
     "view nolab --port 99999": "--port",
-    "capture nolab h0 --json": "say -w FILE.pcap",
+    "capture nolab h0 --json": "add -w FILE.pcap",
     "evaluate bcube:4,1 --scheme nosuch": "unknown scheme 'nosuch'",
     "evaluate bcube:4,1 --scheme brp --seed -1": "--seed",
     "evaluate bcube:4,1 --scheme brp --pairs sample:-4": "sample:N",

@@ -1,4 +1,4 @@
-"""The interactive prompt: Mininet's verbs, and ours."""
+"""The interactive prompt: Mininet's commands and the lab's own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dcnlab.lab.session import operations, terminal
 from dcnlab.lab.session.display import display_error
 from hostagent.channel import Channel
 
-#: What Mininet's names for terminals stand for.
+#: The programs behind Mininet's names of terminals.
 _PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
 
 
 class Prompt(CLI):  # type: ignore[misc]
-    """Mininet's CLI over a lab; errors are one line and never end it."""
+    """Mininet's CLI for a lab; an error is one line and does not end it."""
 
     prompt = "dcnlab> " if sys.stdin.isatty() else ""
 
@@ -37,7 +37,7 @@ class Prompt(CLI):  # type: ignore[misc]
         super().__init__(session.net)
 
     def _ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> Any:
-        """Do what the control socket would; None after an error was shown."""
+        """Run an operation of the control socket; None after an error was printed."""
         import socket
 
         near, far = socket.socketpair()
@@ -49,7 +49,7 @@ class Prompt(CLI):  # type: ignore[misc]
         return None
 
     def onecmd(self, line: str) -> bool:
-        """One line; Mininet's own exceptions become one line too."""
+        """Run one command; an error is printed as one line."""
         try:
             return bool(super().onecmd(line))
         except LabError as error:
@@ -57,7 +57,7 @@ class Prompt(CLI):  # type: ignore[misc]
             return False
 
     def waitForNode(self, node: Any) -> None:
-        """Until a node's command has ended; at a terminal it has one of the same size."""
+        """Wait until a node's command has ended; at a terminal, relay it."""
         if not terminal.is_foreground_terminal():
             super().waitForNode(node)
             return
@@ -68,7 +68,7 @@ class Prompt(CLI):  # type: ignore[misc]
         self._show_ping("all")
 
     def do_pingpair(self, line: str) -> None:
-        """Ping between neighbours: h0 and h1, h2 and h3, ..."""
+        """Ping between h0 and h1, h2 and h3, ..."""
         self._show_ping("pairs")
 
     def _show_ping(self, pairs: str) -> None:
@@ -119,20 +119,20 @@ class Prompt(CLI):  # type: ignore[misc]
             output(" ".join(found["path"]) + "\n")
 
     def do_fail(self, line: str) -> None:
-        """fail link A B | fail node A: cut it."""
-        self._cut("fail", line)
+        """fail link A B | fail node A: take down a link, or all links of a node."""
+        self._change("fail", line)
 
     def do_restore(self, line: str) -> None:
-        """restore link A B | restore node A: put it back."""
-        self._cut("restore", line)
+        """restore link A B | restore node A: undo fail."""
+        self._change("restore", line)
 
-    def _cut(self, op: str, line: str) -> None:
+    def _change(self, op: str, line: str) -> None:
         kind, *names = line.split() or [""]
         found = self._ask(op, kind=kind, names=names)
         if found:
-            noticed = found["detection_ms"]
-            when = "as it was" if noticed is None else f"noticed after {noticed} ms"
-            output(f"*** {when}, converged after {found['converged_ms']} ms\n")
+            detection = found["detection_ms"]
+            detected = "no change" if detection is None else f"detected after {detection} ms"
+            output(f"*** {detected}, converged after {found['converged_ms']} ms\n")
 
     def do_kv(self, line: str) -> None:
         """kv put KEY VALUE [COPIES] | get KEY | del KEY | where KEY | ls: keys by their hashes."""
@@ -152,11 +152,11 @@ class Prompt(CLI):  # type: ignore[misc]
             output(f"{found if isinstance(found, str) else json.dumps(found)}\n")
 
     def do_xterm(self, line: str, term: str = "xterm") -> None:
-        """xterm NODE...: a terminal window in each of them."""
+        """xterm NODE...: open a terminal window in each node."""
         names = line.split()
-        trouble = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
-        if trouble:
-            output(f"{trouble}\n")
+        error = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
+        if error:
+            output(f"{error}\n")
         else:
             super().do_xterm(line, term)
 
@@ -169,7 +169,7 @@ class Prompt(CLI):  # type: ignore[misc]
 
 
 def run(session: RunningLab) -> None:
-    """Prompt until the user leaves; a pipe on standard input is read to its end."""
+    """Prompt until the user exits; standard input may be a pipe."""
     setLogLevel("info" if sys.stdin.isatty() else "output")
     lg.handlers[0].setStream(sys.stdout)
     os.environ.setdefault("HOME", "/root")
