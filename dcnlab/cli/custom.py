@@ -38,8 +38,9 @@ _Custom = Annotated[
 
 
 def takes_custom(command: Callable[..., Any]) -> bool:
-    """Whether a command takes a topology or a scheme."""
-    return command.__name__ in _COMMANDS or bool(_PARAMETERS & set(inspect.signature(command).parameters))
+    """Whether a command takes a topology or a scheme, and does not have the option yet."""
+    parameters = set(inspect.signature(command).parameters)
+    return "custom" not in parameters and (command.__name__ in _COMMANDS or bool(_PARAMETERS & parameters))
 
 
 def with_custom(command: Callable[..., Any]) -> Callable[..., Any]:
