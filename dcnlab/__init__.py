@@ -11,6 +11,8 @@ Names for users, each imported when first used:
     Lab                   a lab: launch it or attach to it, use it, end it
     evaluate              schemes on one topology, offline
     compare, grid         many evaluations in parallel; ``grid`` makes the list of them
+    load_custom           loads Python files that define topologies or schemes
+    from_networkx         the network that a networkx graph describes; ``to_networkx`` is its inverse
     fabric                the network that a topology's specification names
     scheme                the routing scheme that a specification names, on a fabric
     LabError, UsageError  errors of labs; SpecError of topologies and schemes.  Each is one line
@@ -36,8 +38,11 @@ __all__ = [
     "compare",
     "evaluate",
     "fabric",
+    "from_networkx",
     "grid",
+    "load_custom",
     "scheme",
+    "to_networkx",
 ]
 
 #: Where each name of the interface is defined; ``__init__.pyi`` says the same for type checkers.
@@ -49,8 +54,11 @@ _DEFINITIONS = {
     "compare": ("dcnlab.evaluator.compare", "compare"),
     "evaluate": ("dcnlab.evaluator.evaluate", "evaluate"),
     "fabric": ("topos.registry", "fabric"),
+    "from_networkx": ("topos.registry", "from_networkx"),
     "grid": ("dcnlab.evaluator.compare", "requests"),
+    "load_custom": ("dcnlab.lab.custom", "load"),
     "scheme": ("addressing.registry", "bind"),
+    "to_networkx": ("topos.export", "to_networkx"),
 }
 
 python_path.leave_current_folder()

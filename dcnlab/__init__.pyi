@@ -5,9 +5,12 @@ from dcnlab.evaluator.compare import compare as compare
 from dcnlab.evaluator.compare import requests as grid
 from dcnlab.evaluator.evaluate import evaluate as evaluate
 from dcnlab.lab.client import Lab as Lab
+from dcnlab.lab.custom import load as load_custom
 from dcnlab.lab.errors import LabError as LabError
 from dcnlab.lab.errors import UsageError as UsageError
+from topos.export import to_networkx as to_networkx
 from topos.registry import fabric as fabric
+from topos.registry import from_networkx as from_networkx
 from topos.spec import SpecError as SpecError
 
 __all__ = [
@@ -18,7 +21,10 @@ __all__ = [
     "compare",
     "evaluate",
     "fabric",
+    "from_networkx",
     "grid",
+    "load_custom",
     "scheme",
+    "to_networkx",
 ]
 __version__: str

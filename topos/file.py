@@ -96,6 +96,25 @@ def from_networkx(graph: Any) -> GraphData:
     return _graph_data(_networkx(graph))
 
 
+def to_json(data: GraphData) -> dict[str, Any]:
+    """The value that :func:`load` reads as the same graph from a JSON file."""
+    kinds = [
+        "server" if data.servers is None or node < data.servers else "switch" for node in range(len(data.names))
+    ]
+    nodes: list[dict[str, Any]] = [
+        {"name": name, "label": label, "kind": kind}
+        for name, label, kind in zip(data.names, data.labels, kinds, strict=True)
+    ]
+    if data.positions is not None:
+        for node, (x, y) in zip(nodes, data.positions.tolist(), strict=True):
+            node |= {"x": x, "y": y}
+    links = [
+        {**attributes, "a": data.names[a], "a_port": a_port, "b": data.names[b], "b_port": b_port}
+        for attributes, (a, a_port, b, b_port) in zip(data.attributes, data.links.tolist(), strict=True)
+    ]
+    return {"nodes": nodes, "links": links}
+
+
 # --- readers ----------------------------------------------------------------------
 
 

@@ -13,13 +13,14 @@ import os
 import signal
 import subprocess
 import time
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dcnlab.lab import python_process, runtime, settings
+from dcnlab.lab import graph_file, python_process, runtime, settings
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import requirements
 from dcnlab.lab.errors import LabError, UsageError
@@ -36,7 +37,14 @@ _INFO_TIMEOUT = 2.0
 class Lab:
     """A lab of this process's own (it ends with it), or with :meth:`attach` a running one."""
 
-    def __init__(self, topology: str, scheme: str = "shortest", name: str = "", **options: Any) -> None:
+    def __init__(self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Any) -> None:
+        """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`)."""
+        #: Removes a graph's file, until the lab's guard does that.
+        self._graph_file: weakref.finalize[..., Any] | None = None
+        if not isinstance(topology, str):
+            path = graph_file.write(topology)
+            self._graph_file = weakref.finalize(self, path.unlink, missing_ok=True)
+            topology = f"file:{path}"
         options.setdefault("offloads", settings.load().offloads)
         self.config = LabConfig.of(topology, scheme, name or runtime.free_name(), **options)
         self.path = runtime.socket_path(self.config.name)
@@ -86,6 +94,8 @@ class Lab:
             if message.get("taken"):
                 return False
             failed.pop_all()
+        if self._graph_file:
+            self._graph_file.detach()
         if detach:
             assert self._lifeline is not None
             with contextlib.suppress(BrokenPipeError):  # it has ended, as whoever asks it will hear
@@ -121,6 +131,7 @@ class Lab:
             "prompt": prompt,
             "status": status_write,
             "lifeline": lifeline_read,
+            "remove": self.config.topology.removeprefix("file:") if self._graph_file else "",
         }
         terminal = None if prompt else subprocess.DEVNULL
         self._guard = subprocess.Popen(

@@ -251,7 +251,7 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
                 interface(fabric, b.node, b.number),
                 running.namespace(b.node),
                 mac.text(mac.hardware(b.node, b.number)),
-                arp=fabric.is_end_host(a.node),
+                arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
             )
         )
     return cables

@@ -112,6 +112,8 @@ def _guard(request: dict[str, object], listener: socket.socket) -> int:
         _init(request, listener)
     os.close(status)
     code = _wait(init, lifeline)
+    if graph := str(request.get("remove", "")):
+        Path(graph).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     listener.close()  # only now: whoever finds nobody listening may remove the socket, whosever it is
     return code

@@ -118,7 +118,11 @@ class RunningLab:
     def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         begun, said = time.monotonic(), len(self._controller_events())
         cables = [self.fabric.link(number) for number in links]
-        ends = [self.running.nic(end) for link in cables for end in ((link.b, link.a) if up else (link.b,))]
+        # Taken down at a switch: a plain host that lost its interface would lose its routes with it.
+        chosen = [
+            (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in cables
+        ]
+        ends = [self.running.nic(end) for pair in chosen for end in (pair if up else pair[:1])]
         for end in ends:
             netns.set_up_in(*end, up)
         if up:
