@@ -8,6 +8,7 @@ import io
 import os
 import pkgutil
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -114,6 +115,7 @@ def _name(command: Any) -> str:
     return str(command.name or command.callback.__name__.replace("_", "-"))
 
 
+@cache
 def _import_commands() -> None:
     """Import the modules whose commands these are, and list them by heading."""
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
