@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 import sys
@@ -30,10 +31,21 @@ def main() -> int:
         control.send({"event": "error", "text": str(error)})
         return 2
     backend.patch()
+    _log_to_stderr(options.backend)
     lab = Channel(socket.socket(fileno=control.socket.detach()))  # patch() may have replaced the class
     backend.run(application, listeners, scheme, lab).prepare()
     backend.wait()
     return 0
+
+
+def _log_to_stderr(backend: str) -> None:
+    """Log to standard error, a lab's log, in the form that `dcnlab logs` reads."""
+    form, dates = "%(asctime)s.%(msecs)03d controller %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"
+    level = os.environ.get("DCNLAB_LOG_LEVEL", "INFO")
+    logging.basicConfig(format=form, datefmt=dates, level=level, force=True)
+    if level != "DEBUG":
+        logging.getLogger(backend.replace("-", "_")).setLevel(logging.WARNING)
+    logging.info("accept switches with %s", backend)
 
 
 def _options() -> argparse.Namespace:

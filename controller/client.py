@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import socket
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import IO
 
 from hostagent.channel import Channel, Message
+
+_log = logging.getLogger(__name__)
 
 
 class ControllerError(RuntimeError):
@@ -44,7 +47,7 @@ class ControllerProcess:
         self._events: list[Message] = []
         self._changed = threading.Condition()
         self._sending = threading.Lock()
-        self._ended = False
+        self._ended = self._closing = False
         self._requests = itertools.count(1)
         self._reader = threading.Thread(target=self._read, name="controller events", daemon=True)
         self._reader.start()
@@ -146,6 +149,7 @@ class ControllerProcess:
 
     def close(self, timeout: float = 5.0) -> None:
         """End the controller: it exits when its control channel closes."""
+        self._closing = True
         with contextlib.suppress(OSError):  # it may have ended already
             self._control.socket.shutdown(socket.SHUT_RDWR)
         try:
@@ -169,8 +173,12 @@ class ControllerProcess:
             with self._changed:
                 self._events.append(message)
                 self._changed.notify_all()
+            if message["event"] == "error":
+                _log.error("controller: %s", message["text"])
             if self._on_event is not None:
                 self._on_event(message)
+        if not self._closing:
+            _log.error("controller: its process has ended")
         with self._changed:
             self._ended = True
             self._changed.notify_all()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -32,6 +33,8 @@ __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 LinkChangeCallback = Callable[[int, int, bool], None]
 _TIMEOUT = 30.0
 _EXIT_TIMEOUT = 5.0
+
+_log = logging.getLogger(__name__)
 
 
 class AgentError(RuntimeError):
@@ -276,6 +279,7 @@ class AgentPool:
                 self._outcome = message
             elif message["event"] == "failed":
                 self.failures.append((message["node"], message["error"]))
+                _log.error("agent %s: %s", message["node"], message["error"])
             elif message["event"] == "no-fast-path":
                 self.no_fast_path = message["reason"]
             elif "node" in message:

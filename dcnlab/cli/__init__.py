@@ -8,6 +8,7 @@
     completion.py   what the shell completes
     catalogue.py    topologies and schemes as rows
 
+    logs.py         logs
     running.py      up, ps, exec, ping, fail, restore, stats, down
     inspection.py   explain, capture, view     scenarios.py      run
     machine.py      doctor, demo               demo.py           the demonstration

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import io
+import logging
 import os
 import pkgutil
 import sys
+import traceback
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -18,11 +20,14 @@ from dcnlab.cli import examples
 from dcnlab.cli.custom import takes_custom, with_custom
 from dcnlab.cli.show import StdoutState, print_json
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.log import LEVEL as LOG_LEVEL
 from topos import plugins
 from topos.spec import SpecError
 
 #: The base of the errors that a command line itself can have (typer exports its children only).
 _ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+_log = logging.getLogger(__name__)
 
 app = typer.Typer(
     name="dcnlab",
@@ -34,7 +39,7 @@ app = typer.Typer(
 
 #: Under which heading the commands of each module are listed, in this order.
 _PANELS = {
-    "Labs": ("running", "scenarios", "inspection", "autoconfiguration"),
+    "Labs": ("running", "logs", "scenarios", "inspection", "autoconfiguration"),
     "Measuring in a lab": ("iperf", "congestion", "next_hops", "replication", "keys"),
     "Networks, offline": ("topologies", "multipath", "labels", "automaton", "costs", "borel_search"),
     "Measuring, offline": ("evaluation", "rates", "sweeping", "reproduction"),
@@ -50,10 +55,26 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _log_everything(wanted: bool) -> None:
+    if wanted:
+        os.environ[LOG_LEVEL] = "DEBUG"  # the processes of a lab inherit it
+        logging.basicConfig(level="DEBUG", format="%(asctime)s %(name)s %(levelname)s %(message)s")
+
+
 @app.callback()
 def program(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            is_eager=True,
+            callback=_log_everything,
+            help="Log every step and the tracebacks of errors: here, and in the logs of new labs.",
+        ),
     ] = False,
 ) -> None:
     """Run data-centre networks whose servers relay packets: real hosts, real OpenFlow switches."""
@@ -84,11 +105,24 @@ def main() -> NoReturn:
     except Exception as error:
         if text := plugins.custom_error(error):
             _fail(text, 2)
-        raise
+        _fail(f"{type(error).__name__}: {error} (a fault of dcnlab; {_keep_traceback()})", 1)
+
+
+def _keep_traceback() -> str:
+    """Keep the traceback of the error that is handled; where it is."""
+    from dcnlab.lab import runtime
+
+    try:
+        file = runtime.directory() / "traceback.txt"
+        file.write_text(traceback.format_exc())
+    except (OSError, LabError):
+        return "`dcnlab -v` shows the traceback"
+    return f"the traceback is in {file}"
 
 
 def _fail(text: str, code: int) -> NoReturn:
-    """End with one line on standard error; who asked for JSON gets a value on standard output as well."""
+    """End with one line on standard error, and with ``--json`` one value on standard output as well."""
+    _log.debug("exit %d", code, exc_info=True)
     line = " ".join(text.split())
     print(f"dcnlab: {line}", file=sys.stderr)
     if _wants_json(sys.argv[1:]) and not StdoutState.json:

@@ -30,6 +30,13 @@ def labs(incomplete: str) -> Iterator[str]:
     return (found.name for found in runtime.labs() if found.alive and found.name.startswith(incomplete))
 
 
+def logs(incomplete: str) -> Iterator[str]:
+    """Labs that have a log."""
+    from dcnlab.lab import runtime
+
+    return (path.stem for path in runtime.directory().glob(f"{incomplete}*.log"))
+
+
 def scenarios(incomplete: str) -> Iterator[str]:
     """The example scenarios; the shell itself completes files."""
     from dcnlab.lab.scenario import bundled

@@ -22,6 +22,7 @@ EXAMPLES = {
     "restore": ("dcnlab restore LAB link h0 s4", "dcnlab restore LAB node h12"),
     "heal": ("dcnlab restore LAB link h0 s4",),
     "stats": ("dcnlab stats LAB",),
+    "logs": ("dcnlab logs LAB", "dcnlab logs LAB -f"),
     "down": ("dcnlab down LAB", "dcnlab down --all"),
     "run": ("dcnlab run bcube-cut", "dcnlab run my.yaml --keep results/my"),
     "explain": ("dcnlab explain bcube:4,1 h0 h15 --scheme brp", "dcnlab explain LAB h0 h15"),

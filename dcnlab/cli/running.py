@@ -313,10 +313,14 @@ def down(
     if bool(lab) == all:
         raise UsageError("name a lab, or use --all")
     chosen = [found for found in runtime.labs() if all or found.name == lab]
-    if not all and not chosen:
+    left = [path for path in runtime.logs_left() if all or path.stem == lab]
+    if not all and not chosen and not left:
         raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
     for found in chosen:
         end(found.path)
         print(f"{found.name} ended", file=sys.stderr)
+    for path in left:
+        path.unlink(missing_ok=True)
+        print(f"{path.stem} had ended: log removed", file=sys.stderr)
     if json:
         print_json({"ended": [found.name for found in chosen]})

@@ -27,6 +27,7 @@ namespace; the guard then removes the socket.
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
     python_process.py  Python processes that run only our modules
+    log.py         the log of a lab: written by its processes, read by `dcnlab logs`
     runtime.py     where sockets are, names of labs
     doctor.py      checks this machine              calibration.py finds the fastest settings on it
     settings.py    what calibration found          custom.py      loads files named with --custom

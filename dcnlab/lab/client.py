@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dcnlab.lab import graph_file, python_process, runtime, settings
+from dcnlab.lab import graph_file, log, python_process, runtime, settings
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import requirements
 from dcnlab.lab.errors import LabError, UsageError
@@ -87,10 +87,13 @@ class Lab:
     def _launch(self, stage: Progress | None, detach: bool, prompt: bool) -> bool:
         """Start the guard and follow the launch; False when somebody was quicker to take its name."""
         begun = time.perf_counter()
-        status = self._spawn(prompt, quiet=detach)
+        status = self._spawn(prompt)
         with contextlib.ExitStack() as failed, os.fdopen(status, "rb") as lines:
             failed.callback(self._reap)
-            message = self._ready(lines, stage)
+            try:
+                message = self._ready(lines, stage)
+            except LabError as error:
+                raise self._launch_error(error) from None
             if message.get("taken"):
                 return False
             failed.pop_all()
@@ -117,11 +120,20 @@ class Lab:
                 raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
         raise LabError("the lab ended while it was launched")
 
+    def _launch_error(self, error: LabError) -> LabError:
+        """The error of a launch that failed, which names the log that the lab left."""
+        assert self._guard is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guard.wait(_STOP_TIMEOUT)
+        file = log.path(self.path)
+        named = file.exists() and not isinstance(error, UsageError)
+        return LabError(f"{error} (log: {file})") if named else error
+
     def _rename(self, name: str) -> None:
         self.config = replace(self.config, name=name)
         self.path = runtime.socket_path(name)
 
-    def _spawn(self, prompt: bool, quiet: bool) -> int:
+    def _spawn(self, prompt: bool) -> int:
         """Start the guard; the read end of the status pipe."""
         status_read, status_write = os.pipe()
         lifeline_read, self._lifeline = os.pipe()
@@ -138,7 +150,6 @@ class Lab:
             python_process.command("dcnlab.lab.emulation.sandbox", json.dumps(request)),
             stdin=terminal,
             stdout=terminal,
-            stderr=subprocess.DEVNULL if quiet else None,
             env=python_process.environment(),
             pass_fds=(status_write, lifeline_read),
             start_new_session=not prompt,

@@ -4,15 +4,19 @@ The client sends ``{"op": ..., ...}`` in one line, with its standard descriptors
 where the operation runs a program.  The lab answers any number of ``{"progress": ...}``
 lines and at last ``{"result": ...}`` or ``{"error": "...", "code": 1|2}``.  While a
 program runs the client may send ``{"signal": 2}`` lines.
+
+The lab logs every request with level DEBUG, and errors that are nobody's mistake with their traceback.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +30,9 @@ _LONGEST_REQUEST = 1 << 26
 _CHUNK = 1 << 16
 _MAX_DESCRIPTORS = 3
 _POLL_INTERVAL = 0.05
+_LONGEST_SHOWN = 200
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -55,12 +62,12 @@ Operation = Callable[[Call], Any]
 
 
 def serve(listener: socket.socket, operations: dict[str, Operation], stop: threading.Event) -> None:
-    """Answer requests, each in a thread of its own, until ``stop`` is set; answers that are
-    on their way then are given a moment."""
+    """Answer requests, each in a thread of its own, until ``stop`` is set; answers that are almost
+    ready then are still sent."""
     listener.settimeout(_POLL_INTERVAL)
-    under_way: list[threading.Thread] = []
+    answering: list[threading.Thread] = []
     while not stop.is_set():
-        under_way = [thread for thread in under_way if thread.is_alive()]
+        answering = [thread for thread in answering if thread.is_alive()]
         try:
             connection, _ = listener.accept()
         except TimeoutError:
@@ -68,8 +75,8 @@ def serve(listener: socket.socket, operations: dict[str, Operation], stop: threa
         connection.setblocking(True)
         thread = threading.Thread(target=_answer, args=(connection, operations), daemon=True)
         thread.start()
-        under_way.append(thread)
-    for thread in under_way:
+        answering.append(thread)
+    for thread in answering:
         thread.join(_POLL_INTERVAL)
 
 
@@ -79,18 +86,34 @@ def _answer(connection: socket.socket, operations: dict[str, Operation]) -> None
         try:
             if not _receive(call):
                 return
-            operation = operations.get(str(call.request.get("op")))
-            if operation is None:
-                raise UsageError(f"the lab knows no operation {call.request.get('op')!r}")
-            answer: Request = {"result": operation(call)}
+            answer: Request = {"result": _perform(operations, call)}
         except LabError as error:
+            _log.info("%s: %s", _shown(call.request), error)
             answer = {"error": str(error), "code": error.exit_code}
         except Exception as error:  # the lab goes on; the client gets the error
+            _log.exception("%s failed", _shown(call.request))
             answer = {"error": f"{type(error).__name__}: {error}", "code": 1}
         finally:
             call.close_descriptors()
         with contextlib.suppress(OSError):  # the client has disconnected
             call.channel.send(answer)
+
+
+def _perform(operations: dict[str, Operation], call: Call) -> Any:
+    """The result of the operation that a request names."""
+    operation = operations.get(str(call.request.get("op")))
+    if operation is None:
+        raise UsageError(f"a lab has no operation {call.request.get('op')!r}")
+    begun = time.perf_counter()
+    result = operation(call)
+    _log.debug("%s took %.1f ms", _shown(call.request), 1000 * (time.perf_counter() - begun))
+    return result
+
+
+def _shown(request: Request) -> str:
+    """A request as the log shows it: the operation and its arguments, cut short if they are long."""
+    arguments = ", ".join(f"{name}={value!r}" for name, value in request.items() if name != "op")
+    return f"{request.get('op')}({arguments[:_LONGEST_SHOWN]})"
 
 
 def _receive(call: Call) -> bool:
@@ -108,8 +131,7 @@ def _receive(call: Call) -> bool:
 
 
 class Connection:
-    """The client's end: one request, then its answers, each within ``patience`` seconds (None: however
-    long it takes)."""
+    """The client's end: one request, then its answers, each within ``timeout`` seconds (None: no limit)."""
 
     def __init__(self, path: Path, timeout: float | None = None) -> None:
         self._channel = Channel(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
@@ -127,7 +149,7 @@ class Connection:
         descriptors: tuple[int, ...] = (),
         **arguments: Any,
     ) -> Any:
-        """Ask and wait for the answer; raises LabError or UsageError with the lab's text."""
+        """Send a request and wait for the answer; raises LabError or UsageError with the lab's text."""
         for answer in self._answers(encode({"op": op, **arguments}), descriptors):
             if "progress" in answer:
                 if progress is not None:

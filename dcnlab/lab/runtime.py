@@ -59,6 +59,12 @@ def labs() -> list[LabSocket]:
     return [LabSocket(path.stem, path, _answers(path)) for path in sorted(directory().glob("*.sock"))]
 
 
+def logs_left() -> list[Path]:
+    """The logs of labs that have ended: those whose launch failed, and those that were killed."""
+    alive = {lab.name for lab in labs() if lab.alive}
+    return [path for path in sorted(directory().glob("*.log")) if path.stem not in alive]
+
+
 def in_use(path: Path) -> bool:
     """Whether a lab answers at that socket; the socket of a lab that has died is removed.
 

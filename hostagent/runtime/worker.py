@@ -146,8 +146,14 @@ class Worker:
 
 
 def failure_event(node: int, error: BaseException) -> Message:
-    """The event that tells of an agent's end."""
+    """The event that reports an agent's failure.
+
+    The traceback goes to standard error, a lab's log.  Agents do without ``logging``, which imports
+    ``threading``.
+    """
     text = "".join(traceback.format_exception_only(error)).strip()
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({os.path.basename(where[0].filename)}:{where[0].lineno})" if where else ""
+    header = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} agent ERROR agent {node}: {text}\n"
+    os.write(2, "".join([header, *traceback.format_exception(error)]).encode())
     return {"event": "failed", "node": node, "error": text + place}

@@ -35,7 +35,7 @@ def _children(name: str) -> list[psutil.Process]:
     found = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # others end while one looks
-            found += [process] if name in (process.name(), *process.cmdline()[2:3]) else []
+            found += [process] if name in (process.name(), *process.cmdline()[3:4]) else []
     return found
 
 

@@ -174,6 +174,8 @@ def test_a_kernel_without_the_datapath_asked_for_is_named_in_one_line() -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "kernel has no openvswitch datapath" in done.stderr
+    (log,) = re.findall(r"\(log: (.*)\)$", done.stderr)
+    Path(log).unlink()
 
 
 def test_a_launch_that_is_interrupted_leaves_nothing() -> None:

@@ -9,11 +9,12 @@ The controller listens in each of those namespaces, on its loopback address only
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,7 @@ _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot from which on kernel datapaths work.
 _SETTLED_UPTIME = 15.0
 _ROOT = Path("/run/openvswitch")
+_COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,14 @@ def _daemons(shards: Sequence[Shard]) -> list[Command]:
         )
         for shard in shards
     ]  # fmt: skip
+
+
+def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:
+    """The last warnings and errors in the logs of Open vSwitch's programs, file by file."""
+    for file in sorted(_ROOT.glob("*/*.log")):
+        lines = [line for line in file.read_text(errors="replace").splitlines() if _COMPLAINT.search(line)]
+        if lines:
+            yield file, "\n".join(lines[-most:])
 
 
 def purge_datapath_caches(shards: Sequence[Shard]) -> None:

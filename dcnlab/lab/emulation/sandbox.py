@@ -4,9 +4,11 @@
 and forks init, the first process of a new pid namespace, which forks the session.
 Neither guard nor init imports anything heavy.  Descriptors that the command hands over:
 
-    lifeline  read end of a pipe; its end means that the command died, unless it said a byte before:
-              the lab is to outlive it
-    status    where the session reports stages, readiness and errors, one JSON per line
+    lifeline  read end of a pipe; its end means that the command has ended, and the lab ends too,
+              unless a byte came before: a detached lab
+    status    where the session reports stages, readiness and errors, one JSON object per line
+
+The guard opens the lab's log (:mod:`dcnlab.lab.log`), which becomes the standard error of all.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _PR_SET_PDEATHSIG = 1
 _BACKLOG = 16
+#: The exit code of a session that was asked for a lab that cannot be.
+_USAGE_ERROR = 2
 #: Settings that close user namespaces to ordinary users (Ubuntu's, Debian's, every kernel's): the
 #: value that does, and one that does not.
 _CLOSING = (
@@ -74,9 +78,21 @@ def main() -> None:
         taken = isinstance(error, FileExistsError)
         _fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
     try:
+        if request["prompt"]:  # which has the terminal for its own errors
+            request["errors"] = os.dup(2)
+        _redirect_output(path.with_suffix(".log"), (2,) if request["prompt"] else (1, 2))
         os._exit(_guard(request, listener))
     finally:
         path.unlink(missing_ok=True)
+
+
+def _redirect_output(log: Path, descriptors: tuple[int, ...]) -> None:
+    """Make a new log of these descriptors, for this process and its children."""
+    log.unlink(missing_ok=True)
+    new = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+    for descriptor in descriptors:
+        os.dup2(new, descriptor)
+    os.close(new)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -97,21 +113,25 @@ def _listen(path: Path) -> socket.socket:
 
 
 def _guard(request: dict[str, object], listener: socket.socket) -> int:
-    """Make the world, wait for its end, clear up; returns the exit code of the session."""
+    """Make the sandbox, wait for its end, clear up; returns the exit code of the session."""
     status, lifeline = int(str(request["status"])), int(str(request["lifeline"]))
     path = Path(str(request["socket"]))
+    log = path.with_suffix(".log")
     try:
         if os.geteuid() != 0:
             become_root()
         unshare(CLONE_NEWPID)
     except OSError as error:
+        log.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
         _fail(status, f"cannot make the lab's namespaces ({error.strerror}): {remedy()}")
     init = os.fork()
     if init == 0:
         _init(request, listener)
     os.close(status)
-    code = _wait(init, lifeline)
+    code, orderly = _wait(init, lifeline)
+    if orderly or (log.exists() and not log.stat().st_size):
+        log.unlink(missing_ok=True)  # before the socket: a new lab of that name has a log of its own
     if graph := str(request.get("remove", "")):
         Path(graph).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
@@ -137,16 +157,19 @@ def remedy(settings: Path = Path("/proc/sys")) -> str:
     return "run with sudo"
 
 
-def _wait(init: int, lifeline: int) -> int:
-    """Until init ends, or the command does and takes init with it."""
+def _wait(init: int, lifeline: int) -> tuple[int, bool]:
+    """Wait until init ends, or end it when the command ends; its exit code, and whether the lab ended
+    as it was asked to."""
     pidfd = os.pidfd_open(init)
     ready, _, _ = select.select([pidfd, lifeline], [], [])
     if lifeline in ready and os.read(lifeline, 1):
         ready, _, _ = select.select([pidfd], [], [])
-    if pidfd not in ready:
+    interrupted = pidfd not in ready
+    if interrupted:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     _, wait_status = os.waitpid(init, 0)
-    return os.waitstatus_to_exitcode(wait_status) & 0xFF
+    code = os.waitstatus_to_exitcode(wait_status) & 0xFF
+    return code, interrupted or code in (0, _USAGE_ERROR)
 
 
 def _init(request: dict[str, object], listener: socket.socket) -> NoReturn:
@@ -165,6 +188,8 @@ def _init(request: dict[str, object], listener: socket.socket) -> NoReturn:
         os.environ["PYTHONUNBUFFERED"] = "1"
         arguments = json.dumps({**request, "listener": listener.fileno()})
         os.set_inheritable(status, True)
+        if "errors" in request:
+            os.set_inheritable(int(str(request["errors"])), True)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", arguments])
     os.close(status)
     while True:

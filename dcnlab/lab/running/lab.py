@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 #: Seconds for the controller to converge on link state: as long as agents have.
 _TIMEOUT = 30.0
+
+
+_log = logging.getLogger(__name__)
 
 
 class RunningLab:
@@ -113,7 +117,9 @@ class RunningLab:
         One change at a time: another that undid it meanwhile would be waited for without end.
         """
         with self._link_lock:
-            return self._change_links(links, up)
+            found = self._change_links(links, up)
+        _log.info("links %s %s: converged after %s ms", links, "up" if up else "down", found["converged_ms"])
+        return found
 
     def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
         begun, said = time.monotonic(), len(self._controller_events())

@@ -4,58 +4,45 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
 import sys
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from controller.client import ControllerError
-from dcnlab.lab import rpc
+from dcnlab.lab import log, rpc
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import hosts, programs
+from dcnlab.lab.emulation import hosts, openvswitch, programs
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.client import AgentError
 from topos import plugins
 
-
-def _reset_signal_handlers() -> None:
-    """Let programs that are started from now on end by Ctrl-C and by hang-ups, which the guard ignores
-    and with it agents and controller: being ignored is inherited, a handler (even of nothing) is not."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)
+_log = logging.getLogger(__name__)
 
 
 def main() -> None:
     """Launch, report, serve until ``down`` (or run the prompt in the foreground)."""
     request = json.loads(sys.argv[1])
+    log.set_up("session", os.fdopen(os.dup(2), "w", buffering=1))
     status = os.fdopen(request["status"], "w", buffering=1)
     listener = socket.socket(fileno=request["listener"])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     programs.extend_path()
 
-    def tell(**words: Any) -> None:
+    def report(**message: Any) -> None:
         with contextlib.suppress(OSError):
-            status.write(json.dumps(words) + "\n")
+            status.write(json.dumps(message) + "\n")
 
-    try:
-        session = RunningLab(LabConfig.from_json(request["config"]), lambda stage: tell(stage=stage))
-    except LabError as error:
-        tell(error=str(error), code=error.exit_code)
-        sys.exit(error.exit_code)
-    except (AgentError, ControllerError) as error:
-        tell(error=str(error), code=1)
-        sys.exit(1)
-    except Exception as error:
-        custom = plugins.custom_error(error)
-        tell(error=custom or f"{type(error).__name__}: {error}", code=2 if custom else 1)
-        raise
+    session = _launch(LabConfig.from_json(request["config"]), report)
     _reset_signal_handlers()
     running = session.running
     hosts.install(running.scheme)
-    tell(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
+    report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
     from dcnlab.lab.session import operations  # measurements, which a launch does not wait for
 
     server = threading.Thread(
@@ -65,12 +52,56 @@ def main() -> None:
     if request["prompt"]:
         from dcnlab.lab.session import prompt
 
+        os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
+        os.close(request["errors"])
         prompt.run(session)
     else:
         session.stop.wait()
     session.stop.set()
     server.join()
     os._exit(0)
+
+
+def _launch(config: LabConfig, report: Callable[..., None]) -> RunningLab:
+    """Launch the lab; report an error in one line, log where it happened, and end."""
+
+    def stage(name: str) -> None:
+        _log.info("stage: %s", name)
+        report(stage=name)
+
+    _log.info("launch %s", json.dumps(config.to_json()))
+    try:
+        session = RunningLab(config, stage)
+    except LabError as error:
+        _end(report, str(error), error.exit_code)
+    except (AgentError, ControllerError) as error:
+        _end(report, str(error), 1)
+    except Exception as error:
+        custom = plugins.custom_error(error)
+        _end(report, custom or f"{type(error).__name__}: {error}", 2 if custom else 1)
+    _log.info("ready: %s datapath, seconds by stage %s", session.running.datapath, session.running.seconds)
+    for shard in session.running.shards:
+        first, last = shard.bridges[0].name, shard.bridges[-1].name
+        command = f"dcnlab exec {config.name} {first} cat {shard.rundir}/ovs-vswitchd.log"
+        _log.info("log of Open vSwitch (%s to %s): %s", first, last, command)
+    return session
+
+
+def _end(report: Callable[..., None], text: str, code: int) -> NoReturn:
+    """End after an error in a launch; Open vSwitch's own complaints go into the log as well."""
+    _log.error("launch failed", exc_info=True)
+    for file, lines in openvswitch.complaints():
+        _log.error("%s:\n%s", file, lines)
+    report(error=text, code=code)
+    logging.shutdown()
+    os._exit(code)  # not held up by threads
+
+
+def _reset_signal_handlers() -> None:
+    """Let programs that are started from now on end by Ctrl-C and by hang-ups, which the guard ignores
+    and with it agents and controller: being ignored is inherited, a handler (even of nothing) is not."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
 
 
 if __name__ == "__main__":
