@@ -100,7 +100,7 @@ def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
     table(
         (
             "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max",
-            "max bits", "label bits",
+            "bits max", "label bits",
         ),
         [
             (

@@ -64,7 +64,7 @@ def points(
 ) -> list[Point]:
     """Every combination, on each topology with the first of ``schemes`` that fits it.
 
-    The point without failures occurs once, whatever the seed and kind.  Raises SpecError with
+    The point without failures occurs once, for all seeds and kinds.  Raises SpecError with
     one line.
     """
     for kind in kinds:
