@@ -1,5 +1,17 @@
-"""Side-by-side benchmarks: each compares in one run with what a user would pick instead, and prints ratios.
+"""Benchmarks.  Each compares this program with the alternatives in one run, and prints ratios.
 
-python -m benchmarks              all of them, with their defaults
-python -m benchmarks launch       one of them; its own options follow
+python -m benchmarks              run all of them with their defaults
+python -m benchmarks launch       run one; its own options follow
+
+agents.py       start of agents: forked or as fresh interpreters
+automata.py     construction of automata and word reduction, compared with KBMAG
+distances.py    all-pairs distances, compared with other libraries
+evaluate.py     time of offline evaluations
+install.py      installation of flow entries, compared with ovs-ofctl
+launch.py       launch and stop, compared with stock Mininet
+openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle
+profile.py      profiles of a launch and of a relaying agent
+relay.py        one relay: kernel, plain Python loop, agent
+record.py       writes docs/performance.md
+sandboxes.py    namespaces and child processes for benchmarks
 """

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME [OPTION...]]``: one benchmark, or all in turn."""
+"""``python -m benchmarks [NAME [OPTION...]]``: run one benchmark, or all of them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 
 import benchmarks
 
-#: What runs benchmarks rather than being one.
+#: Modules that are no benchmarks.
 _OTHERS = {"__main__", "record", "sandboxes"}
 
 
 def main() -> int:
-    """Run each in a process of its own; the exit code is 1 if any of them failed."""
+    """Run each in its own process; the exit code is 1 if any of them failed."""
     known = [info.name for info in pkgutil.iter_modules(benchmarks.__path__) if info.name not in _OTHERS]
     wanted = sys.argv[1:2] or known
     if wanted[0] not in known:
-        print(f"benchmarks: no {wanted[0]!r}: {', '.join(known)}", file=sys.stderr)
+        print(f"benchmarks: unknown benchmark {wanted[0]!r}: known: {', '.join(known)}", file=sys.stderr)
         return 2
     failed = 0
     for name in wanted:

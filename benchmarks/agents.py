@@ -1,11 +1,11 @@
-"""Starting agents: forked from one parent that has imported everything, beside a fresh interpreter each.
+"""Start of agents: forked from one parent that has imported everything, or a fresh interpreter for each.
 
     python -m benchmarks.agents [torus:16x16] [--fresh 32] [--json]
 
-The servers' namespaces and cables are there before.  ``start`` is from the order to the last
-agent's devices open, in the parent that a lab starts early; memory is what an agent adds to it
-(shared pages by share); idle is what all of them take of one core while nothing happens.
-The forked ones are started several times; medians are shown.
+The namespaces and links of the servers exist before.  ``start`` is the time from the request, to
+the parent that a lab starts early, until the last agent has opened its devices.  Memory is the
+increase per agent, with shared pages counted by share.  Idle is the load of all agents on one
+core without traffic.  The forked agents are started several times; medians are printed.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from hostagent.options import AgentPlacement, Mode, Options
 from hostagent.runtime.devices import open_devices
 
 SCHEME = "wmgr"
-#: How often all agents are started, one process each and as workers in turn; medians are shown.
+#: The number of rounds; each starts all agents once as processes and once as workers.
 ROUNDS = 5
 
 
 def forked(topology: str, mode: Mode, places: list[AgentPlacement]) -> dict[str, Any]:
-    """All agents, as a lab starts them."""
+    """Start all agents as a lab does."""
     with AgentPool(Options(topology, SCHEME, agents=mode)) as pool:
         pool.stats()  # the parent has imported and built what it shares
         parent = psutil.Process(pool.process.pid)
@@ -52,7 +52,7 @@ def forked(topology: str, mode: Mode, places: list[AgentPlacement]) -> dict[str,
 
 
 def fresh(topology: str, places: list[AgentPlacement]) -> dict[str, Any]:
-    """One interpreter per agent."""
+    """Start one interpreter per agent."""
     begun = time.perf_counter()
     running = [
         subprocess.Popen(
@@ -73,7 +73,7 @@ def fresh(topology: str, places: list[AgentPlacement]) -> dict[str, Any]:
 
 
 def figures(seconds: float, memory: int, count: int, idle: float) -> dict[str, Any]:
-    """As they are printed."""
+    """The figures as printed."""
     return {
         "agents": count,
         "start_s": round(seconds, 3),
@@ -84,7 +84,7 @@ def figures(seconds: float, memory: int, count: int, idle: float) -> dict[str, A
 
 
 def one(topology: str, place: AgentPlacement) -> None:
-    """What an interpreter of its own does: import, build, open its devices, and wait for its end."""
+    """One agent in its own interpreter: import, build, open the devices, and wait for the end."""
     from hostagent.forwarding.agent import Agent, addresses_of
 
     _, scheme = resolve(topology, SCHEME)
@@ -95,7 +95,7 @@ def one(topology: str, place: AgentPlacement) -> None:
 
 
 def compare_all(topology: str, count: int) -> str:
-    """All contestants' figures as JSON; runs in a world of its own."""
+    """The figures of all methods as JSON; runs in its own sandbox."""
     enter_sandbox()
     fabric, scheme = resolve(topology, SCHEME)
     running = launch.build_bare_network(LabConfig(topology, SCHEME), scheme)
@@ -111,10 +111,10 @@ def compare_all(topology: str, count: int) -> str:
 
 
 def main() -> None:
-    """Print a line each, and the ratios to a fresh interpreter."""
+    """Print a line per method, with the ratio to a fresh interpreter."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topology", nargs="?", default="torus:16x16")
-    parser.add_argument("--fresh", type=int, default=32, help="how many interpreters to start")
+    parser.add_argument("--fresh", type=int, default=32, help="number of interpreters to start")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()

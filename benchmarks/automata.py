@@ -1,17 +1,17 @@
-"""How fast automata are built and words reduced, beside KBMAG where it is installed.
+"""Construction of automata and reduction of words, compared with KBMAG where it is installed.
 
-    graph          Diff from the concrete group: breadth first, then all neighbours compared
+    graph          Diff from the concrete group: breadth-first search, then comparison of all neighbours
     presentation   Knuth-Bendix completion, multiplication table, Diff
     letters/s      normal forms of random words of 100 letters, one thread
-    KBMAG          ``autgroup`` on the same presentation in the same letter order, once, axioms
-                   checked; its second difference machine must have as many states as ours, and
-                   its word acceptor must accept the same words, state by state.  Where it is not
-                   on the PATH the times are quoted that were reported for it elsewhere
+    KBMAG          ``autgroup`` on the same presentation in the same letter order, once, with axioms
+                   checked.  Its second difference machine must have as many states as ours, and
+                   its word acceptor must accept the same words, state by state.  If it is not on
+                   the PATH, the table has times reported for another machine
 
-Seconds are those of the processor (all programs here run on one), medians of three runs, or
-one run where it takes long.  Completion of butterfly:9 and borel:47 takes longer than is
-reasonable in this implementation and is left out.  ``python -m benchmarks.automata star:5
-star:6`` runs those graphs only.
+Times are processor seconds (all programs here use one processor): medians of three runs, or of
+one run that takes long.  Completion of butterfly:9 and borel:47 takes too long in this
+implementation and is skipped.  ``python -m benchmarks.automata star:5 star:6`` runs only those
+graphs.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from topos.cayley import CayleyGraph
 from topos.registry import parse
 
 ROUNDS = 3
-#: Seconds from which one run is enough.
+#: Seconds from which a single run is enough.
 LONG = 5.0
-#: Seconds after which KBMAG is given up.
+#: Time limit for KBMAG in seconds.
 TIMEOUT = 900
 WORDS, LETTERS = 2000, 100
-#: (graph, letter order, whether it is completed here, seconds reported for KBMAG elsewhere).
+#: (graph, letter order, whether to complete it, seconds reported for KBMAG on another machine).
 CASES = (
     ("hypercube:10", "natural", True, ""),
     ("bubblesort:5", "natural", True, "< 0.2"),
@@ -65,12 +65,12 @@ CASES = (
 
 
 def main() -> None:
-    """Print seconds per road, letters per second, and KBMAG's seconds."""
+    """Print seconds per method, letters per second, and KBMAG's seconds."""
     kbmag = shutil.which("autgroup")
     columns = ("", "order", "elements", "|Diff|", "graph s", "presentation s", "letters/s", "KBMAG s")
     layout = "{:18}{:>9}{:>10}{:>8}{:>10}{:>16}{:>13}{:>10}".format
     if kbmag is None:
-        print("KBMAG (autgroup) is not on the PATH: its seconds are those reported, on another machine")
+        print("KBMAG (autgroup) is not on the PATH: its times were reported for another machine")
     print(layout(*columns))
     chosen = [case for case in CASES if case[0] in (sys.argv[1:] or [case[0]])]
     for spec, name, completed, reported in chosen:
@@ -95,7 +95,7 @@ def _from_presentation(presentation: Presentation) -> Diff:
 
 
 def _median(work: Callable[[], object]) -> float:
-    """Seconds, the median of ROUNDS; of one where that is LONG."""
+    """The median time of ROUNDS runs, or the time of one if it is LONG."""
     first = _timed(work)
     rest = [_timed(work) for _ in range(ROUNDS - 1)] if first < LONG else []
     return statistics.median([first, *rest])
@@ -108,16 +108,16 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _processor() -> float:
-    """Seconds of processor time, of this process and of those that it waited for."""
+    """Processor seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def _speed(group: Group) -> float:
-    """Letters per second of the compiled reduction; the answers are checked against the group."""
+    """Letters per second of the compiled reduction; the results are checked in the group."""
     found, longest = ReverseDiff.of_group(group), int(group.lengths[-1])
     words = np.random.default_rng(1).integers(0, group.degree, (WORDS, LETTERS)).astype(np.int32)
-    found.reduce(words[:2], longest)  # Compiles, or loads what was compiled.
+    found.reduce(words[:2], longest)  # Compiles, or loads compiled code.
     reduced = found.reduce(words, longest)
     ends = np.zeros(WORDS, dtype=np.int32)
     for column in words.T:
@@ -128,7 +128,7 @@ def _speed(group: Group) -> float:
 
 
 def _kbmag(program: str, presentation: Presentation, group: Group) -> str:
-    """Seconds of KBMAG's autgroup on the presentation; AssertionError where its sizes are not ours."""
+    """Seconds of KBMAG's autgroup on the presentation; AssertionError if its sizes differ from ours."""
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "group").write_text(_gap(presentation))
         command = [program, "-silent", "group"]
@@ -156,8 +156,7 @@ def _states(automaton_file: str) -> int:
 
 
 def _moves(automaton_file: str, degree: int) -> list[list[int]]:
-    """The transitions in one of KBMAG's files, state by state and letter by letter, all counted from 0;
-    DEAD where there is none."""
+    """``[state][letter]``: the transitions in one of KBMAG's files, numbered from 0; DEAD if there is none."""
     found = re.search(r"transitions := (\[.*\])", automaton_file, re.DOTALL)
     assert found is not None
     rows = json.loads(found[1])
@@ -167,7 +166,7 @@ def _moves(automaton_file: str, degree: int) -> list[list[int]]:
 
 
 def _alike(ours: Acceptor, theirs: list[list[int]]) -> bool:
-    """Whether two automata without superfluous states accept the same words: read side by side."""
+    """True if two minimal automata accept the same words, by reading both in parallel."""
     image = {0: 0, DEAD: DEAD}
     queue = [0]
     for state in queue:
@@ -181,7 +180,7 @@ def _alike(ours: Acceptor, theirs: list[list[int]]) -> bool:
 
 
 def _gap(presentation: Presentation) -> str:
-    """The presentation as KBMAG reads it."""
+    """The presentation in KBMAG's format."""
     letters = [f"x{letter}" for letter in range(presentation.degree)]
     equations = [f"[{'*'.join(letters[x] for x in relator)},IdWord]" for relator in presentation.relators]
     inverses = ",".join(letters[inverse] for inverse in presentation.inverses)

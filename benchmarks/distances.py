@@ -1,12 +1,11 @@
-"""All-pairs distances: the evaluator beside the libraries that people reach for, one graph, one run.
+"""All-pairs distances: the evaluator compared with common libraries, on one graph in one run.
 
-Every tool gets the same random regular graph as its own fastest input and must come to
-the same sum of distances; each runs in a process of its own, so that its peak memory is
-its own.  Libraries that are not installed are named and left out (``pip install 'dcnlab[bench]'``);
-so is the Graph Golf community's C program (M. Nakao's APSP: https://github.com/mnakao/APSP), which
-runs where ``apsp_openmp`` or ``apsp`` is on the path, and whose own figure of its time is taken.
-networkx (per-source searches in Python) gets a sample of the sources and its time is scaled up;
-the table says so.
+Every tool gets the same random regular graph in its fastest input format, and must give the same
+sum of distances.  Each runs in its own process, so that its peak memory is measured separately.
+Libraries that are not installed are listed and skipped (``pip install 'dcnlab[bench]'``).  The
+Graph Golf community's C program (M. Nakao's APSP: https://github.com/mnakao/APSP) runs if
+``apsp_openmp`` or ``apsp`` is on the PATH; its time is the one that it prints.  networkx searches
+from a sample of the sources in Python; its time is scaled up, as the table says.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
 from topos.registry import fabric
 
 SPEC = "random:8192,8,hosts=0"
-#: Of networkx's sources, one in so many is measured.
+#: networkx runs one source in this many.
 SAMPLED = 32
-#: Graph Golf's C program, for all processors and for one, and how often it goes over the graph.
+#: Graph Golf's C program for all processors and for one, and its number of iterations.
 GOLF = ("apsp_openmp", "apsp")
 GOLF_ROUNDS = 10
 
@@ -45,7 +44,7 @@ Prepared = Callable[[], float]
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds (the best of the rounds), megabytes beyond the prepared input, and the sum found."""
+    """Seconds (best of the rounds), megabytes beyond the input, and the sum of distances."""
 
     seconds: float
     megabytes: float
@@ -53,7 +52,7 @@ class Measured:
 
 
 def ours(graph: HopGraph) -> Prepared:
-    """Histogram only; the first call compiles."""
+    """The evaluator's histogram; the first call compiles."""
     from dcnlab.evaluator.graph.distances import distances
 
     def run() -> float:
@@ -64,7 +63,7 @@ def ours(graph: HopGraph) -> Prepared:
 
 
 def ours_rows(graph: HopGraph) -> Prepared:
-    """The whole matrix, 16 bits an element."""
+    """The evaluator's distance matrix of 16-bit elements."""
     from dcnlab.evaluator.graph.distances import distance_rows
 
     everything = np.arange(graph.size, dtype=np.int32)
@@ -80,7 +79,7 @@ def by_scipy(graph: HopGraph) -> Prepared:
 
 
 def by_networkx(graph: HopGraph) -> Prepared:
-    """A search per source, for one source in SAMPLED; scaled to all."""
+    """One search per source, for one source in SAMPLED, scaled to all."""
     import networkx as nx
 
     made = nx.Graph(_edges(graph))
@@ -93,7 +92,7 @@ def by_networkx(graph: HopGraph) -> Prepared:
 
 
 def by_igraph(graph: HopGraph) -> Prepared:
-    """igraph's histogram of path lengths, the cheapest that it has."""
+    """igraph's histogram of path lengths, its fastest function."""
     import igraph
 
     made = igraph.Graph(n=graph.size, edges=_edges(graph))
@@ -149,7 +148,7 @@ def _edges(graph: HopGraph) -> list[tuple[int, int]]:
 
 
 def measure(name: str, spec: str = SPEC) -> Measured:
-    """Run one tool, after one call to warm up where several rounds are taken."""
+    """Run one tool, after a warm-up call if there are several rounds."""
     _, prepare, rounds = TOOLS[name]
     run = prepare(hop_graph(fabric(spec)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -164,7 +163,7 @@ def measure(name: str, spec: str = SPEC) -> Measured:
 
 
 def golf(program: str, spec: str) -> Measured:
-    """The C program on the graph as a file; its seconds per iteration are those that it prints."""
+    """Run the C program on the graph as a file; it prints its seconds per iteration."""
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder, "graph.edges")
         edges.write_text("".join(f"{a} {b}\n" for a, b in _edges(hop_graph(fabric(spec)))))
@@ -179,7 +178,7 @@ def golf(program: str, spec: str) -> Measured:
 
 
 def show(name: str, found: Measured, baseline: Measured, note: str = "") -> None:
-    """A line; SystemExit where tools disagree."""
+    """Print a line; raises SystemExit if the tools disagree."""
     if not note and found.total != baseline.total:
         raise SystemExit(f"{name}: sum of distances {found.total}, not {baseline.total}")
     ratio = found.seconds / baseline.seconds
@@ -187,10 +186,10 @@ def show(name: str, found: Measured, baseline: Measured, note: str = "") -> None
 
 
 def main() -> None:
-    """Print seconds, ratios and memory, for another graph than ``SPEC`` if one is named."""
+    """Print seconds, ratios and memory; an argument names another graph than ``SPEC``."""
     spec = sys.argv[1] if len(sys.argv) > 1 else SPEC
     spawn: Any = multiprocessing.get_context("spawn")
-    print(f"all pairs of {spec}; best of the rounds; memory beyond the input")
+    print(f"all pairs of {spec}; best of several rounds; memory beyond the input")
     baseline: Measured | None = None
     for name, (module, _, _) in TOOLS.items():
         if importlib.util.find_spec(module) is None:
@@ -205,7 +204,7 @@ def main() -> None:
     for program in programs:
         show(f"Graph Golf's {program}", golf(program, spec), baseline)
     if not programs:
-        print("Graph Golf's C program       not compared: no apsp on the path")
+        print("Graph Golf's C program       not compared: apsp is not on the PATH")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How long evaluations take: distances, routed paths over all pairs, loads and fair rates.
+"""Time of offline evaluations: distances, routed paths over all pairs, link loads, max-min fair rates.
 
-Each line is one call after one that compiled or warmed up (for the sampled million-node torus
-the lines before compiled), with the processor's seconds over all cores beside the clock's: on
-a busy machine those are the ones to compare.  There is no peer that computes the routed
-lines; benchmarks/distances.py compares the distances.
+Each line is one call, after a first call that compiles (for the sampled million-node torus, the
+lines before compile).  It has the elapsed seconds and the processor seconds over all cores;
+compare the latter on a busy machine.  No other program computes the routed lines;
+benchmarks/distances.py compares the distances.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ ROUTED = (
     ("mdcube:32,4", "dcube"),
     ("borel:131,4,1,4", "twophase"),
 )
-#: Smaller ones, of which other figures are timed.
+#: Smaller networks for the other figures.
 MORE = (("clot:8x8x8", "pow"), ("bcube:8,3", "wmgr"))
 
 
 def timed(words: str, run: Callable[[], str], warm: bool = True) -> None:
-    """Print how long one call takes, and what it says."""
+    """Print the time of one call, and its result."""
     if warm:
         run()
     begun, used = time.perf_counter(), time.process_time()
-    said = run()
+    result = run()
     seconds, used = time.perf_counter() - begun, time.process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{words:58} {seconds:8.3f} s {used:8.3f} cpu   {said}   (peak so far {peak:.0f} MB)", flush=True)
+    print(f"{words:58} {seconds:8.3f} s {used:8.3f} cpu   {result}   (peak so far {peak:.0f} MB)", flush=True)
 
 
 def all_distances(spec: str) -> str:
-    """Diameter and mean over all pairs of nodes."""
+    """Diameter and mean distance over all pairs of nodes."""
     found = distances(hop_graph(fabric(spec)))
     return f"diameter {found.diameter}, mean {found.mean:.4f}"
 
 
 def sampled_search(spec: str, count: int) -> str:
-    """The mean with its confidence interval."""
+    """The mean distance with its confidence interval, from a sample of sources."""
     network = fabric(spec)
     found = sampled_distances(hop_graph(network), np.arange(network.size, dtype=np.int32), count, seed=1)
-    return f"mean {found.mean:.4f} +- {found.confidence():.4f}, farthest met {found.diameter}"
+    return f"mean {found.mean:.4f} +- {found.confidence():.4f}, largest distance {found.diameter}"
 
 
 def routed(spec: str, name: str) -> Callable[[], str]:
-    """Paths over all pairs of servers; building the scheme's own tables is not timed."""
+    """Path lengths over all pairs of servers; the construction of the scheme is not timed."""
     scheme = bind(name, fabric(spec))
     pairs = choose(scheme.fabric, "servers", 1)
 
@@ -81,10 +81,10 @@ def routed(spec: str, name: str) -> Callable[[], str]:
 
 
 def loaded(spec: str, name: str) -> Callable[[], str]:
-    """The most loaded link under all-to-all traffic."""
+    """The maximum link load under all-to-all traffic."""
     scheme = bind(name, fabric(spec))
     pairs = choose(scheme.fabric, "servers", 1)
-    return lambda: f"most loaded link {link_loads(scheme, pairs).max():.0f}"
+    return lambda: f"maximum link load {link_loads(scheme, pairs).max():.0f}"
 
 
 def fair(spec: str, name: str) -> Callable[[], str]:
@@ -99,7 +99,7 @@ def fair(spec: str, name: str) -> Callable[[], str]:
 
 
 def queued(spec: str, name: str, load: float) -> Callable[[], str]:
-    """Packets in queues for 5 ms; drawing their ways is timed as well."""
+    """A packet simulation of 5 ms, including the drawing of the paths."""
     scheme = bind(name, fabric(spec))
 
     def run() -> str:
@@ -110,7 +110,7 @@ def queued(spec: str, name: str, load: float) -> Callable[[], str]:
 
 
 def halved(spec: str) -> str:
-    """A cut, and what no cut goes below."""
+    """The best cut found, and the lower bound."""
     found = bisection(fabric(spec))
     return f"at most {found.found}, at least {found.bound}"
 

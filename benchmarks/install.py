@@ -1,17 +1,17 @@
-"""How fast tables get into switches: the controller on both libraries beside ``ovs-ofctl``.
+"""Installation of flow entries: the controller on both libraries, compared with ``ovs-ofctl``.
 
 The full tables of 64 switches (a small world of 8x8 with 3 hosts each: 192 entries and one
-for ARP in each switch) go into one private ovs-vswitchd; bridges have no ports, since none
-is needed for that.
-Each way is timed from its first command to the last acknowledgement, everything that is
-installed is then compared with the prediction, and the switches are emptied.
+for ARP in each switch) are installed in one private ovs-vswitchd.  The bridges have no ports,
+which the measurement does not need.  Each method is timed from its first command to the last
+acknowledgement.  Then the installed entries are compared with the predicted ones, and the
+switches are emptied.
 
-    ovs-ofctl add-flows       one process per switch from a ready file, one after the other
-    the same, at once         all 64 processes side by side
+    ovs-ofctl add-flows       one process per switch from a prepared file, one after the other
+    the same, at once         all 64 processes in parallel
     the same, --bundle        one transaction per switch, one after the other
-    controller, switches join it runs and has compiled its tables while the lab was built (as in a
-                              launch); from the moment that the switches learn its address
-    controller, from nothing  from the start of its process: interpreter, imports, compilation
+    controller, switches join the controller runs and has compiled its tables, as in a launch;
+                              timed from the moment when the switches learn its address
+    controller, cold start    timed from the start of its process: interpreter, imports, compilation
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ InstallMethod = Callable[[PrivateOvs, dict[str, FlowTable]], float]
 
 
 def add_flows(*options: str) -> InstallMethod:
-    """One ``ovs-ofctl add-flows`` per switch, one after the other."""
+    """Run one ``ovs-ofctl add-flows`` per switch, one after the other."""
 
     def run(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
         begun = time.perf_counter()
@@ -49,7 +49,7 @@ def add_flows(*options: str) -> InstallMethod:
 
 
 def add_flows_at_once(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
-    """All ``ovs-ofctl add-flows`` side by side."""
+    """Run all ``ovs-ofctl add-flows`` in parallel."""
     begun = time.perf_counter()
     running = [
         subprocess.Popen(
@@ -66,7 +66,7 @@ def add_flows_at_once(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
 
 
 def controller(backend: str, prepared: bool) -> InstallMethod:
-    """The Ryu application, as a process; ``prepared`` before the switches know it."""
+    """Run the Ryu application as a process; ``prepared``: started before the switches know its address."""
 
     def run(ovs: PrivateOvs, tables: dict[str, FlowTable]) -> float:
         with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
@@ -93,8 +93,8 @@ INSTALL_METHODS: dict[str, InstallMethod] = {
     "ovs-ofctl --bundle add-flows": add_flows("--bundle"),
     "os-ken, switches join": controller("os-ken", prepared=True),
     "Ryu, switches join": controller("ryu", prepared=True),
-    "os-ken, from nothing": controller("os-ken", prepared=False),
-    "Ryu, from nothing": controller("ryu", prepared=False),
+    "os-ken, cold start": controller("os-ken", prepared=False),
+    "Ryu, cold start": controller("ryu", prepared=False),
 }
 
 
@@ -134,7 +134,7 @@ def _each(tables: dict[str, FlowTable], *command: str) -> list[str]:
 
 
 def _once(ovs: PrivateOvs, tables: dict[str, FlowTable], method: InstallMethod) -> float:
-    """One run; the switches are empty before and after."""
+    """Time one run; the switches are empty before and after."""
     seconds = method(ovs, tables)
     for bridge in tables:
         ovs.ofctl("del-flows", bridge)

@@ -1,11 +1,11 @@
-"""Launch and stop: dcnlab beside stock Mininet, the same topology on the same kind of switch.
+"""Launch and stop: dcnlab compared with stock Mininet, on the same topology and kind of switch.
 
     python -m benchmarks.launch [bcube:8,1 bcube:4,3 bcube:32,1] [--no-stock] [--json]
 
-The networks alone (hosts, cables, switches with their ports, Mininet's objects) are built in worlds of
-their own, as a lab has; stock Mininet in its batch mode, with Open vSwitch running already,
-while dcnlab's figure includes starting its own.  The whole lab's figures include the controller
-with acknowledged tables, agents that are ready, and a first ping through.
+The networks alone (hosts, links, switches with their ports, Mininet's objects) are built in
+sandboxes, as a lab has.  Stock Mininet uses its batch mode, with Open vSwitch already running;
+dcnlab's figure includes the start of its own.  The figures of the whole lab include the
+controller with acknowledged tables, agents that are ready, and the first ping.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from dcnlab.lab.emulation import launch, netns, openvswitch
 from topos import registry
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
-#: Bare networks are built in turn so many times, for so many seconds; medians are shown.
+#: The number of rounds for bare networks, and the time after which no further round starts; medians are shown.
 MIN_ROUNDS, MAX_ROUNDS, TIME_BUDGET = 3, 5, 60.0
-#: Seconds in which the kernel clears away the namespaces of the network before.
+#: Seconds in which the kernel removes the namespaces of the previous network.
 SETTLE = 2.0
 
 
 def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
-    """Seconds to launch, to a first ping, and to stop; processes and memory of the whole lab."""
+    """Seconds to launch, to the first ping, and to stop; processes and memory of the whole lab."""
     begun = time.perf_counter()
     lab = Lab(topology, scheme).start()
     last = registry.fabric(topology).servers - 1
@@ -60,7 +60,7 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
 
 
 def _processes(lab: Lab) -> list[psutil.Process]:
-    """Everything in the lab's pid namespace: the guard's descendants and what they orphaned."""
+    """All processes in the lab's pid namespace, including orphans."""
     assert lab._guard is not None
     [init] = psutil.Process(lab._guard.pid).children()
     inside = os.readlink(f"/proc/{init.pid}/ns/pid_for_children")
@@ -75,7 +75,7 @@ def _processes(lab: Lab) -> list[psutil.Process]:
 
 
 def proportional(process: psutil.Process) -> int:
-    """Resident bytes, shared pages counted by share."""
+    """Resident memory in bytes, with shared pages counted by share."""
     for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) << 10
@@ -83,7 +83,7 @@ def proportional(process: psutil.Process) -> int:
 
 
 def idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
-    """Percent of one core that the lab takes while nothing is asked of it."""
+    """The processor load of an idle lab, in per cent of one core."""
     before = sum(sum(process.cpu_times()[:2]) for process in processes)
     time.sleep(seconds)
     after = sum(sum(process.cpu_times()[:2]) for process in processes)
@@ -91,7 +91,7 @@ def idle_share(processes: list[psutil.Process], seconds: float = 4.0) -> float:
 
 
 def in_sandbox(what: str, topology: str, timeout: float) -> dict[str, Any]:
-    """One of the bare networks below, in a process and a world of its own."""
+    """One of the bare networks below, in its own process and sandbox."""
     time.sleep(SETTLE)
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.launch", "--inside", what, topology],
@@ -110,7 +110,7 @@ def in_sandbox(what: str, topology: str, timeout: float) -> dict[str, Any]:
 
 
 def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
-    """Build and start with Mininet's own classes, Open vSwitch running already; how to stop."""
+    """Build and start with Mininet's classes, with Open vSwitch already running: (seconds, stop function)."""
     shard = openvswitch.Shard(0, ())
     netns.create([shard.netns])
     Path("/run/openvswitch").mkdir()
@@ -138,8 +138,8 @@ def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
 
 
 def bare_dcnlab(topology: str) -> tuple[float, Callable[[], None]]:
-    """The same network by dcnlab, its private Open vSwitch started as well; the world's end stops it."""
-    # Imported before, as on stock Mininet's side.
+    """The same network by dcnlab, including the start of Open vSwitch; the end of the sandbox stops it."""
+    # Imported before the measurement, as for stock Mininet.
     import addressing.schemes.wmgr  # noqa: F401
     import topos.mn  # noqa: F401
     from dcnlab.lab.emulation import mininet
@@ -154,7 +154,7 @@ def bare_dcnlab(topology: str) -> tuple[float, Callable[[], None]]:
 
 
 def run_inside(what: str, topology: str) -> None:
-    """Build a bare network, print the seconds that it took, stop it, and end with all that was made."""
+    """Build a bare network, print the time, stop it, and exit."""
     enter_sandbox()
     seconds, stop = {"mininet": bare_mininet, "dcnlab": bare_dcnlab}[what](topology)
     print(json.dumps({"launch_s": round(seconds, 3)}), flush=True)
@@ -163,7 +163,7 @@ def run_inside(what: str, topology: str) -> None:
 
 
 def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """A row of figures for each contestant."""
+    """A row of figures for each method."""
     rows = {"dcnlab, whole lab": ours(topology)}
     contestants = ["dcnlab"] if options.no_stock else ["dcnlab", "mininet"]
     taken: dict[str, list[dict[str, Any]]] = {what: [] for what in contestants}
@@ -175,7 +175,7 @@ def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, A
 
 
 def median(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Each figure's median, and the launch that was disturbed least; the first failure where there was one."""
+    """The median of each figure, and the fastest launch; or the first failure if there is one."""
     failed = [row for row in rounds if row["launch_s"] is None]
     if failed:
         return failed[0]
@@ -184,7 +184,7 @@ def median(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def show(topology: str, rows: dict[str, dict[str, Any]]) -> None:
-    """A line per contestant, and the ratios of like with like."""
+    """Print a line per method, and the ratios between the bare networks."""
     print(topology)
     for who, figures in rows.items():
         print(f"  {who:18}", "  ".join(f"{k} {v}" for k, v in figures.items() if k != "stages"))

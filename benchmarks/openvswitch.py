@@ -1,11 +1,11 @@
-"""What Open vSwitch's datapath passes, with and without its segmentation offload, and what it costs idle.
+"""Throughput of Open vSwitch's datapath with and without segmentation offload, and its load when idle.
 
     python -m benchmarks.openvswitch [--seconds S] [--json]
 
-Two hosts and two switches in a row, one entry per direction; TCP is what iperf3 receives, and
-refused segments are those whose checksum the receiver's kernel found wrong.  Then the
-switches of bcube:4,3 (256, with 1024 ports) without any traffic: spread over several daemons as in
-a lab, and all in one.
+Two hosts and two switches in a row, with one entry per direction.  TCP is the rate that iperf3
+receives; the number of segments that the receiving kernel refused for a wrong checksum follows.
+Then the switches of bcube:4,3 (256 with 1024 ports) without traffic: in several daemons as in a
+lab, and in a single one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TIMEOUT = 20
 
 @dataclass(frozen=True)
 class Setting:
-    """How datapath and hosts are set: Open vSwitch's offload, and that of the hosts' cards."""
+    """Offload settings of Open vSwitch and of the hosts' interfaces."""
 
     name: str
     switches: bool
@@ -46,7 +46,7 @@ SETTINGS = (
 
 
 def throughput(setting: Setting, seconds: int) -> dict[str, Any]:
-    """Gb/s from host to host through two switches, and segments with a wrong checksum."""
+    """Gb/s between hosts through two switches, and the number of segments with a wrong checksum."""
     _build(PAIR, setting.switches)
     if setting.hosts and not setting.switches:
         for host in ("h0", "h1"):
@@ -63,7 +63,7 @@ def throughput(setting: Setting, seconds: int) -> dict[str, Any]:
 
 
 def _iperf(address: str, seconds: int) -> float:
-    """What arrives, in Gb/s; nothing where the transfer does not come to its end."""
+    """The received rate in Gb/s; 0 if the transfer does not complete."""
     words = ["timeout", str(seconds + _TIMEOUT), "iperf3", "-c", address, "-t", str(seconds), "-J"]
     done = subprocess.run([*_at("h0"), *words], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -72,7 +72,7 @@ def _iperf(address: str, seconds: int) -> float:
 
 
 def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
-    """Percent of a core that the switch daemons of a lab take while nothing is sent."""
+    """Processor load of the switch daemons of a lab without traffic, in per cent of a core."""
     openvswitch.PORTS_PER_SHARD = ports_per_shard
     shards = len(_build(MANY, True).shards)
     time.sleep(2)
@@ -84,7 +84,7 @@ def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
 
 
 def _build(topology: str, offloads: bool) -> launch.Running:
-    """A network of plain cables and switches whose hosts reach each other through port numbers."""
+    """A network of links and switches, with entries by port number between the hosts."""
     _, scheme = resolve(topology, "shortest")
     running = launch.build_bare_network(LabConfig(topology, "shortest", offloads=offloads), scheme)
     if topology == PAIR:
@@ -116,7 +116,7 @@ def _checksum_errors(host: str) -> int:
 
 
 def in_sandbox(action: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``action`` finds in a world of its own."""
+    """The result of ``action`` in its own sandbox."""
 
     def inside() -> str:
         enter_sandbox()
@@ -130,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.openvswitch", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
+    parser.add_argument("--seconds", type=int, default=3, help="seconds per measurement")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     passed = {one.name: in_sandbox(lambda one=one: throughput(one, options.seconds)) for one in SETTINGS}
@@ -142,7 +142,7 @@ def main() -> None:
         print(json.dumps({"throughput": passed, "idle": costs}, indent=2))
         return
     for name, found in passed.items():
-        print(f"{name:36} {found['gbps']:6.2f} Gb/s  {found['refused']:6d} refused for their checksum")
+        print(f"{name:36} {found['gbps']:6.2f} Gb/s  {found['refused']:6d} segments with a wrong checksum")
     for found in costs:
         print(f"{MANY} idle, {found['daemons']:3d} daemons: {found['idle_percent']:5.1f} % of a core")
 

@@ -1,11 +1,11 @@
-"""Where the time goes: a launch stage by stage and function by function, and a relay per packet.
+"""Profiles: a launch by stage and by function, and an agent that relays packets.
 
     python -m benchmarks.profile [bcube:4,3]
 
-The launch is that of a whole lab in a world of its own, seen from the session that steers it:
-switch daemons, the controller and the agents' parent work meanwhile, so much of it is waiting.
-The relay is one agent in a process of its own between two hosts, of which one sends small
-packets as fast as it can; time inside recvmmsg(2) and sendmmsg(2) counts where they are called.
+The launch is that of a whole lab in its own sandbox, profiled in the session.  Switch daemons,
+the controller and the agents' parent work in other processes, so much of the time is waiting.
+The relay is one agent in its own process between two hosts, one of which sends small packets as
+fast as it can.  Time inside recvmmsg(2) and sendmmsg(2) counts for their callers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ROOT = Path(__file__).parents[1]
 
 
 def start_up(topology: str) -> str:
-    """The profile of a launch, made in a child that becomes the lab."""
+    """The profile of a launch, from a child process that becomes the lab."""
     return from_child(lambda: _launched(topology))
 
 
@@ -85,7 +85,7 @@ def _relayed(lab: World, seconds: float) -> str:
 
 
 def _table(profile: cProfile.Profile, order: str) -> str:
-    """The functions that took longest, with the house's files named from its root."""
+    """The functions that took longest; file names are relative to the repository."""
     text = io.StringIO()
     pstats.Stats(profile, stream=text).sort_stats(order).print_stats(_LINES)
     lines = [line.rstrip() for line in text.getvalue().replace(f"{_ROOT}/", "").splitlines()]

@@ -1,10 +1,10 @@
-"""Run the benchmarks and write what they print into a document.
+"""Run the benchmarks and write their output to a document.
 
     python -m benchmarks.record docs/performance.md [launch relay ...]
 
-The document is made anew, or only the sections of the benchmarks that are named: the machine,
-then each command with its output, the load before it, and what the host of a virtual machine took away
-meanwhile.
+Writes the whole document, or replaces only the sections of the benchmarks that are named.  The
+document has the machine, then each command with its output, the load before it, and the
+processor time that the host of a virtual machine gave to others (steal time).
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from dcnlab.lab.emulation import openvswitch
 
 _HEAD = """# Performance
 
-Written by `python -m benchmarks.record docs/performance.md`: each block is what its command printed, all on
-one machine and day. Ratios travel, absolute figures do not.
+Written by `python -m benchmarks.record docs/performance.md`. Each block is the output of its command. All ran
+on one machine; a section that was measured later has its own date. Ratios are comparable between machines,
+absolute figures are not.
 
 """
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, the benchmark that fills it, and what to know in order to read it."""
+    """A heading, the command line of the benchmark, and an explanation."""
 
     title: str
     words: tuple[str, ...]
@@ -44,28 +45,34 @@ SECTIONS = (
     Section(
         "Launch and stop",
         ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "--timeout", "600"),
-        "64, 256 and 1024 servers. Networks alone are compared with stock Mininet's batch mode.",
+        "64, 256 and 1024 servers. The rows `network` are without controller and agents; stock Mininet runs in"
+        " batch mode.",
     ),
-    Section("Agents", ("agents",), "All agents of a lab of 256 servers, beside an interpreter for each."),
+    Section(
+        "Agents", ("agents",), "All agents of a lab of 256 servers, compared with one interpreter per agent."
+    ),
     Section(
         "Relaying",
         ("relay",),
-        "One server between two others; ratios are to the kernel's and the loop's. Round trips, and what they"
-        " are above the kernel's: pings back to back on processors that stay awake, the same on one processor,"
-        " and pings a millisecond apart on processors that halt in between.",
+        "One relaying server between two others. Ratios are relative to the kernel and to the loop."
+        " Round-trip times, with the difference to the kernel in brackets: back-to-back pings on"
+        " processors that stay awake, the same on one processor, and pings one millisecond apart on"
+        " processors that sleep in between.",
     ),
-    Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and at rest."),
-    Section("Installing tables", ("install",), "The controller beside ovs-ofctl."),
-    Section("Distances", ("distances",), "All pairs of a graph of 8192 nodes, beside other libraries."),
+    Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and its load when idle."),
+    Section("Installing tables", ("install",), "The controller compared with ovs-ofctl."),
+    Section("Distances", ("distances",), "All pairs of a graph of 8192 nodes, compared with other libraries."),
     Section(
-        "Evaluating", ("evaluate",), "Routed paths over all pairs of 8192 nodes and more, loads, fair rates."
+        "Evaluation",
+        ("evaluate",),
+        "Routed paths over all pairs of 8192 nodes and more, link loads, max-min fair rates.",
     ),
-    Section("Where the time goes", ("profile",), "Profiles of a launch and of an agent that relays."),
+    Section("Profiles", ("profile",), "Profiles of a launch and of an agent that relays."),
 )
 
 
 def machine() -> str:
-    """What was measured on, in one line."""
+    """The machine, in one line."""
     memory = psutil.virtual_memory().total / 2**30
     kind = "kernel" if openvswitch.kernel_datapath() else "userspace"
     return (
@@ -75,7 +82,7 @@ def machine() -> str:
 
 
 def section(one: Section) -> str:
-    """A section of the document; the benchmark's complaint where it failed."""
+    """A section of the document; the benchmark's error output if it failed."""
     print(f"== {' '.join(one.words)}", flush=True)
     load, before = os.getloadavg()[0], psutil.cpu_times()
     done = subprocess.run(
@@ -84,7 +91,7 @@ def section(one: Section) -> str:
     )  # fmt: skip
     printed = done.stdout.strip() or done.stderr.strip()
     print(printed, flush=True)
-    disturbed = f"load before {load:.1f}, {_stolen(before):.1%} of the processors' time taken by the host"
+    disturbed = f"load before {load:.1f}, steal time {_stolen(before):.1%}"
     lines = "\n".join(line.rstrip() for line in printed.splitlines())
     command = f"    $ python -m benchmarks {' '.join(one.words)}"
     about = f"{one.remark} {time.strftime('%Y-%m-%d')}: {disturbed}."
@@ -92,7 +99,7 @@ def section(one: Section) -> str:
 
 
 def _stolen(before: Any) -> float:
-    """The share of the time in which processors had work since ``before`` that the host gave to others."""
+    """Steal time since ``before``, as a share of the time in which the processors had work."""
     gone = [b - a for a, b in zip(before, psutil.cpu_times(), strict=True)]
     spent = dict(zip(before._fields, gone, strict=True))
     wanted = sum(gone) - spent["idle"] - spent["iowait"]
@@ -100,7 +107,7 @@ def _stolen(before: Any) -> float:
 
 
 def updated(text: str, sections: Sequence[Section]) -> str:
-    """A document with some of its sections made anew."""
+    """A document with some of its sections replaced."""
     parts = text.split("\n## ")
     made = {one.title: section(one).removeprefix("\n## ") for one in sections}
     return "\n## ".join(made.get(part.split("\n")[0], part) for part in parts)

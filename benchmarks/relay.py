@@ -1,23 +1,23 @@
-"""What a relay costs: one server between two others, by the kernel, by a plain loop, by our agent.
+"""Performance of a relay: one server between two others, relaying by kernel, plain loop or agent.
 
     python -m benchmarks.relay [--rounds N] [--seconds S] [--json]
 
-A and B are ordinary hosts in namespaces of their own, joined through the relay's by veth
-pairs; the two are set up alike for every way of relaying, so that only the relay differs:
+A and B are ordinary hosts in their own namespaces, connected through the relay's by veth pairs.
+Both are set up in the same way for every method, so that only the relay differs:
 
     kernel    ip_forward
-    loop      a straightforward Python loop: recv, look up, rewrite, send, for MTU-sized frames
-              (it cannot pass super-packets or partial checksums on: offloads are off at A and B);
-              "with offloads" can, as the agent does, by the kernel's virtio-net header
-    agent     ours; "3 agents" are three relays in a row, "ends too" has agents at A and B as well
+    loop      a simple Python loop: recv, look up, rewrite, send, for MTU-sized frames.  It cannot
+              pass on super-packets or partial checksums, so offloads are off at A and B; "with
+              offloads" can, as the agent does, with the kernel's virtio-net header
+    agent     dcnlab's; "3 agents" are three relays in a row, "ends too" has agents at A and B as well
 
-TCP is what iperf3 receives; small packets are 64-byte UDP from one sender that uses
-sendmmsg, counted where they arrive at B's card; the round trip is the median of pings.
-Each ping follows the answer to the one before, and meanwhile no processor may sleep, as
-cyclictest has it, too: what is left is the relays' own time.  It is measured once more with
-everything on one processor, and once with pings a millisecond apart on a machine that sleeps
-as it likes: in a virtual machine, each waking of a halted processor is tens of microseconds,
-which the kernel's own forwarding, done within the sender's system call, never waits for.
+TCP is the rate that iperf3 receives.  Small packets are 64-byte UDP packets from one sender that
+uses sendmmsg, counted at B's interface.  The round trip is the median of pings.  Each ping
+follows the reply to the previous one, and no processor may sleep meanwhile (cyclictest does the
+same), so the time is that of the relays alone.  It is measured again with everything on one
+processor, and with pings one millisecond apart on processors that may sleep.  In a virtual
+machine, waking a halted processor takes tens of microseconds.  The kernel forwards within the
+sender's system call and never waits for that.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from tests.hostagent.namespaces import World, run, world
 
 SCHEME = "wmgr"
 PINGS = 1000
-#: ping's option to send when the answer to the one before is there.
+#: ping's option to send as soon as the reply to the previous ping arrives.
 BACK_TO_BACK = ("-A",)
 SMALL = 64
 _PORT = 9
@@ -59,7 +59,7 @@ Setup = Callable[[World], contextlib.AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class RelayMethod:
-    """One way of relaying: how many relays, and how they are set up and run."""
+    """One method of relaying: the number of relays, and how to set them up."""
 
     name: str
     relays: int
@@ -68,18 +68,18 @@ class RelayMethod:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured: TCP in Gb/s, small packets a second, median round trips in microseconds."""
+    """TCP in Gb/s, small packets per second, median round-trip times in microseconds."""
 
     tcp: float
     small: float
-    #: One after the other on processors that do not sleep: any, and one for everything.
+    #: Back-to-back pings on processors that do not sleep: on all, and on a single one.
     rtt: float
     rtt_one_cpu: float
-    #: A millisecond apart on processors that do.
+    #: Pings one millisecond apart on processors that sleep.
     rtt_1ms_apart: float
 
 
-# --- ways of relaying ---------------------------------------------------------------
+# --- methods of relaying ------------------------------------------------------------
 
 
 def plain_ends(lab: World) -> None:
@@ -107,7 +107,7 @@ def label_address(lab: World, node: int) -> str:
 
 @contextlib.contextmanager
 def kernel(lab: World) -> Iterator[None]:
-    """The relay's kernel forwards; its cards have the addresses that A and B send to."""
+    """The relay's kernel forwards; its interfaces have the addresses that A and B send to."""
     plain_ends(lab)
     lab.run(1, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
     for interface, other in (("h1-eth1", 0), ("h1-eth2", 2)):
@@ -119,7 +119,7 @@ def kernel(lab: World) -> Iterator[None]:
 
 @contextlib.contextmanager
 def loop(lab: World) -> Iterator[None]:
-    """A process that runs :func:`relay_by_loop` in the relay's namespace; without offloads at the ends."""
+    """Run :func:`relay_by_loop` in the relay's namespace, without offloads at the ends."""
     for node in (0, 2):
         lab.run(node, "ethtool", "-K", f"h{node}-eth1", "tx", "off", "gso", "off")
     with looping(lab, "0"):
@@ -128,14 +128,14 @@ def loop(lab: World) -> Iterator[None]:
 
 @contextlib.contextmanager
 def loop_with_offloads(lab: World) -> Iterator[None]:
-    """The same with the kernel's header before each frame, so that offloads can stay on."""
+    """The same with the virtio-net header before each frame, so that offloads can stay on."""
     with looping(lab, str(VNET_SIZE)):
         yield
 
 
 @contextlib.contextmanager
 def looping(lab: World, ahead: str) -> Iterator[None]:
-    """:func:`relay_by_loop` in the relay's namespace."""
+    """Run :func:`relay_by_loop` in the relay's namespace; ``ahead`` bytes precede each frame."""
     plain_ends(lab)
     for interface in ("h1-eth1", "h1-eth2"):
         run("ip", "-n", lab.netns(1), "link", "set", interface, "arp", "off")
@@ -172,7 +172,7 @@ RELAY_METHODS = (
 
 
 def relay_by_loop(header: str, *labels: str) -> None:
-    """The straightforward relay: one frame per system call, TTL less one; so many bytes are before each."""
+    """A simple relay: one frame per system call, decrements the TTL; ``header`` bytes precede each frame."""
     ahead = int(header)
     interfaces = [packet_socket(interface, ahead > 0) for interface in ("h1-eth1", "h1-eth2")]
     addresses = (bytes.fromhex(label.replace(":", "")) for label in labels)
@@ -197,7 +197,7 @@ def relay_by_loop(header: str, *labels: str) -> None:
 
 
 def packet_socket(interface: str, offloads: bool) -> socket.socket:
-    """A packet socket that hears what arrives at a card."""
+    """A packet socket for the frames that arrive at an interface."""
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     opened.setsockopt(263, 15, int(offloads))  # SOL_PACKET, PACKET_VNET_HDR
     opened.setsockopt(263, 23, 1)  # PACKET_IGNORE_OUTGOING
@@ -225,7 +225,7 @@ def measure(method: RelayMethod, seconds: int) -> Figures:
 
 @contextlib.contextmanager
 def processors_awake() -> Iterator[None]:
-    """No processor halts meanwhile (Linux's Documentation/power/pm_qos_interface)."""
+    """Keep all processors awake (Linux's Documentation/power/pm_qos_interface)."""
     with open("/dev/cpu_dma_latency", "wb", buffering=0) as held:
         held.write(struct.pack("i", 0))
         yield
@@ -233,7 +233,7 @@ def processors_awake() -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_processor() -> Iterator[None]:
-    """What is started meanwhile stays on one processor."""
+    """Keep processes started meanwhile on one processor."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:
@@ -243,7 +243,7 @@ def one_processor() -> Iterator[None]:
 
 
 def ping(lab: World, *pace: str) -> float:
-    """The median round trip in microseconds of pings at a pace."""
+    """The median round-trip time of pings in microseconds; ``pace`` are options of ping."""
     address = lab.addresses[lab.fabric.servers - 1]
     lab.run(0, "ping", "-c", "5", "-i", "0.01", address)
     said = lab.run(0, "ping", "-c", str(PINGS), *pace, address)
@@ -251,7 +251,7 @@ def ping(lab: World, *pace: str) -> float:
 
 
 def tcp(lab: World, last: int, seconds: int) -> float:
-    """What iperf3 receives, in Gb/s."""
+    """The rate that iperf3 receives, in Gb/s."""
     words = ["ip", "netns", "exec", lab.netns(last), "iperf3", "-s", "-1", "--forceflush"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -263,7 +263,7 @@ def tcp(lab: World, last: int, seconds: int) -> float:
 
 
 def small_packets(lab: World, last: int, seconds: int) -> float:
-    """64-byte packets a second that reach the last server's card."""
+    """64-byte packets per second that reach the last server's interface."""
     sink = lab.inside(last, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     with sink:
         sink.bind((lab.addresses[last], _PORT))
@@ -275,14 +275,14 @@ def small_packets(lab: World, last: int, seconds: int) -> float:
 
 
 def received(lab: World, node: int) -> int:
-    """Packets that a server's card has taken in so far."""
+    """The number of packets that a server's interface has received."""
     table = lab.inside(node, lambda: Path("/proc/thread-self/net/dev").read_text())
     (line,) = (line for line in table.splitlines() if f"h{node}-eth1:" in line)
     return int(line.split(":")[1].split()[1])
 
 
 def blast(address: str) -> None:
-    """Send small packets as fast as one process can, until ended."""
+    """Send small packets as fast as one process can, until terminated."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.connect((address, _PORT))
         slots = PacketBuffers()
@@ -293,7 +293,7 @@ def blast(address: str) -> None:
 
 @contextlib.contextmanager
 def worker(lab: World, node: int, *role: str) -> Iterator[None]:
-    """A process of this program in a server's namespace, ended afterwards."""
+    """Run this program with a role in a server's namespace, and terminate it afterwards."""
     words = ["ip", "netns", "exec", lab.netns(node), sys.executable, "-m", "benchmarks.relay", "--role", *role]
     with subprocess.Popen(words) as process:
         try:
@@ -303,14 +303,14 @@ def worker(lab: World, node: int, *role: str) -> Iterator[None]:
             process.kill()
 
 
-#: What processes of this program do in a server's namespace.
+#: The roles of this program's processes in a server's namespace.
 ROLES: dict[str, Callable[..., None]] = {"loop": relay_by_loop, "blast": blast}
 
 # --- the comparison -----------------------------------------------------------------
 
 
 def compare(rounds: int, seconds: int) -> dict[str, Figures]:
-    """Medians over rounds in which every way has its turn, so that a busy minute hits all alike."""
+    """Medians over rounds; each round measures every method once, so that disturbances affect all alike."""
     runs: dict[str, list[Figures]] = {method.name: [] for method in RELAY_METHODS}
     for _ in range(rounds):
         for method in RELAY_METHODS:
@@ -319,13 +319,13 @@ def compare(rounds: int, seconds: int) -> dict[str, Figures]:
 
 
 def median(taken: list[Figures]) -> Figures:
-    """Each figure's median."""
+    """The median of each figure."""
     return Figures(*map(statistics.median, zip(*map(astuple, taken), strict=True)))
 
 
 @contextlib.contextmanager
 def chain(relays: int) -> Iterator[World]:
-    """Two ends and so many relays between them, in a row."""
+    """Two ends with a row of relays between them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "chain.edgelist")
         path.write_text("".join(f"{node} {node + 1}\n" for node in range(relays + 1)))
@@ -334,7 +334,7 @@ def chain(relays: int) -> Iterator[World]:
 
 
 def show(figures: dict[str, Figures]) -> None:
-    """A table of figures and of their ratios to, or microseconds above, the kernel's and the loop's."""
+    """Print the figures, with ratios to the kernel and the loop, and differences in microseconds."""
     base, plain = figures["kernel ip_forward"], figures[LOOP]
     heads = ("TCP Gb/s", "of kernel", "small pkt/s", "x loop")
     table = Table("relay", *heads, "RTT us", "on one CPU", "1 ms apart")
@@ -355,9 +355,9 @@ def show(figures: dict[str, Figures]) -> None:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.relay", description="What a relay costs.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.relay", description="Performance of a relay.")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
+    parser.add_argument("--seconds", type=int, default=2, help="seconds per measurement")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--role", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Children of a benchmark: in namespaces of their own, or just to have all that they made gone with them."""
+"""Child processes of a benchmark: in their own namespaces, so that everything ends with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dcnlab.lab.emulation import programs, sandbox
 
 
 def enter_sandbox() -> None:
-    """New namespaces, as a lab has: what follows is their first process, and the caller waits for its end."""
+    """Enter new namespaces, as a lab has: continue as their first process; the parent waits for its end."""
     sandbox.unshare(sandbox.CLONE_NEWNS | sandbox.CLONE_NEWNET | sandbox.CLONE_NEWPID)
     child = os.fork()
     if child:
@@ -25,7 +25,7 @@ def enter_sandbox() -> None:
 
 
 def from_child(action: Callable[[], str]) -> str:
-    """What ``action`` returns, run in a child; what the child prints comes first."""
+    """Run ``action`` in a child process: the child's output, followed by the value returned."""
     with tempfile.TemporaryFile("w+") as found:
         sys.stdout.flush()
         if not (child := os.fork()):
@@ -33,7 +33,7 @@ def from_child(action: Callable[[], str]) -> str:
                 os.dup2(found.fileno(), 1)
                 print(action(), flush=True)
                 os._exit(0)
-            except SystemExit as ended:  # the process in between, which has only waited for the world's first
+            except SystemExit as ended:  # the intermediate process, which only waited for the first one
                 os._exit(int(bool(ended.code)))
             except BaseException:
                 traceback.print_exc()

@@ -30,7 +30,8 @@ ALLOWED = re.compile(
     one-way | both\ ways | either\ way | \bway\ (?:to|of\ thinking)
     | (?:the\ same|in\ any|in\ this|that|this)\ way\b
     | half-way | way\ it\ is | cabling
-    | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|optical|copper|ports,|ports\ and|power\ and|fewer)\ cables?
+    | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|ports\ and|power\ and|fewer|optical|copper
+        |ports,)\ cables?
     | cables\ (?:per\ server|\ price)
     | swap(?:s|ping)?\ of\ two\ cables | cables?\ at\ two\ ports | price\ of\ a\ cable
     | (?<!`)`[^`\n]+`(?!`) | ^\ {4}.*?$
