@@ -1,1 +1,1 @@
-"""Credit-based flow control: finite buffers, credits, the escape channel."""
+"""Credit-based flow control: finite buffers, credits, the escape channel; pure."""

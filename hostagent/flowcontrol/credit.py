@@ -1,20 +1,19 @@
 """Credits: a server sends only what its neighbour has room for (CLOT, section "flow control").
 
-Every channel between two servers (through a switch as well) is two *virtual channels*,
-and the receiver keeps a buffer of ``limit`` frames for each.  Both ends count frames
-modulo 256, and all numbers are absolute: the sender knows how many it has ``sent``, and
-is told how many have been ``freed``.  So a lost return of credits is made good by the
-next one (Kung and Morris, Credit-based flow control for ATM networks, 1995); a frame lost
-on a cable is noticed when much later ones arrive, or when the sender, after a silence, asks.
+Every channel between two servers, also through a switch, consists of two *virtual channels*.  The receiver
+keeps a buffer of ``limit`` frames for each.  Both ends count frames modulo 256, and all numbers are absolute:
+the sender counts frames ``sent``, the receiver reports how many it has ``freed``.  So the next report replaces
+a lost one (Kung and Morris, Credit-based flow control for ATM networks, 1995).  A lost frame is noticed when
+much later ones arrive, or when the sender queries the receiver after a silence.
 
-On the wire, in the source MAC address of a frame, which labels leave free:
+Data frames carry their number in the source MAC address, which labels do not use:
 
     virtual channel 6 | 00 | number of the frame 8 | server + 1 24 | port 8
 
-The virtual channel 63 marks control frames: IPv4 of protocol 253 to the neighbour, which
-switches forward like anything for it, with an entry of two bytes per thing to say:
+Virtual channel 63 marks control frames: IPv4 packets of protocol 253 to the neighbour, which switches forward
+like any other.  They carry reports of two bytes:
 
-    question 1 | virtual channel 7 | number 8      freed so far, or with a question: sent so far
+    query 1 | virtual channel 7 | number 8      frames freed so far; in a query: sent so far
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from typing import Generic, NamedTuple, TypeVar
 
 from hostagent.forwarding import packet
 
-#: The scheme's own choices, and the way out when none of them has room.
+#: The virtual channels: the scheme's own next hops, and the escape channel when none of them has room.
 ADAPTIVE, ESCAPE = 0, 1
-#: Marks frames about credits.
+#: Marks control frames.
 CONTROL = 63
 #: The largest window.
 MAX_WINDOW = 60
-#: A frame counts as lost when one so much later has arrived.
+#: A frame counts as lost when one with a number so much higher has arrived.
 _LATE = 64
-#: Numbers so far ahead are behind.
+#: Numbers so far ahead count as old ones (modulo 256).
 _BEHIND = 128
 _MODULO = 256
 _PROTOCOL = 253
@@ -45,7 +44,7 @@ _HEADER = struct.Struct(">BBHHHBBH4s4s")
 
 
 class CreditTag(NamedTuple):
-    """What a frame's source address says: its virtual channel, its number in it, who sent it."""
+    """The credit fields of a frame: its virtual channel, its number there, and the sending server."""
 
     channel: int
     number: int
@@ -57,7 +56,7 @@ class CreditTag(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> CreditTag:
-        """From six bytes; any are legal."""
+        """From six bytes; any bytes are legal."""
         first, number, server, _ = _MARK.unpack(data)
         return cls(first >> 2, number, int.from_bytes(server, "big") - 1)
 
@@ -69,7 +68,7 @@ class SendWindow:
     limit: int
     sent: int = 0
     freed: int = 0
-    #: When it was last used or heard of, in seconds.
+    #: When it was last used or reported on, in seconds.
     since: float = 0.0
 
     @property
@@ -88,7 +87,7 @@ class SendWindow:
         return number
 
     def handle_credits(self, freed: int, now: float) -> bool:
-        """The receiver has freed so many; False for a number that cannot be."""
+        """The receiver reports frames freed; False for an impossible number."""
         if (freed - self.freed) % _MODULO > self.outstanding:
             return False
         self.freed, self.since = freed, now
@@ -100,14 +99,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class ReceiveBuffer(Generic[T]):
-    """The receiver's side: the buffer, and what is counted of it."""
+    """The receiver's side of a virtual channel: the buffer and its counters."""
 
     limit: int
     queue: deque[T] = field(default_factory=deque)
-    #: All before this number have arrived, and those in ``ahead`` of it.
+    #: All frames before this number have arrived, and those in ``out_of_order`` as well.
     arrived: int = 0
     out_of_order: set[int] = field(default_factory=set)
-    #: What the last question named, if nothing has arrived since.
+    #: The number in the last query, if nothing has arrived since.
     last_query: int | None = None
     freed: int = 0
     reported: int = 0
@@ -115,7 +114,7 @@ class ReceiveBuffer(Generic[T]):
     fullest: int = 0
 
     def accept(self, number: int) -> bool:
-        """A frame of that number is here; False for one that was here already or cannot be."""
+        """A frame has arrived; False for a number that has arrived already or is impossible."""
         if (number - self.arrived) % _MODULO >= _BEHIND or number in self.out_of_order:
             return False
         self.last_query = None
@@ -125,9 +124,11 @@ class ReceiveBuffer(Generic[T]):
         return True
 
     def query(self, sent: int) -> None:
-        """The sender has sent so many and asks what became of them.  What is missing may be late:
-        switches and processors change the order of frames.  When the same is asked again and
-        nothing has come in between, it is lost."""
+        """The sender has sent so many frames and queries the receiver.
+
+        Missing frames may be late: switches and processors reorder frames.  They are lost if the same query
+        comes again and nothing has arrived in between.
+        """
         if (sent - self.arrived) % _MODULO >= _BEHIND:
             return
         if self.last_query == sent:
@@ -136,7 +137,7 @@ class ReceiveBuffer(Generic[T]):
         self.last_query = sent
 
     def _skip(self) -> None:
-        """Wait no longer for the next number: it is among those ahead, or lost and its place free."""
+        """Go on to the next number: this one arrived out of order, or is lost, and its place is free."""
         if self.arrived not in self.out_of_order:
             self.lost += 1
             self.free()
@@ -144,7 +145,7 @@ class ReceiveBuffer(Generic[T]):
         self.arrived = (self.arrived + 1) % _MODULO
 
     def put(self, item: T) -> None:
-        """Keep what has been accepted."""
+        """Store an accepted frame."""
         self.queue.append(item)
         self.fullest = max(self.fullest, len(self.queue))
 
@@ -159,13 +160,13 @@ class ReceiveBuffer(Generic[T]):
 
     @property
     def credits_due(self) -> bool:
-        """Whether credits should go back: when a third of the buffer has been freed, or all of it is."""
-        news = (self.freed - self.reported) % _MODULO
-        return news > 0 and (not self.queue or 3 * news >= self.limit)
+        """Whether to report freed frames: when a third of the buffer has been freed, or all of it."""
+        unreported = (self.freed - self.reported) % _MODULO
+        return unreported > 0 and (not self.queue or 3 * unreported >= self.limit)
 
 
 class CreditReport(NamedTuple):
-    """One thing that a control frame says."""
+    """One entry of a control frame."""
 
     query: bool
     channel: int
@@ -173,7 +174,7 @@ class CreditReport(NamedTuple):
 
 
 def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries: list[CreditReport]) -> bytes:
-    """A frame about credits, with its virtio-net header, for the neighbour with address ``target``."""
+    """A control frame, with its virtio-net header, for the neighbour with address ``target``."""
     body = b"".join(bytes(((_QUESTION if e.query else 0) | e.channel, e.number)) for e in entries)
     fields = (0x45, 0, _HEADER.size + len(body), 0, 0, 1, _PROTOCOL)
     total = packet.checksum(_HEADER.pack(*fields, 0, source, target))
@@ -182,7 +183,7 @@ def control_frame(to: bytes, mark: bytes, source: bytes, target: bytes, entries:
 
 
 def control_entries(slot: memoryview, end: int) -> Iterator[CreditReport]:
-    """What a control frame says; nothing for what is none."""
+    """The entries of a control frame; none for other packets."""
     if slot[packet.IP_OFFSET] != 0x45 or slot[packet.IP_OFFSET + 9] != _PROTOCOL:
         return
     length = int.from_bytes(slot[packet.IP_OFFSET + 2 : packet.IP_OFFSET + 4], "big")

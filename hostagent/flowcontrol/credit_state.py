@@ -1,4 +1,4 @@
-"""The credits of one server: whom it owes some, who owes it, and what is said about them on the wire."""
+"""The credits of one server: its buffers, its send windows, and the control frames about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hostagent.flowcontrol.credit import (
 from hostagent.forwarding.agent import Agent
 from topos.fabric import Fabric
 
-#: Seconds of silence about frames that are outstanding, after which the receiver is asked.
+#: Seconds of silence about outstanding frames, after which the receiver is queried.
 QUERY_TIMEOUT = 0.05
 #: Virtual channels, each with a buffer.
 CHANNELS = 2
@@ -27,7 +27,7 @@ CHANNELS = 2
 
 @dataclass(eq=False, slots=True)
 class QueuedPacket:
-    """A packet that waits, laid out as in a slot of a card, and its IPv4 destination."""
+    """A packet that waits, laid out as in a slot, and its IPv4 destination."""
 
     data: bytearray
     target: bytes
@@ -35,19 +35,21 @@ class QueuedPacket:
 
 @dataclass(eq=False, slots=True)
 class Queue:
-    """The buffer of one channel: the port (0: from the host) and the server that fills it."""
+    """The buffer of one channel, with the port (0: from the host) and the server that fills it."""
 
     port: int
     sender: int
     channel: int
     buffer: ReceiveBuffer[QueuedPacket]
-    #: Whether it has its place among those that take turns.
+    #: Whether it is in the relay's round robin.
     scheduled: bool = field(default=False)
 
 
 def window(fabric: Fabric, node: int, port: int, buffers: int) -> int:
-    """Frames that each server behind ``port`` of ``node`` may have outstanding, per virtual channel:
-    behind a switch they share the buffer, so that the switch never holds more for ``node``."""
+    """Frames that each server behind ``port`` of ``node`` may have outstanding, per virtual channel.
+
+    Servers behind a switch share the buffer, so that the switch never holds more for ``node``.
+    """
     end = fabric.peer(node, port)
     assert end is not None
     if fabric.is_server(end.node):
@@ -57,8 +59,10 @@ def window(fabric: Fabric, node: int, port: int, buffers: int) -> int:
 
 
 class CreditState:
-    """Buffers and grants by (port, server, virtual channel); without credits one buffer per port,
-    as large as its virtual channels together."""
+    """Buffers and send windows by (port, server, virtual channel).
+
+    Without credits there is one buffer per port, as large as its virtual channels together.
+    """
 
     def __init__(self, agent: Agent, buffers: int, credits: bool) -> None:
         self.credits = credits
@@ -72,7 +76,7 @@ class CreditState:
     # --- buffers ------------------------------------------------------------------
 
     def queue(self, port: int, mark: CreditTag) -> Queue | None:
-        """The buffer that a frame belongs into; None when nobody there sends so."""
+        """The buffer for a frame; None when no server behind the port can have sent it."""
         key = (port, mark.server, mark.channel) if self.credits else (port, 0, ADAPTIVE)
         queue = self.queues.get(key)
         if queue is None and mark.channel < CHANNELS and mark.server in self._senders(port):
@@ -81,18 +85,18 @@ class CreditState:
         return queue
 
     def accept(self, queue: Queue, mark: CreditTag) -> bool:
-        """A frame has arrived; False when its number cannot be."""
+        """A frame has arrived; False for an impossible number."""
         return not self.credits or queue.buffer.accept(mark.number)
 
     def free(self, queue: Queue) -> None:
-        """The place of a frame in a buffer is free again."""
+        """A frame has left its buffer."""
         if queue.port and self.credits:
             queue.buffer.free()
             if queue.buffer.credits_due:
                 self._credits_due.add((queue.port, queue.sender))
 
     def _senders(self, port: int) -> set[int]:
-        """Who can send to a port: the server there, or all behind the switch there."""
+        """The servers that can send to a port: the one at its other end, or all behind the switch there."""
         fabric = self._agent.scheme.fabric
         end = fabric.peer(self._agent.node, port)
         if end is None:
@@ -106,14 +110,14 @@ class CreditState:
     # --- credits ------------------------------------------------------------------
 
     def send_window(self, port: int, server: int, channel: int) -> SendWindow:
-        """What may be sent to a server through a port."""
+        """The window for frames to a server through a port."""
         key = port, server, channel
         if key not in self._send_windows:
             self._send_windows[key] = SendWindow(self._window(port))
         return self._send_windows[key]
 
     def handle_credits(self, slot: memoryview, end: int, port: int, server: int, now: float) -> bool:
-        """A control frame: credits that come back, and questions; False when nobody there sends it."""
+        """Handle a control frame (reports, queries); False when no server behind the port can have sent it."""
         if not self.credits or server not in self._senders(port):
             return False
         for entry in control_entries(slot, end):
@@ -129,7 +133,7 @@ class CreditState:
         return True
 
     def control_frames(self, blocked: set[int]) -> Iterator[tuple[int, bytes]]:
-        """One control frame for each neighbour that is to hear something, by ports that are not blocked."""
+        """One control frame for each neighbour with a report or query due, by ports that are not blocked."""
         for port, server in sorted(self._credits_due | self._queries_due):
             if port not in blocked:
                 entries = list(self._entries(port, server))
@@ -145,14 +149,14 @@ class CreditState:
         )
 
     def handle_timer(self, now: float) -> None:
-        """Ask those who have been silent about what is outstanding."""
+        """Query receivers that have been silent about outstanding frames."""
         for (port, server, _), send_window in self._send_windows.items():
             if send_window.outstanding and send_window.since + QUERY_TIMEOUT <= now:
                 send_window.since = now
                 self._queries_due.add((port, server))
 
     def outstanding(self) -> dict[tuple[int, int, int], int]:
-        """Frames sent that are not known to have left their buffers, by (port, server, channel)."""
+        """Frames sent whose buffers are not known to be free again, by (port, server, channel)."""
         return {key: send_window.outstanding for key, send_window in self._send_windows.items()}
 
     def _entries(self, port: int, server: int) -> Iterator[CreditReport]:

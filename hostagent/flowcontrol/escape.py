@@ -1,15 +1,14 @@
-"""A way out of every congestion: up*/down* routes over servers, which never wait for each other in a circle.
+"""The routes of the escape channel: up*/down* routes over servers, without cyclic waits.
 
-Servers are ranked breadth first over the cables between servers that are up.  A hop is
-*up* when it leads to a lower rank, otherwise *down*, and an escape route is any number of
-hops up, then any number down (Autonet; Schroeder et al., 1991).  A buffer reached by a hop
-up waits only for buffers of lower or equal standing in that order, one reached by a hop
-down never for a hop up: the channel dependency graph has no cycle.  So packets that may
-always enter this channel, and stay in it, never lock up, however the scheme routes them
-in the other one (Duato, 1993).
+Servers are ranked breadth first over the direct links between servers that are up.  A hop is *up* when it
+leads to a lower rank, otherwise *down*.  An escape route is any number of hops up, then any number of hops down
+(Autonet; Schroeder et al., 1991).  A buffer that is reached by a hop up waits only for buffers that come later
+in this order; a buffer that is reached by a hop down never waits for a hop up.  So the channel dependency graph
+has no cycle.  Packets that may always enter this channel, and stay in it, cannot deadlock, whatever routes the
+scheme uses in the other channel (Duato, 1993).
 
-Through a switch a packet goes where the switch's own rule sends its label; such *legs*
-are hops like any other, and what cables between servers do not reach, they may.
+Through a switch a packet follows the switch's own rule for its label.  Such *legs* are hops like any other.
+They may reach servers that direct links do not.
 """
 
 from __future__ import annotations
@@ -45,14 +44,18 @@ class _Distances:
 
 @dataclass(frozen=True, eq=False)
 class Escape:
-    """The escape routes under a scheme; it follows ``scheme.known`` and nothing else, so that all
-    servers that know the same agree."""
+    """The escape routes under a scheme.
+
+    They depend on ``scheme.known`` only, so servers with the same link state agree on them.
+    """
 
     scheme: Scheme
 
     def leg(self, at: int, port: int, label: int) -> Port | None:
-        """The end at which a server next reads a packet with ``label`` that leaves by ``port``; None
-        where nothing is up, or where a switch on the way has more than one choice."""
+        """The port at which a server next receives a packet with ``label`` that leaves by ``port``.
+
+        None if a link is down, or if a switch has several next hops.
+        """
         fabric, down = self.scheme.fabric, self.scheme.known.down
         end, header = self._cross(at, port), Header(label)
         for _ in range(_MAX_SWITCHES):
@@ -67,16 +70,16 @@ class Escape:
         return None
 
     def routes(self, at: int, destination: int, descending: bool) -> tuple[Leg, ...]:
-        """The legs that begin the shortest legal routes; after a hop down only further ones down."""
-        found, rank = self._to(destination), self.rank
-        distances = found.descending if descending else found.legal
+        """The first legs of the shortest legal routes; after a hop down (``descending``) only hops down."""
+        hops, rank = self._to(destination), self.rank
+        distances = hops.descending if descending else hops.legal
         if at not in distances:
             return ()
         wanted = distances[at] - 1
         return tuple(
             leg
             for leg in self._legs(at, destination)
-            if (found.descending if rank[leg.server] > rank[at] else found.legal).get(leg.server) == wanted
+            if (hops.descending if rank[leg.server] > rank[at] else hops.legal).get(leg.server) == wanted
             and not (descending and rank[leg.server] < rank[at])
         )
 
@@ -86,8 +89,10 @@ class Escape:
 
     @cached_property
     def rank(self) -> dict[int, int]:
-        """Servers in breadth-first order; each piece that cables between servers do not join to the
-        pieces before it begins with its server nearest to server 0."""
+        """Servers in breadth-first order.
+
+        Direct links may leave several components; each begins with its server nearest to server 0.
+        """
         fabric, known = self.scheme.fabric, self.scheme.known
         hops = ShortestPaths(fabric, known).distances_to(0)[: fabric.servers].tolist()
         far = fabric.size
@@ -103,19 +108,19 @@ class Escape:
         return rank
 
     def prepare(self) -> Escape:
-        """Compute now what would be computed on first use; this very value."""
+        """Compute all routes now instead of on first use; returns self."""
         for destination in range(self.scheme.fabric.servers):
             self._to(destination)
         return self
 
     def unreached(self) -> list[tuple[int, int]]:
-        """Pairs of servers between which there is a way but no escape route."""
-        servers, ways = range(self.scheme.fabric.servers), ShortestPaths(self.scheme.fabric, self.scheme.known)
+        """Pairs of servers that have a path but no escape route."""
+        servers, paths = range(self.scheme.fabric.servers), ShortestPaths(self.scheme.fabric, self.scheme.known)
         return [
             (source, destination)
             for destination in servers
             for source in servers
-            if ways.hops(source, destination) != UNREACHABLE and source not in self._to(destination).legal
+            if paths.hops(source, destination) != UNREACHABLE and source not in self._to(destination).legal
         ]
 
     def _cross(self, at: int, port: int) -> Port | None:
@@ -126,19 +131,21 @@ class Escape:
         return self._legs_to(destination)[at]
 
     def _legs_to(self, destination: int) -> dict[int, tuple[Leg, ...]]:
-        """Per server its legs for packets to ``destination``."""
+        """The legs of each server for packets to ``destination``."""
         if destination not in self._known_legs:
             label, fabric = self.scheme.label(destination), self.scheme.fabric
-            found = {}
+            legs = {}
             for at in range(fabric.servers):
                 ends = ((port, self.leg(at, port, label)) for port, _ in fabric.ports(at, self.scheme.known))
-                found[at] = tuple(Leg(port, end.node) for port, end in ends if end and end.node != at)
-            self._known_legs[destination] = found
+                legs[at] = tuple(Leg(port, end.node) for port, end in ends if end and end.node != at)
+            self._known_legs[destination] = legs
         return self._known_legs[destination]
 
     def _to(self, destination: int) -> _Distances:
-        """Hops down lead to higher ranks and hops up to lower ones: one pass through the servers
-        in either order finds all distances."""
+        """The distances to ``destination``.
+
+        Hops down lead to higher ranks and hops up to lower ones, so one pass in each order is enough.
+        """
         if destination not in self._distances:
             legs, order = self._legs_to(destination), sorted(self.rank, key=self.rank.__getitem__)
             descending = {destination: 0}

@@ -1,13 +1,13 @@
-"""A relay with finite buffers: what an agent decided waits until the next node has room for it.
+"""A relay with finite buffers: packets wait until the next node has room for them.
 
-:class:`Relay` stands around an :class:`~hostagent.forwarding.agent.Agent`, which still says where packets
-may go.  Frames wait in the buffer of the channel that they came by, in order, and leave by
-whichever of their ways has a credit and a card that takes them.  With credits nothing is
-dropped for want of a buffer: a packet none of whose ways has a credit takes the escape
-channel (:mod:`hostagent.flowcontrol.escape`) and stays there.  Without them what finds a buffer full is
-dropped: the network that credits are compared with, with as much memory.
+:class:`Relay` wraps an :class:`~hostagent.forwarding.agent.Agent`, which still decides on next hops.  Frames
+wait in the buffer of the channel by which they came, in order.  They leave by a next hop that has a credit and
+an interface that accepts frames.  With credits no packet is dropped for a full buffer: a packet that has no
+credit for any next hop takes the escape channel (:mod:`hostagent.flowcontrol.escape`) and stays there.  Without
+credits, packets that find a buffer full are dropped; the memory is the same, so that both can be compared.
 
-Like the agent it knows neither sockets nor clocks.
+Like the agent it has neither sockets nor clocks.  It is no :class:`hostagent.state_machine.StateMachine`: it
+works on packets in slots, so that they are not copied on arrival.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ _IPV4 = packet.IPV4.to_bytes(2, "big")
 
 
 class FlowControlError(ValueError):
-    """Relays cannot have such buffers there; one line for the user."""
+    """Relays of that scheme and fabric cannot have such buffers; one line for the user."""
 
 
 def check(scheme: Scheme, buffers: int, credits: bool) -> None:
-    """Raise FlowControlError where relays cannot have such buffers."""
+    """Raise FlowControlError if relays cannot have such buffers."""
     fabric = scheme.fabric
     if not fabric.relaying:
-        raise FlowControlError(f"{fabric.spec}: its servers do not relay, so they have no buffers to control")
+        raise FlowControlError(f"{fabric.spec}: its servers do not relay packets, so they have no buffers")
     if not 1 <= buffers <= MAX_WINDOW:
         raise FlowControlError(f"buffers hold 1 to {MAX_WINDOW} frames, not {buffers}")
     if not credits:
         return
     if scheme.tag_bits:
         raise FlowControlError(
-            f"{scheme.name} writes source routes where credits are counted: take pow, dor, wmgr or shortest"
+            f"{scheme.name} needs the header field that counts credits for source routes:"
+            " use pow, dor, wmgr or shortest"
         )
     widest = max((fabric.port_count(node) for node in range(fabric.servers, fabric.size)), default=0)
     if widest > buffers + 1:
@@ -55,17 +56,17 @@ def check(scheme: Scheme, buffers: int, credits: bool) -> None:
     escape, label = Escape(scheme), scheme.label(fabric.servers - 1)
     if any(escape.leg(0, port, label) is None for port, _ in fabric.ports(0)):
         raise FlowControlError(
-            f"{scheme.name}: its switches choose among ways, so none knows whose buffer it is"
+            f"{scheme.name}: switches choose among next hops, so a sender does not know whose buffer it uses"
         )
     missing = escape.unreached()
     if missing:
         a, b = map(fabric.name, missing[0])
-        raise FlowControlError(f"{fabric.spec}: no up*/down* route from {a} to {b}, so credits could lock up")
+        raise FlowControlError(f"{fabric.spec}: no up*/down* route from {a} to {b}, so credits could deadlock")
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualChannelHop:
-    """One way on for a packet: its channel, and the new addresses before they are marked."""
+    """A next hop for a packet: its channel, and the MAC addresses without the credit tag."""
 
     port: int
     server: int
@@ -77,26 +78,28 @@ class Relay:
     """The buffers of one server, and which packet may leave when."""
 
     def __init__(self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None) -> None:
-        """``escape`` are the escape routes under the agent's scheme where somebody has them already."""
+        """``escape``: the escape routes under the agent's scheme, if they are computed already."""
         self.agent = agent
         self.credit_state = CreditState(agent, buffers, credits)
-        #: Ports whose card takes nothing for the moment; whoever drives the relay keeps this.
+        #: Ports whose interface accepts nothing at the moment; the driver maintains this.
         self.blocked: set[int] = set()
         self.counters: Counter[str] = Counter()
         self._host_queue = Queue(0, agent.node, ADAPTIVE, ReceiveBuffer(buffers))
         self._round_robin: deque[Queue] = deque()
         self._use_escape(escape or Escape(agent.current_scheme))
 
-    # --- what arrives -----------------------------------------------------------
+    # --- arrivals ---------------------------------------------------------------
 
     @property
     def room(self) -> bool:
-        """Whether another packet of the host is wanted."""
+        """Whether there is room for another packet of the host."""
         return not self._host_queue.buffer.full
 
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
-        """A packet from the host fills ``slot[HOST_AT:end]``: TO_HOST when it is for the host itself,
-        otherwise CONSUMED; to be called while there is :attr:`room`."""
+        """Handle a packet from the host, which fills ``slot[HOST_OFFSET:end]``; needs :attr:`room`.
+
+        Returns TO_HOST if it is for the host itself, otherwise CONSUMED.
+        """
         if not _forwards(self.agent.decision(slot, end, 0)):
             return self._requeue_outbox(self.agent.receive_packet(slot, end, now))
         packet.to_nic(slot)
@@ -106,8 +109,10 @@ class Relay:
         return CONSUMED
 
     def receive_frame(self, slot: memoryview, end: int, port: int, now: float) -> int:
-        """A frame from the card of ``port`` fills ``slot[:end]``: TO_HOST when the host is given
-        ``slot[HOST_AT:end]``, otherwise CONSUMED."""
+        """Handle a frame from the interface of ``port``, which fills ``slot[:end]``.
+
+        Returns TO_HOST if ``slot[HOST_OFFSET:end]`` is for the host, otherwise CONSUMED.
+        """
         decision = self.agent.decision(slot, end, port)
         if decision is None:
             return self._requeue_outbox(self.agent.receive_frame(slot, end, port, now))
@@ -130,7 +135,7 @@ class Relay:
         return CONSUMED
 
     def _requeue_outbox(self, out: int) -> int:
-        """The agent has dealt with something itself; packets that it sends of its own wait like others."""
+        """The agent has handled something itself; packets that it sends wait like others."""
         outbox, self.agent.outbox[:] = list(self.agent.outbox), []
         for port, data in outbox:
             if port == TO_HOST or data[packet.IP_OFFSET - 2 : packet.IP_OFFSET] != _IPV4:
@@ -138,7 +143,7 @@ class Relay:
             elif self.room:
                 self._enqueue(self._host_queue, memoryview(data), len(data))
             else:
-                self._count("ICMP errors withheld")
+                self._count("ICMP errors suppressed")
         return out
 
     def _enqueue(self, queue: Queue, slot: memoryview, end: int) -> None:
@@ -148,12 +153,12 @@ class Relay:
             queue.scheduled = True
             self._round_robin.append(queue)
 
-    # --- what leaves ------------------------------------------------------------
+    # --- departures -------------------------------------------------------------
 
-    def departures(self, now: float) -> Iterator[tuple[int, bytes]]:
-        """(port, frame with its virtio-net header) that leave now, buffers in turn.
+    def frames_to_send(self, now: float) -> Iterator[tuple[int, bytes]]:
+        """(port, frame with its virtio-net header) pairs that leave now, from the buffers in turn.
 
-        Ports may be blocked while this is iterated; what has been handed out is not taken back.
+        The driver may block ports while it iterates; frames that it has got are not taken back.
         """
         yield from self.credit_state.control_frames(self.blocked)
         stuck = 0
@@ -172,92 +177,92 @@ class Relay:
 
     def _advance(self, queue: Queue, now: float) -> tuple[int, bytes] | None:
         """Let the first packet of a buffer leave, if it can."""
-        parcel = queue.buffer.queue[0]
-        slot = memoryview(parcel.data)
+        waiting = queue.buffer.queue[0]
+        slot = memoryview(waiting.data)
         decision = self.agent.decision(slot, len(slot), queue.port)
-        if decision is None or not _forwards(decision):  # links have changed since it came
+        if decision is None or not _forwards(decision):  # links have changed since it arrived
             self._remove(queue)
             self._drop_with_icmp(queue, slot, now)
             return None
-        way = self._choose(queue, parcel, decision)
-        if way is None:
+        hop = self._choose(queue, waiting, decision)
+        if hop is None:
             return None
         self._remove(queue)
         self.agent.relayed += queue.port > 0
-        return way.port, self._with_addresses(way, parcel.data, now)
+        return hop.port, self._with_addresses(hop, waiting.data, now)
 
     def _remove(self, queue: Queue) -> None:
         queue.buffer.queue.popleft()
         self.credit_state.free(queue)
 
     def _drop_with_icmp(self, queue: Queue, slot: memoryview, now: float) -> None:
-        """Have the agent say that there is no way any more."""
+        """Have the agent drop a packet that has no path any more."""
         if queue.port:
             self._requeue_outbox(self.agent.receive_frame(slot, len(slot), queue.port, now))
         else:
             self._requeue_outbox(self.agent.receive_packet(slot, len(slot), now))
 
-    def _with_addresses(self, way: VirtualChannelHop, data: bytearray, now: float) -> bytes:
-        data[10:22] = way.addresses
+    def _with_addresses(self, hop: VirtualChannelHop, data: bytearray, now: float) -> bytes:
+        data[10:22] = hop.addresses
         if self.credit_state.credits:
-            number = self.credit_state.send_window(way.port, way.server, way.channel).take(now)
-            data[16:22] = CreditTag(way.channel, number, self.agent.node).encode(way.port)
-            self.counters["escaped"] += way.channel == ESCAPE
+            number = self.credit_state.send_window(hop.port, hop.server, hop.channel).take(now)
+            data[16:22] = CreditTag(hop.channel, number, self.agent.node).encode(hop.port)
+            self.counters["escaped"] += hop.channel == ESCAPE
         return bytes(data)
 
     def _choose(
-        self, queue: Queue, parcel: QueuedPacket, decision: ForwardingDecision
+        self, queue: Queue, waiting: QueuedPacket, decision: ForwardingDecision
     ) -> VirtualChannelHop | None:
-        """The way that a packet takes now; None while it has to wait."""
+        """The next hop that a packet takes now; None while it has to wait."""
         if queue.channel == ESCAPE:
-            return self._escape_hop(queue, parcel, decision)
+            return self._escape_hop(queue, waiting, decision)
         next_hops = decision.weighted()
         if len(next_hops) > 1 and self.agent.load_balance == "flow":
-            next_hops = ((self.agent.pick(decision, memoryview(parcel.data), len(parcel.data)), 1.0),)
+            next_hops = ((self.agent.pick(decision, memoryview(waiting.data), len(waiting.data)), 1.0),)
         granted = [
-            (way, weight)
-            for exit_, weight in next_hops
-            if (way := self._adaptive_hop(exit_, parcel)) is not None
+            (hop, weight)
+            for next_hop, weight in next_hops
+            if (hop := self._adaptive_hop(next_hop, waiting)) is not None
         ]
         if not granted:
-            return self._escape_hop(queue, parcel, decision)
-        return self._choose_weighted([(way, weight) for way, weight in granted if way.port not in self.blocked])
+            return self._escape_hop(queue, waiting, decision)
+        return self._choose_weighted([(hop, weight) for hop, weight in granted if hop.port not in self.blocked])
 
-    def _choose_weighted(self, ways: list[tuple[VirtualChannelHop, float]]) -> VirtualChannelHop | None:
-        """One of several ways by their weights, as in Eq. 12 when all of them are free."""
-        if len(ways) < 2:
-            return ways[0][0] if ways else None
-        point = self.agent.rng.random() * sum(weight for _, weight in ways)
-        for way, weight in ways:
+    def _choose_weighted(self, hops: list[tuple[VirtualChannelHop, float]]) -> VirtualChannelHop | None:
+        """One of several next hops by their weights: as in Eq. 12 when all of them are free."""
+        if len(hops) < 2:
+            return hops[0][0] if hops else None
+        point = self.agent.rng.random() * sum(weight for _, weight in hops)
+        for hop, weight in hops:
             point -= weight
             if point < 0:
-                return way
-        return ways[-1][0]
+                return hop
+        return hops[-1][0]
 
-    def _adaptive_hop(self, exit_: NextHop, parcel: QueuedPacket) -> VirtualChannelHop | None:
-        """An exit as a way, if it has a credit."""
+    def _adaptive_hop(self, exit_: NextHop, waiting: QueuedPacket) -> VirtualChannelHop | None:
+        """A next hop on the adaptive channel, if there is a credit for it."""
         if not self.credit_state.credits:
             return VirtualChannelHop(exit_.port, 0, ADAPTIVE, exit_.addresses)
-        server = self._next_server(exit_.port, parcel.target, exit_.addresses)
+        server = self._next_server(exit_.port, waiting.target, exit_.addresses)
         if server is None or not self.credit_state.send_window(exit_.port, server, ADAPTIVE).room:
             return None
         return VirtualChannelHop(exit_.port, server, ADAPTIVE, exit_.addresses)
 
     def _escape_hop(
-        self, queue: Queue, parcel: QueuedPacket, decision: ForwardingDecision
+        self, queue: Queue, waiting: QueuedPacket, decision: ForwardingDecision
     ) -> VirtualChannelHop | None:
-        """A way by the escape channel that has a credit and a card that takes it."""
-        destination = self.agent.nodes.get(parcel.target)
+        """A next hop on the escape channel that has a credit and an interface that accepts frames."""
+        destination = self.agent.nodes.get(waiting.target)
         if not self.credit_state.credits or destination is None:
             return None
-        here, held = self.agent.node, self.agent.links.down
+        here, failed = self.agent.node, self.agent.links.down
         descending = queue.channel == ESCAPE and self._escape.down(queue.sender, here)
-        # While servers learn of failures, one that came down by old ranks may have to go up by new ones.
+        # While servers learn of failures, a packet that came down by old ranks may have to go up by new ones.
         legs = self._escape.routes(here, destination, descending) or self._escape.routes(
             here, destination, False
         )
         for leg in legs:
-            up = self.agent.scheme.fabric.link_at(here, leg.port) not in held
+            up = self.agent.scheme.fabric.link_at(here, leg.port) not in failed
             if (
                 up
                 and leg.port not in self.blocked
@@ -267,7 +272,7 @@ class Relay:
         return None
 
     def _next_server(self, port: int, target: bytes, addresses: bytes) -> int | None:
-        """The server that next reads a frame which leaves so."""
+        """The server that next handles a frame which leaves like this."""
         framing = self.agent.framing
         key = (port, target if framing.by_address else addresses[:6])
         if key not in self._next_servers:
@@ -275,10 +280,18 @@ class Relay:
             self._next_servers[key] = None if end is None else end.node
         return self._next_servers[key]
 
-    # --- what the relay knows -----------------------------------------------------
+    # --- timers, links, counters --------------------------------------------------
+
+    def next_timer(self) -> float | None:
+        """When :meth:`handle_timer` is due: when a receiver has been silent for too long."""
+        return self.credit_state.next_timer()
+
+    def handle_timer(self, now: float) -> None:
+        """Query silent receivers about outstanding frames."""
+        self.credit_state.handle_timer(now)
 
     def apply_link_state(self, links: LinkState) -> None:
-        """The lab says that ``links`` are down."""
+        """The lab reports that ``links`` are down."""
         self.agent.apply_link_state(links)
         self._use_escape(Escape(self.agent.current_scheme))
 
@@ -291,19 +304,21 @@ class Relay:
         return CONSUMED
 
     def buffered(self) -> int:
-        """Packets that wait here."""
+        """The number of packets that wait here."""
         return len(self._host_queue.buffer.queue) + sum(
             len(q.buffer.queue) for q in self.credit_state.queues.values()
         )
 
     def counts(self) -> dict[str, int]:
-        """Packets that wait, that took the escape channel, that found no buffer or were lost on a
-        cable; the fullest that a buffer has been; frames sent about credits."""
-        inlets = [queue.buffer for queue in self.credit_state.queues.values()]
+        """Packets that wait, took the escape channel, found no buffer or were lost on a link.
+
+        ``fullest`` is the most frames that a buffer has held; ``credit frames`` are control frames sent.
+        """
+        buffers = [queue.buffer for queue in self.credit_state.queues.values()]
         return {
             "buffered": self.buffered(),
-            "fullest": max((buffer.fullest for buffer in inlets), default=0),
-            "lost on cables": sum(buffer.lost for buffer in inlets),
+            "fullest": max((buffer.fullest for buffer in buffers), default=0),
+            "lost on links": sum(buffer.lost for buffer in buffers),
             **self.counters,
             **self.credit_state.counters,
         }

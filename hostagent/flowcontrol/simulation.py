@@ -1,7 +1,7 @@
-"""A whole fabric of relays with finite buffers, offline: cables of a bandwidth, switches that only
-queue, hosts that have more to send than the network takes.
+"""A whole fabric of relays with finite buffers, offline.
 
-The relays are those of the labs; the same seed gives the same run.
+Links have a bandwidth, switches only queue, and hosts have more to send than the network can carry.  The relays
+are those of the labs; the same seed gives the same run.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from hostagent.options import LoadBalance
 from hostagent.virtual import VirtualNetwork
 from topos.graph import ALL_UP, LinkState
 
-#: Seconds that a full frame occupies a cable: 1514 bytes at 1 Gb/s, as in the paper's evaluation.
+#: Seconds that a full frame occupies a link: 1514 bytes at 1 Gb/s, as in the paper's evaluation.
 FRAME_TIME = 12e-6
 _TTL = 64
-#: Steps between two looks at whether anything moves.
+#: Steps between two checks for a deadlock.
 _CHECK_INTERVAL = 256
 
 
 class _BusyPorts:
-    """What is on its way out of a node's ports: each is busy for a while after it has sent."""
+    """The busy ports of a node: each is busy for the transmission time of a frame."""
 
     def __init__(self) -> None:
         self.until: dict[int, float] = {}
@@ -41,7 +41,7 @@ class _BusyPorts:
         self.until[port] = now + FRAME_TIME
 
     def release(self, now: float) -> list[int]:
-        """The ports that are free again."""
+        """The ports that have become free."""
         free = [port for port, until in self.until.items() if until <= now]
         for port in free:
             del self.until[port]
@@ -52,7 +52,7 @@ class _BusyPorts:
 
 
 class Host:
-    """A server: its relay, its cards, and packets that its programs want to send, as IPv4."""
+    """A server: its relay, its interfaces, and the IPv4 packets that its programs want to send."""
 
     def __init__(self, relay: Relay) -> None:
         self.relay = relay
@@ -72,12 +72,12 @@ class Host:
             self.last = now
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
-        """What leaves now; each card takes one frame at a time."""
+        """(port, frame) pairs to send now; each interface takes one frame at a time."""
         leaving = []
         more = True
         while more:
             more = self._inject()
-            for port, data in self.relay.departures(self._now):
+            for port, data in self.relay.frames_to_send(self._now):
                 more = True
                 leaving.append((port, data))
                 if not _is_control(data):
@@ -86,18 +86,18 @@ class Host:
         return leaving
 
     def next_timer(self) -> float | None:
-        """When a card is free again, or a receiver has been silent for too long."""
-        timers = (self._busy_ports.next_timer(), self.relay.credit_state.next_timer())
+        """When an interface becomes free, or a receiver has been silent for too long."""
+        timers = (self._busy_ports.next_timer(), self.relay.next_timer())
         return min((timer for timer in timers if timer is not None), default=None)
 
     def handle_timer(self, now: float) -> None:
-        """Cards are free again, or somebody is to be asked."""
+        """Interfaces have become free, or receivers are to be queried."""
         self._now = now
         self.relay.blocked.difference_update(self._busy_ports.release(now))
-        self.relay.credit_state.handle_timer(now)
+        self.relay.handle_timer(now)
 
     def _inject(self) -> bool:
-        """Give the relay what the host wants to send, as far as there is room."""
+        """Give the relay the host's packets while there is room; whether there were any."""
         begun = len(self.backlog)
         while self.backlog and self.relay.room:
             data = self.backlog.popleft()
@@ -107,8 +107,10 @@ class Host:
 
 
 class Switch:
-    """A switch without credits: a queue per port, whose greatest length is noted, and whose rest is
-    dropped when it is bounded."""
+    """A switch without credits: a queue per port, with its greatest length.
+
+    With ``room``, a queue holds so many frames; the others are dropped.
+    """
 
     def __init__(self, forward: Callable[[bytes, int], int], room: int | None) -> None:
         self.fullest = self.dropped = 0
@@ -129,7 +131,7 @@ class Switch:
         self.fullest = max(self.fullest, waiting + (not _is_control(data)))
 
     def frames_to_send(self) -> list[tuple[int, bytes]]:
-        """The first of every queue whose card is free."""
+        """The first frames of all queues whose interface is free."""
         leaving = []
         for port, queue in self._queues.items():
             while queue and port not in self._busy_ports.until:
@@ -140,18 +142,18 @@ class Switch:
         return leaving
 
     def next_timer(self) -> float | None:
-        """When a card is free again."""
+        """When an interface becomes free."""
         return self._busy_ports.next_timer()
 
     def handle_timer(self, now: float) -> None:
-        """Cards are free again."""
+        """Interfaces have become free."""
         self._now = now
         self._busy_ports.release(now)
 
 
 @dataclass
 class SaturationSimulation(VirtualNetwork[Host | Switch]):
-    """All servers and switches of a scheme's fabric; ``links`` are down from the beginning."""
+    """All servers and switches of a scheme's fabric; ``links`` are down from the start."""
 
     scheme: Scheme
     buffers: int = 10
@@ -194,7 +196,7 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
         return [machine for machine in self.machines.values() if isinstance(machine, Switch)]
 
     def send(self, pairs: Iterable[tuple[int, int]], frames: int) -> None:
-        """Have each first of a pair want to send so many full frames to the second."""
+        """Have the first server of each pair send so many full frames to the second."""
         for source, destination in pairs:
             data = _datagram(self.scheme.ipv4(source), self.scheme.ipv4(destination))
             self.hosts[source].backlog += [data] * frames
@@ -202,7 +204,7 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
             self.flush(source)
 
     def run(self, steps: int = 10_000_000) -> bool:
-        """Until nothing waits any more; False when nothing moves although something waits."""
+        """Run until no packet waits; False if packets wait and none moves."""
         for number in range(steps):
             if not self.busy:
                 return not self.waiting
@@ -222,7 +224,7 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
         return sum(len(host.arrived) for host in self.hosts.values())
 
     def counts(self) -> Counter[str]:
-        """What all servers counted together."""
+        """The sum of all servers' counters."""
         total: Counter[str] = Counter()
         for host in self.hosts.values():
             total.update(host.relay.agent.counts())
@@ -230,7 +232,7 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
         return total
 
     def _deadlocked(self) -> bool:
-        """Nothing but questions about credits has been under way for long."""
+        """Whether only queries about credits have been sent for a second."""
         moved = self.received, self.waiting
         if moved != self._last:
             self._last, self._since = moved, self.now
@@ -247,7 +249,7 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
 
     @cached_property
     def _framing(self) -> Framing:
-        """That of the scheme as the links are known."""
+        """The framing of the scheme with the failures known."""
         return Framing(self.scheme.with_failures(self.links) if self.links else self.scheme)
 
     @cached_property
@@ -260,12 +262,12 @@ class SaturationSimulation(VirtualNetwork[Host | Switch]):
 
 
 def _is_control(data: bytes) -> bool:
-    """True for frames about credits, which hold nothing up: at most four entries."""
+    """Whether a frame is a control frame (at most four entries), which takes no time here."""
     return len(data) <= packet.MIN_END + 8
 
 
 def _datagram(source: int, target: int) -> bytes:
-    """An IPv4 packet that counts as a full frame."""
+    """A short IPv4 packet that stands for a full frame."""
     header = bytearray(28)
     header[0], header[3], header[8], header[9] = 0x45, 60, _TTL, 17
     header[12:16], header[16:20] = source.to_bytes(4, "big"), target.to_bytes(4, "big")

@@ -1,12 +1,11 @@
-"""An agent's decisions, without any socket: the scheme's rule applied to packets in place.
+"""An agent's forwarding, without any socket: the scheme's rule applied to packets in place.
 
-:class:`Agent` is told of frames from cards and packets from its host, each in a slot
-(see :mod:`hostagent.forwarding.packet`), rewrites them there and says where they leave.  It draws
-what to do from ``Scheme.next_hops`` and remembers it per leading bytes of the frame, so
-that all further packets alike cost one dictionary look-up.  What it forgets when links
-or the scheme change is exactly that memory.
+:class:`Agent` gets frames from interfaces and packets from its host, each in a slot (see
+:mod:`hostagent.forwarding.packet`).  It rewrites them there and returns the port by which they leave.  It takes
+its decision from ``Scheme.next_hops`` and caches it by the leading bytes of the frame, so that all further
+packets of that kind cost one dictionary look-up.  The cache is cleared when links or the scheme change.
 
-ICMP errors and answers of control protocols, which are rare, are left in ``outbox``.
+ICMP errors and frames of control protocols are rare; they are left in ``outbox``.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ from hostagent.options import LoadBalance
 from hostagent.state_machine import StateMachine
 from topos.graph import ALL_UP, LinkState
 
-#: The bytes of the IPv4 addresses in a slot whose upper three bits number a further address.
+#: The bytes of the IPv4 addresses in a slot whose upper three bits are the number of an alias.
 _SOURCE_ALIAS_OFFSET, _TARGET_ALIAS_OFFSET = packet.IP_OFFSET + 13, packet.IP_OFFSET + 17
 
-#: What is known of frames that no plan has been made for yet.
+#: Stands for a decision that is not cached yet.
 _UNKNOWN = ForwardingDecision(None)
 
 
@@ -67,22 +66,22 @@ class Agent:
     #: The control protocols by EtherType; they get frames with the Ethernet header.
     protocols: dict[int, StateMachine] = field(default_factory=dict)
     icmp_bucket: TokenBucket = field(default_factory=TokenBucket)
-    #: (port, frame) pairs and (TO_HOST, packet) pairs that the agent itself has to say,
-    #: each with its virtio-net header; whoever drives the agent sends and empties them.
+    #: (port, frame) and (TO_HOST, packet) pairs that the agent itself sends, each with its virtio-net
+    #: header; the driver sends them and empties the list.
     outbox: list[tuple[int, bytes]] = field(default_factory=list)
-    #: What carries decisions out in the agent's place, where there is such a thing.
+    #: Carries out decisions in place of the agent, if there is a fast path.
     fast_path: DecisionSink | None = None
-    #: What became of packets; see :meth:`counts`.
+    #: Packets by what was done with them; see :meth:`counts`.
     relayed: int = 0
     delivered: int = 0
     originated: int = 0
     other: Counter[str] = field(default_factory=Counter)
 
-    #: Where ways are probed: the servers that the host has sent to since this was emptied.
+    #: With path probing: the servers that the host has sent to since this was emptied.
     probe_destinations: set[int] = field(init=False, default_factory=set)
 
     own_address: bytes = field(init=False)
-    #: How frames are written and read by :attr:`current`.
+    #: How frames are written and read under :attr:`current_scheme`.
     framing: Framing = field(init=False)
     _links: LinkState = field(init=False, default=ALL_UP)
     _lab_link_state: LinkState = field(init=False, default=ALL_UP)
@@ -92,7 +91,7 @@ class Agent:
     _round_trips: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
     _flows: dict[float, NextHop] = field(init=False, default_factory=dict)
     _pinned: dict[int, ServerPath] = field(init=False, default_factory=dict)
-    #: Servers have further addresses, each for one of several exits (see :func:`addressing.fields.ipv4.alias`).
+    #: Servers have alias addresses, each for one next hop (see :func:`addressing.fields.ipv4.alias`).
     has_aliases: bool = field(init=False)
     _current_scheme: Scheme = field(init=False)
     _by_address: bool = field(init=False)
@@ -112,10 +111,10 @@ class Agent:
     # --- packets --------------------------------------------------------------
 
     def receive_frame(self, slot: memoryview, end: int, port: int, now: float) -> int:
-        """A frame from the card of ``port`` fills ``slot[:end]``.
+        """Handle a frame from the interface of ``port``, which fills ``slot[:end]``.
 
-        Returns the port that ``slot[:end]`` now leaves by, TO_HOST when the host is
-        given ``slot[HOST_AT:end]``, or CONSUMED.
+        Returns the port by which ``slot[:end]`` now leaves, TO_HOST if ``slot[HOST_OFFSET:end]`` is for the
+        host, or CONSUMED.
         """
         if end < packet.MIN_END:
             return self._short_frame(slot, end, port, now)
@@ -125,65 +124,67 @@ class Agent:
         if not 0x45 <= version <= 0x4F:
             return self._count("malformed")
         if to[0] & 3 != 2:
-            return self._count("ignored: destination is no label")
+            return self._count("ignored: destination is not a label")
         key = target if self._by_address else to
         if self._tagged:
             key += by
         decision = self._frame_decisions[port].get(key) or self._decide_frame(key, port)
-        way = decision.only or self.pick(decision, slot, end)
-        if way.port > 0:
+        hop = decision.only or self.pick(decision, slot, end)
+        if hop.port > 0:
             if ttl <= 1:
                 return self._drop_with_icmp(packet.TIME_EXCEEDED, "TTL expired", slot, end, now)
-            slot[10:22] = way.addresses
+            slot[10:22] = hop.addresses
             packet.TTL.pack_into(
                 slot, packet.TTL_OFFSET, ttl - 1, protocol, packet.ttl_decremented_checksum(total)
             )
             self.relayed += 1
-            return way.port
-        if way.port == TO_HOST:
+            return hop.port
+        if hop.port == TO_HOST:
             packet.to_host(slot)
             self.delivered += 1
             return TO_HOST
-        return self._drop_with_icmp(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+        return self._drop_with_icmp(packet.HOST_UNREACHABLE, hop.reason, slot, end, now)
 
     def receive_burst(self, headers: Headers, lengths: NDArray[np.uint32], port: int) -> list[int]:
-        """Frames of ``lengths`` from the card of ``port``, one per slot: the ports that they now leave by,
-        one for all or one each, as if each had been given to :meth:`receive_frame`.
+        """Handle frames of ``lengths`` from the interface of ``port``, one per slot, as :meth:`receive_frame`.
 
-        Nothing, and nothing is done, unless all are usual and are relayed by plans that are known.
+        Returns the ports by which they now leave: one for all, or one each.  Returns nothing, and does
+        nothing, unless all are plain IPv4 frames to be relayed by cached decisions.
         """
         count, known = len(lengths), self._frame_decisions[port].get
         if lengths.min() < packet.MIN_END or not headers.fast_path_eligible(count):
             return []
         keys = headers.keys(count, self._by_address, self._tagged)
-        ways = [way for key in keys if (way := known(key, _UNKNOWN).only) is not None]
-        ports = [way.port for way in ways]
-        if len(ways) < len(keys) or min(ports) <= 0:
+        hops = [hop for key in keys if (hop := known(key, _UNKNOWN).only) is not None]
+        ports = [hop.port for hop in hops]
+        if len(hops) < len(keys) or min(ports) <= 0:
             return []
-        headers.relay(count, ways)
+        headers.relay(count, hops)
         self.relayed += count
         return ports
 
     def receive_packet(self, slot: memoryview, end: int, now: float) -> int:
-        """A packet from the host fills ``slot[HOST_AT:end]``; returns as :meth:`receive_frame` does."""
+        """Handle a packet from the host in ``slot[HOST_OFFSET:end]``; returns as :meth:`receive_frame`."""
         if end < packet.MIN_END or not 0x45 <= slot[packet.IP_OFFSET] <= 0x4F:
             return self._count("ignored: not IPv4 from the host")
         target = bytes(slot[packet.IP_OFFSET + 16 : packet.IP_OFFSET + 20])
         decision = self._packet_decisions.get(target) or self._decide_packet(target)
-        way = decision.only or self.pick(decision, slot, end)
-        if way.port > 0:
+        hop = decision.only or self.pick(decision, slot, end)
+        if hop.port > 0:
             packet.to_nic(slot)
-            packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, way.addresses, packet.IPV4)
+            packet.ETHERNET.pack_into(slot, packet.FRAME_OFFSET, hop.addresses, packet.IPV4)
             self.originated += 1
-            return way.port
-        if way.port == TO_HOST:
+            return hop.port
+        if hop.port == TO_HOST:
             self.delivered += 1
             return TO_HOST
-        return self._drop_with_icmp(packet.HOST_UNREACHABLE, way.reason, slot, end, now)
+        return self._drop_with_icmp(packet.HOST_UNREACHABLE, hop.reason, slot, end, now)
 
     def decision(self, slot: memoryview, end: int, port: int) -> ForwardingDecision | None:
-        """What is to be done with a frame from the card of ``port``, or with port 0 with a packet
-        from the host; None when it is no IPv4 with a label.  Nothing is written or counted."""
+        """The decision on a frame from the interface of ``port``; port 0: on a packet from the host.
+
+        None for anything but IPv4 to a label.  Nothing is written or counted.
+        """
         if end < packet.MIN_END or not 0x45 <= slot[packet.IP_OFFSET] <= 0x4F:
             return None
         if not port:
@@ -196,7 +197,7 @@ class Agent:
         return self._frame_decisions[port].get(key) or self._decide_frame(key, port)
 
     def counts(self) -> dict[str, int]:
-        """How many packets were relayed, delivered, originated; malformed, ignored and dropped by reason."""
+        """Packets relayed, delivered and originated; malformed ones; ignored and dropped ones by reason."""
         by_kernel = self.fast_path.counts() if self.fast_path is not None else (0, 0, 0)
         own = (self.relayed, self.delivered, self.originated)
         relayed, delivered, originated = map(sum, zip(own, by_kernel, strict=True))
@@ -211,7 +212,7 @@ class Agent:
     # --- what the agent knows -------------------------------------------------
 
     def apply_link_state(self, links: LinkState) -> None:
-        """The lab says that ``links`` are down: labels and tables follow from now on."""
+        """The lab reports that ``links`` are down: labels and tables follow from now on."""
         self._lab_link_state = links
         self._bind(self.scheme.with_failures(links) if links else self.scheme)
 
@@ -226,36 +227,36 @@ class Agent:
         return True
 
     def set_load_balance(self, mode: LoadBalance) -> None:
-        """Choose among several next hops in another way from now on."""
+        """Choose among several next hops by another rule from now on."""
         self.load_balance = mode
         if self.fast_path is not None:
             self.fast_path.set_load_balance(mode)
         self._invalidate()
 
     def stop_fast_path(self) -> None:
-        """The agent ends: nothing may be forwarded in its place any more."""
+        """The agent ends: the fast path must not forward in its place any more."""
         if self.fast_path is not None:
             self.fast_path.invalidate()
 
     def learn_failures(self, links: LinkState) -> None:
-        """Other agents say that ``links`` are down: known from now on, while labels and tables stay."""
+        """Other agents advertise that ``links`` are down: next hops avoid them; labels and tables stay."""
         if links != self._peer_failures:
             self._peer_failures = links
             self._invalidate()
 
-    def pin(self, ways: Iterable[ServerPath]) -> None:
-        """Send packets to each way's last server along it while its links are up; others as ever."""
-        self._pinned = {way[-1]: way for way in ways}
+    def pin(self, paths: Iterable[ServerPath]) -> None:
+        """Send packets along these paths to the last server of each, while its links are up."""
+        self._pinned = {path[-1]: path for path in paths}
         self._invalidate()
 
     @property
     def reported_failures(self) -> LinkState:
-        """What is down by carriers and by what others say, suspicions aside."""
+        """The links that are down by carriers, the lab and other agents; without suspected ones."""
         return self._lab_link_state.fail(self._lost_carriers | self._peer_failures.down)
 
     def apply_probe_results(self, suspected: LinkState, order: Mapping[tuple[int, int], float]) -> None:
-        """Probes have found that ``suspected`` links are down, and the round trips of ways, by
-        destination and tag; what was decided for the host's packets is decided anew."""
+        """Follow the results of path probing: ``suspected`` links, and round-trip times in seconds by
+        destination and tag.  Cached decisions on the host's packets are cleared."""
         self._round_trips = order
         if suspected != self._suspected:
             self._suspected = suspected
@@ -263,21 +264,21 @@ class Agent:
         self._packet_decisions.clear()
 
     def towards(self, server: int) -> NextHop | None:
-        """How frames for another server leave while nothing is down; None where no way is."""
+        """How frames for another server leave while nothing is down; None without a path."""
         headers = self.scheme.headers(self.node, server)
         for header, _ in headers[:1]:
-            way = self._next_hop(header, self.scheme.next_hops(self.node, header)[0][0])
-            return way if way.port > 0 else None
+            hop = self._next_hop(header, self.scheme.next_hops(self.node, header)[0][0])
+            return hop if hop.port > 0 else None
         return None
 
     @property
     def current_scheme(self) -> Scheme:
-        """The scheme as it is since the last :meth:`announce`."""
+        """The scheme under the link state of the last :meth:`apply_link_state`."""
         return self._current_scheme
 
     @property
     def links(self) -> LinkState:
-        """Everything that the agent knows to be down."""
+        """All links that the agent takes for down."""
         return self._links
 
     def _bind(self, scheme: Scheme) -> None:
@@ -299,14 +300,14 @@ class Agent:
     # --- decisions ------------------------------------------------------------
 
     def _decide_frame(self, key: bytes, port: int) -> ForwardingDecision:
-        """Decide on frames that arrive at ``port`` and begin with ``key``; remember it."""
+        """Decide on frames that arrive at ``port`` and begin with ``key``; cache the decision."""
         decision = self._decide(((self.framing.header(key, port), 1.0),))
         if self.fast_path is not None:
             self.fast_path.install(port, key, decision)
         return cache_decision(self._frame_decisions[port], key, decision)
 
     def _decide_packet(self, target: bytes) -> ForwardingDecision:
-        """Decide on packets of this host to the address ``target``; remember it."""
+        """Decide on packets of this host to the address ``target``; cache the decision."""
         destination = self.nodes.get(target)
         if destination is None and self.has_aliases:
             plain, _ = ipv4.without_alias(int.from_bytes(target, "big"))
@@ -318,38 +319,38 @@ class Agent:
             decision = (
                 self._decide(headers)
                 if headers
-                else ForwardingDecision(NextHop(CONSUMED, reason="no way is known"))
+                else ForwardingDecision(NextHop(CONSUMED, reason="no path is known"))
             )
         if self.fast_path is not None and self.load_balance != "probe":  # probing follows what the host sends
             self.fast_path.install(TO_HOST, target, decision)
         return cache_decision(self._packet_decisions, target, decision)
 
     def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
-        """What this server writes into packets for another one."""
-        scheme, way = self._current_scheme, self._pinned.get(destination)
-        if way is not None and isinstance(scheme, SourceRouted) and scheme.alive(way, self._links):
-            tag = scheme.tag_of(way)
+        """The weighted headers that this server writes into packets for another one."""
+        scheme, path = self._current_scheme, self._pinned.get(destination)
+        if path is not None and isinstance(scheme, SourceRouted) and scheme.alive(path, self._links):
+            tag = scheme.tag_of(path)
             if tag is not None:
                 return ((Header(scheme.label(self.node), tag), 1.0),)
         headers = scheme.headers(self.node, destination, self._links)
         if self.load_balance == "probe":
             self.probe_destinations.add(destination)
             return tuple(
-                sorted(headers, key=lambda way: self._round_trips.get((destination, way[0].tag), math.inf))
+                sorted(headers, key=lambda item: self._round_trips.get((destination, item[0].tag), math.inf))
             )
         return headers
 
     def _decide(self, headers: tuple[tuple[Header, float], ...]) -> ForwardingDecision:
-        """The exits of weighted headers by the scheme's rule."""
-        ways = [
+        """The next hops of weighted headers by the scheme's rule."""
+        weighted = [
             (self._next_hop(header, action), weight * share)
             for header, weight in headers
             for action, share in self._current_scheme.next_hops(self.node, header, self._links)
         ]
-        next_hops = tuple(way for way, _ in ways)
+        next_hops = tuple(hop for hop, _ in weighted)
         if len(next_hops) == 1:
             return ForwardingDecision(next_hops[0])
-        return ForwardingDecision(None, next_hops, tuple(accumulate(weight for _, weight in ways))[:-1])
+        return ForwardingDecision(None, next_hops, tuple(accumulate(weight for _, weight in weighted))[:-1])
 
     def _next_hop(self, header: Header, action: Action) -> NextHop:
         if isinstance(action, Deliver):
@@ -365,7 +366,7 @@ class Agent:
         return NextHop(action.port, self.framing.addresses(after, mac.hardware(self.node, action.port)))
 
     def pick(self, decision: ForwardingDecision, slot: memoryview, end: int) -> NextHop:
-        """One of several exits, by this packet's draw or its flow's."""
+        """One of several next hops: at random per packet, or by a hash of the flow."""
         if self.has_aliases:
             number = slot[_SOURCE_ALIAS_OFFSET] >> 5 or slot[_TARGET_ALIAS_OFFSET] >> 5
             if number:
@@ -377,29 +378,29 @@ class Agent:
         return decision.next_hops[bisect_right(decision.bounds, point)]
 
     def _sticky_next_hop(self, decision: ForwardingDecision, flow: float) -> NextHop:
-        """The exit that a flow took before, while it is there; for a new one the first."""
-        way = self._flows.get(flow)
-        if way is None or way not in decision.next_hops:
+        """The next hop that a flow took before, while it is valid; for a new flow the first."""
+        hop = self._flows.get(flow)
+        if hop is None or hop not in decision.next_hops:
             if len(self._flows) >= CACHE_SIZE:
                 self._flows.clear()
-            way = self._flows[flow] = decision.next_hops[0]
-        return way
+            hop = self._flows[flow] = decision.next_hops[0]
+        return hop
 
-    # --- what is rare ---------------------------------------------------------
+    # --- rare cases ---------------------------------------------------------
 
     def _count(self, what: str) -> int:
         self.other[what] += 1
         return CONSUMED
 
     def _short_frame(self, slot: memoryview, end: int, port: int, now: float) -> int:
-        """A frame too short for IPv4: malformed, unless it is of another kind."""
+        """A frame too short for IPv4: malformed, unless it has another EtherType."""
         kind_at = packet.IP_OFFSET - 2
         if end < packet.IP_OFFSET or slot[kind_at] << 8 | slot[kind_at + 1] == packet.IPV4:
             return self._count("malformed")
         return self._other_ethertype(slot, end, port, now)
 
     def _other_ethertype(self, slot: memoryview, end: int, port: int, now: float) -> int:
-        """A frame of another EtherType: for its control protocol, or nobody's."""
+        """A frame of another EtherType: for its control protocol, or ignored."""
         kind = slot[packet.IP_OFFSET - 2] << 8 | slot[packet.IP_OFFSET - 1]
         protocol = self.protocols.get(kind)
         if protocol is None:
@@ -417,13 +418,13 @@ class Agent:
     def _drop_with_icmp(
         self, code: tuple[int, int], reason: str, slot: memoryview, end: int, now: float
     ) -> int:
-        """Drop a packet for ``reason`` and tell its source by ICMP."""
+        """Drop a packet for ``reason`` and report it to its source by ICMP."""
         self.other["dropped: " + reason] += 1
         error = packet.icmp_error(code, self.own_address, bytes(slot[packet.IP_OFFSET : end]))
         if error is None:
             return CONSUMED
         if not self.icmp_bucket.take(now):
-            return self._count("ICMP errors withheld")
+            return self._count("ICMP errors suppressed")
         fresh = memoryview(bytearray(packet.IP_OFFSET) + error)
         if fresh[packet.IP_OFFSET + 16 :][:4] == self.own_address:
             self.outbox.append((TO_HOST, bytes(fresh[packet.HOST_OFFSET :])))

@@ -1,8 +1,7 @@
-"""The headers of many frames at once, as arrays over the slots that they are in.
+"""The headers of many frames at once, as arrays over their slots.
 
-What :meth:`hostagent.forwarding.agent.Agent.receive_frame` does to one frame that is relayed,
-:meth:`Headers.relay` does to many for a fifth of the time each.  It knows only what is usual;
-whoever asks for it has made sure of that.
+:meth:`Headers.relay` does to many frames what :meth:`hostagent.forwarding.agent.Agent.receive_frame` does to
+one, in a fifth of the time per frame.  It handles plain IPv4 only; the caller checks that first.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 from hostagent.forwarding import packet
 from hostagent.forwarding.decisions import NextHop
 
-#: Frames from which on arrays are faster than one frame after the other.
+#: From so many frames on, arrays are faster than one frame after the other.
 MIN_BURST = 12
 
 #: EtherType IPv4 and a header without options, where the fourth byte may be any.
-_USUAL = int.from_bytes(b"\x08\x00\x45\x00", sys.byteorder)
+_PLAIN = int.from_bytes(b"\x08\x00\x45\x00", sys.byteorder)
 _COMPARED = int.from_bytes(b"\xff\xff\xff\x00", sys.byteorder)
 
 
@@ -44,16 +43,16 @@ class Headers:
         self._destination_ip = field(packet.IP_OFFSET + 16, "u2", 2)
 
     def fast_path_eligible(self, count: int) -> bool:
-        """Whether the first ``count`` are IPv4 without options, behind a label, with hops left."""
+        """Whether the first ``count`` frames are IPv4 without options, to a label, with a TTL above 1."""
         return bool(
-            ((self._kind[:count] & _COMPARED) == _USUAL).all()
+            ((self._kind[:count] & _COMPARED) == _PLAIN).all()
             and ((self._first[:count] & 3) == 2).all()
             and self._ttl[:count].min() > 1
         )
 
     def keys(self, count: int, by_address: bool, tagged: bool) -> list[bytes]:
-        """What decides about the first ``count``, label and tag where there are tags: one key each,
-        or one for all that are alike."""
+        """The keys of decisions on the first ``count`` frames, from label and tag (if there are tags): one
+        each, or one for all if they are equal."""
         fields = [self._destination_ip if by_address else self._destination_mac, self._source_mac][: 1 + tagged]
         rows = [field[:count] for field in fields]
         if all((row == row[0]).all() for row in rows):
@@ -62,12 +61,12 @@ class Headers:
         keys: list[bytes] = joined.view(f"V{joined.itemsize * joined.shape[1]}").ravel().tolist()
         return keys
 
-    def relay(self, count: int, ways: Sequence[NextHop]) -> None:
-        """Write into the first ``count`` the addresses of their ways, one for all or one each, and the
-        TTL less one with its checksum."""
-        self._mac_addresses[:count] = np.frombuffer(b"".join([way.addresses for way in ways]), "V12")
+    def relay(self, count: int, hops: Sequence[NextHop]) -> None:
+        """Write the MAC addresses of the next hops, one for all or one each, into the first ``count`` frames,
+        and decrement the TTL with its checksum."""
+        self._mac_addresses[:count] = np.frombuffer(b"".join([hop.addresses for hop in hops]), "V12")
         self._ttl[:count] -= 1
-        total = self._checksum[:count].astype(np.uint32)  # as packet.decremented does
+        total = self._checksum[:count].astype(np.uint32)  # as packet.ttl_decremented_checksum does
         total += 0x0100
         total += total >= 0xFFFF
         self._checksum[:count] = total

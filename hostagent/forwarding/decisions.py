@@ -1,7 +1,7 @@
-"""What an agent decides, as values: ways out for packets, plans for all packets alike, their memory.
+"""An agent's forwarding decisions as values: next hops, decisions on all packets of a kind, the cache.
 
-:class:`hostagent.forwarding.agent.Agent` makes them from the scheme's rule; relays with buffers weigh the
-exits of a plan themselves (:mod:`hostagent.flowcontrol.relay`).
+:class:`hostagent.forwarding.agent.Agent` makes them from the scheme's rule.  Relays with buffers choose among
+the next hops of a decision themselves (:mod:`hostagent.flowcontrol.relay`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Protocol
 
 from hostagent.options import LoadBalance
 
-#: Where a packet leaves, when it is not one of the ports 1, 2, ...
+#: In place of one of the ports 1, 2, ...: the packet is for the host, or needs nothing more.
 TO_HOST = 0
 CONSUMED = -1
 
-#: Most decisions remembered per arrival port; what exceeds it starts the memory afresh.
+#: Cached decisions per arrival port; when there are more, all are dropped.
 CACHE_SIZE = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class NextHop:
-    """One way for a packet: its port (or TO_HOST, or CONSUMED for ``reason``) and new MAC addresses."""
+    """A port (or TO_HOST, or CONSUMED for ``reason``) and the new MAC addresses of the packet."""
 
     port: int
     addresses: bytes = b""
@@ -31,14 +31,17 @@ class NextHop:
 
 @dataclass(frozen=True, slots=True)
 class ForwardingDecision:
-    """What is done with all packets alike: the only exit, or several below rising bounds in [0, 1]."""
+    """What is done with packets of a kind: the ``only`` next hop, or several, each below a bound.
+
+    The bounds rise within [0, 1]: a point drawn from there chooses the next hop.
+    """
 
     only: NextHop | None
     next_hops: tuple[NextHop, ...] = ()
     bounds: tuple[float, ...] = ()
 
     def weighted(self) -> tuple[tuple[NextHop, float], ...]:
-        """All exits with their weights."""
+        """All next hops with their weights."""
         if self.only is not None:
             return ((self.only, 1.0),)
         edges = (0.0, *self.bounds, 1.0)
@@ -73,7 +76,7 @@ class TokenBucket:
     since: float = 0.0
 
     def take(self, now: float) -> bool:
-        """Whether one more is allowed at ``now`` (seconds on any steady clock)."""
+        """Take a token at ``now`` (seconds on any steady clock); False if there is none."""
         self.tokens = min(self.burst, self.tokens + max(0.0, now - self.since) * self.rate)
         self.since = now
         if self.tokens < 1:
@@ -85,7 +88,7 @@ class TokenBucket:
 def cache_decision(
     decisions: dict[bytes, ForwardingDecision], key: bytes, decision: ForwardingDecision
 ) -> ForwardingDecision:
-    """Keep a plan among others under the bytes that packets alike begin with; the plan."""
+    """Cache a decision under the bytes that its packets begin with; returns the decision."""
     if len(decisions) >= CACHE_SIZE:
         decisions.clear()
     decisions[key] = decision

@@ -13,13 +13,13 @@ from addressing.fields import mac
 from addressing.header import Field, Header
 from addressing.scheme import Scheme
 
-#: The Ethernet destination of frames whose label is an IPv4 address: a unicast address that is nobody's.
+#: The Ethernet destination of frames whose label is an IPv4 address: a unicast address that nobody has.
 UNASSIGNED_MAC = b"\x02" + b"\xff" * 5
 
 
 @dataclass(frozen=True)
 class Framing:
-    """Reads and writes what ``scheme`` wants to see in frames."""
+    """Reads and writes the labels and tags of ``scheme`` in frames."""
 
     scheme: Scheme
 
@@ -34,13 +34,15 @@ class Framing:
         return self.scheme.tag_bits > 0
 
     def label(self, address: bytes) -> int:
-        """The label in the destination that carries it: 4 bytes of IPv4 or 6 of Ethernet."""
+        """The label in a destination address: 4 bytes of IPv4 or 6 of Ethernet."""
         number = int.from_bytes(address, "big")
         return number if self.by_address else mac.decode(number, self.scheme.label_bits)
 
     def header(self, key: bytes, port: int) -> Header:
-        """What a frame from the card of ``port`` says by its ``key``: the destination that carries the
-        label and, where there are tags, the Ethernet source."""
+        """The header of a frame from the interface of ``port``.
+
+        ``key`` is the destination address that carries the label and, if there are tags, the Ethernet source.
+        """
         tag = mac.decode(int.from_bytes(key[-6:], "big"), self.scheme.tag_bits) if self.tagged else 0
         return Header(self.label(key[: 4 if self.by_address else 6]), tag, port)
 
@@ -51,7 +53,7 @@ class Framing:
         return mac.encode(label, self.scheme.label_bits).to_bytes(6, "big")
 
     def addresses(self, header: Header, hardware: int) -> bytes:
-        """Both Ethernet addresses of frames with a header; without tags they are from ``hardware``, the
-        card's own address."""
+        """Both Ethernet addresses of frames with a header; without tags the source is ``hardware``, the
+        interface's own address."""
         source = mac.encode(header.tag, self.scheme.tag_bits) if self.tagged else hardware
         return self.destination(header.label) + source.to_bytes(6, "big")

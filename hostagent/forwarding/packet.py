@@ -1,16 +1,14 @@
 """What agents read and write in packets: slots, IPv4 fields, checksums, ICMP errors, flow hashes.
 
-A *slot* is a writable buffer in which IPv4 always begins at the same place, whether
-the packet came from an interface card or from the host's own stack, so that neither
-direction ever moves the payload:
+A *slot* is a writable buffer in which IPv4 always begins at the same place, whether the packet came from an
+interface or from the host's own stack.  So the payload is never moved:
 
-    card   | virtio-net header | Ethernet ................. | IPv4 ...
+    nic    | virtio-net header | Ethernet ................. | IPv4 ...
     host   | (unused)              | virtio-net header ...  | IPv4 ...
            0                   10  14                       24
 
-The virtio-net header tells the kernel which checksum is still to be computed and how
-a packet of up to 64 KB is to be cut; its offsets count from the Ethernet header on
-cards and from the IPv4 header at the host.
+The virtio-net header tells the kernel which checksum is still to be computed, and how a packet of up to 64 KB
+is to be segmented.  Its offsets count from the Ethernet header at interfaces, from the IPv4 header at the host.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ TIME_EXCEEDED = (11, 0)
 #: Protocols whose first four bytes are a source and a destination port: TCP, UDP, DCCP, SCTP, UDP-Lite.
 _PROTOCOLS_WITH_PORTS = frozenset({6, 17, 33, 132, 136})
 _ICMP_ERRORS = frozenset({3, 4, 5, 11, 12})
-#: An ICMP error quotes as much as keeps it within 576 bytes (RFC 1812, 4.3.2.3).
+#: An ICMP error quotes so much of the packet that it has at most 576 bytes (RFC 1812, 4.3.2.3).
 _QUOTED = 576 - 28
 _CONTROL_PRECEDENCE = 0xC0
 _DONT_FRAGMENT = 0x4000
@@ -45,8 +43,8 @@ _OFFSET_OR_MORE, _OFFSET = 0x3FFF, 0x1FFF
 _NEEDS_CHECKSUM = 1
 _NO_OFFLOAD = bytes(VNET_SIZE)
 
-#: In a slot of a card: destination and source MAC, EtherType; of IPv4 the first byte,
-#: TTL, protocol, header checksum, source and destination.
+#: Of a frame in a slot: destination and source MAC, EtherType; of IPv4 the first byte, TTL, protocol, header
+#: checksum, source and destination.
 FRAME = struct.Struct(f">{FRAME_OFFSET}x6s6sHB7xBBH4s4s")
 #: From the TTL on: TTL, protocol, header checksum.
 TTL = struct.Struct(">BBH")
@@ -58,7 +56,7 @@ _ICMP = struct.Struct(">BBHI")
 
 
 def checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071); 0 over data that holds its own right checksum."""
+    """The Internet checksum (RFC 1071); 0 over data that contains its own correct checksum."""
     if len(data) % 2:
         data += b"\0"
     total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
@@ -68,18 +66,18 @@ def checksum(data: bytes) -> int:
 
 
 def ttl_decremented_checksum(header_checksum: int) -> int:
-    """An IPv4 header's checksum after its TTL has fallen by one (RFC 1624)."""
+    """The checksum of an IPv4 header after its TTL is decremented (RFC 1624)."""
     total = header_checksum + 0x0100
     return total + (total >= 0xFFFF) & 0xFFFF
 
 
 def to_host(slot: memoryview) -> None:
-    """Move the virtio-net header from its place for cards to that for the host."""
+    """Move the virtio-net header from its place for interfaces to that for the host."""
     slot[HOST_OFFSET:IP_OFFSET] = _shifted(slot[:VNET_SIZE], -ETHERNET_SIZE)
 
 
 def to_nic(slot: memoryview) -> None:
-    """Move the virtio-net header from its place for the host to that for cards."""
+    """Move the virtio-net header from its place for the host to that for interfaces."""
     slot[:VNET_SIZE] = _shifted(slot[HOST_OFFSET:IP_OFFSET], ETHERNET_SIZE)
 
 
@@ -98,9 +96,9 @@ def _shifted(header: memoryview, by: int) -> bytes:
 def flow_hash(slot: memoryview, end: int, salt: int) -> float:
     """A number in [0, 1) that all packets of one flow share.
 
-    A flow is source, destination, protocol and ports; fragments, which have no ports
-    but in the first, go by the other three.  Different salts give independent numbers,
-    so that successive nodes do not all decide alike.
+    A flow is source, destination, protocol and ports; fragments are hashed without ports, which only the
+    first fragment has.  Different salts give independent numbers, so that successive nodes do not all decide
+    alike.
     """
     protocol = slot[IP_OFFSET + 9]
     key = bytes(slot[IP_OFFSET + 12 : IP_OFFSET + 20]) + bytes((protocol,))
@@ -116,8 +114,8 @@ def flow_hash(slot: memoryview, end: int, salt: int) -> float:
 def icmp_error(code: tuple[int, int], own: bytes, packet: bytes) -> bytes | None:
     """The ICMP error of (type, code) from address ``own`` about ``packet``.
 
-    None where RFC 1122 (3.2.2) forbids an answer: to ICMP errors, to fragments but the
-    first, and to or about addresses that are no single host's.
+    None where RFC 1122 (3.2.2) forbids an answer: to ICMP errors, to fragments other than the first, and to or
+    about addresses that are not those of a single host.
     """
     protocol, source, target = packet[9], packet[12:16], packet[16:20]
     header_size = (packet[0] & 0x0F) * 4

@@ -51,14 +51,14 @@ class BufferedAgentIO(AgentIO):
         return True
 
     def next_timer(self) -> float | None:
-        timers = (super().next_timer(), self._relay.credit_state.next_timer())
+        timers = (super().next_timer(), self._relay.next_timer())
         return min((timer for timer in timers if timer is not None), default=None)
 
     def handle_timer(self, now: float) -> None:
         super().handle_timer(now)
-        due = self._relay.credit_state.next_timer()
+        due = self._relay.next_timer()
         if due is not None and due <= now:
-            self._relay.credit_state.handle_timer(now)
+            self._relay.handle_timer(now)
             self._flush()
 
     # --- events ---------------------------------------------------------------
@@ -98,7 +98,7 @@ class BufferedAgentIO(AgentIO):
             if self._try_send(port, data):
                 del self._pending_frames[port]
                 relay.blocked.discard(port)
-        for port, data in relay.departures(now):
+        for port, data in relay.frames_to_send(now):
             if not self._try_send(port, data):
                 self._pending_frames[port] = data
                 relay.blocked.add(port)

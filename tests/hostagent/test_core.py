@@ -121,7 +121,7 @@ def test_icmp_errors_are_limited_and_the_limit_passes() -> None:
     for _ in range(150):
         assert relay.receive_frame(slot, end, port, now=1.0) == CONSUMED
     assert len(relay.outbox) == 100
-    assert relay.counts()["ICMP errors withheld"] == 50
+    assert relay.counts()["ICMP errors suppressed"] == 50
     relay.receive_frame(slot, end, port, now=2.0)
     assert len(relay.outbox) == 101
 

@@ -173,7 +173,7 @@ def test_whatever_arrives_is_counted_and_never_raised(credits: bool) -> None:
     def arrive(data: bytes, port: int) -> None:
         slot, end = from_card(data)
         assert relay.receive_frame(slot, end, port, now=0.0) <= 0
-        for _ in relay.departures(0.0):
+        for _ in relay.frames_to_send(0.0):
             pass
         assert all(0 <= left <= 10 for left in relay.credit_state.outstanding().values())
 
@@ -188,9 +188,9 @@ def test_a_host_is_heard_only_while_there_is_room() -> None:
     while relay.room:
         slot, end = from_host(udp(bound, 0, 4))
         assert relay.receive_packet(slot, end, now=0.0) == CONSUMED
-        assert not list(relay.departures(0.0))
+        assert not list(relay.frames_to_send(0.0))
         taken += 1
     assert taken == 4
     relay.blocked.clear()
-    assert len(list(relay.departures(0.0))) == 4
+    assert len(list(relay.frames_to_send(0.0))) == 4
     assert relay.room

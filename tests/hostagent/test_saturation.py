@@ -67,13 +67,13 @@ def test_any_traffic_arrives_whole_and_only_once(spec: str, name: str) -> None:
 
 @pytest.mark.parametrize("spec", ["clot:4x4", "torus:3x3"])
 def test_lost_frames_and_lost_credits_are_made_good(spec: str) -> None:
-    """Cables lose one frame in fifty, those about credits too: what is lost on cables is missing,
+    """Cables lose one frame in fifty, those about credits too: what is lost on links is missing,
     and nothing else; every credit comes back."""
     network = SaturationSimulation(bound(spec, "pow"), 4, noise=Noise(loss=0.02), seed=3)
     network.send(itertools.permutations(range(network.scheme.fabric.servers), 2), 4)
     assert network.run()
     counts = network.counts()
-    assert counts["lost on cables"] == sum(network.sent.values()) - network.received > 0
+    assert counts["lost on links"] == sum(network.sent.values()) - network.received > 0
     assert counts["dropped: no buffer"] == 0
     assert not any(any(host.relay.credit_state.outstanding().values()) for host in network.hosts.values())
 

@@ -221,7 +221,7 @@ def congestion(running: Running) -> dict[str, int]:
     """Counters of relays and of switches' queues that tell of congestion."""
     assert running.agents is not None
     counters = list(running.agents.stats().values())
-    names = {"relayed", "escaped", "credit frames", "lost on cables", "buffered"}
+    names = {"relayed", "escaped", "credit frames", "lost on links", "buffered"}
     total = {name.replace(" ", "_"): sum(found.get(name, 0) for found in counters) for name in names}
     return {
         "dropped_by_relays": sum(found.get("dropped: no buffer", 0) for found in counters),
