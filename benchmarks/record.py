@@ -43,6 +43,12 @@ class Section:
 
 SECTIONS = (
     Section(
+        "Flows in a lab",
+        ("flows",),
+        "TCP in bcube:4,1 with brp: one flow and eight at once, between neighbours and over a relay, with"
+        " unlimited links and at 100 Mb/s; relays in user space and with the fast path.",
+    ),
+    Section(
         "Launch and stop",
         ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "--timeout", "600"),
         "64, 256 and 1024 servers. The rows `network` are without controller and agents; stock Mininet runs in"

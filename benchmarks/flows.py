@@ -1,0 +1,140 @@
+"""TCP flows in a whole lab: one and eight at once, between neighbours and relayed, unlimited and at a rate.
+
+    python -m benchmarks flows [--topology T] [--scheme S] [--seconds S] [--rate RATE] [--rounds N] [--json]
+
+Each case runs with relays in user space and with the fast path, in turn in one run.  Printed per
+case, medians of the rounds: the sum of what iperf3's receivers count, the least and the greatest flow,
+Jain's fairness index, retransmits of all senders, and the round-trip time of pings beside the flows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from dcnlab import Lab
+
+Pair = tuple[str, str]
+#: iperf3 servers listen from here on, one port per flow.
+_FIRST_PORT = 5300
+_RTT = re.compile(r"= [\d.]+/([\d.]+)/")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one round of a case printed: Mb/s, an index, a count, milliseconds."""
+
+    total: float
+    least: float
+    greatest: float
+    fairness: float
+    retransmits: float
+    rtt_ms: float
+
+
+def neighbours(servers: int, group: int, count: int) -> list[Pair]:
+    """Pairs of servers at the same switch, ``group`` to each; no server is in two."""
+    pairs = [(first, first + 1) for first in range(0, servers, group)]
+    pairs += [(first + 2, first + 3) for first in range(0, servers, group)]
+    return [(f"h{a}", f"h{b}") for a, b in pairs[:count]]
+
+
+def relayed(servers: int, group: int, count: int) -> list[Pair]:
+    """Pairs of servers in different rows and columns of the fabric, so that another server relays."""
+    return [(f"h{a}", f"h{(a + group + 1) % servers}") for a in range(0, servers, 2)][:count]
+
+
+def measure(lab: Lab, pairs: Sequence[Pair], seconds: float) -> Figures:
+    """All flows at once, and pings between the first two servers meanwhile."""
+    addresses = {node["name"]: node["ipv4"] for node in lab.nodes()}
+    for number, (_, target) in enumerate(pairs):
+        lab.run(target, ["iperf3", "-s", "-1", "-D", "-p", str(_FIRST_PORT + number)])
+
+    def flow(number: int) -> dict[str, Any]:
+        source, target = pairs[number]
+        words = ["iperf3", "-c", addresses[target], "-p", str(_FIRST_PORT + number), "-t", f"{seconds:g}", "-J"]
+        done = lab.run(source, words)
+        found: dict[str, Any] = json.loads(done.stdout)["end"]
+        return found
+
+    source, target = pairs[0]
+    ping = ["ping", "-q", "-i", "0.02", "-c", str(max(10, int(seconds / 0.03))), addresses[target]]
+    with ThreadPoolExecutor(len(pairs) + 1) as together:
+        flows = together.map(flow, range(len(pairs)))
+        pinged = together.submit(lab.run, source, ping)
+        ends = list(flows)
+        found = _RTT.search(pinged.result().stdout)
+    rates = [end["sum_received"]["bits_per_second"] / 1e6 for end in ends]
+    squares = sum(rate * rate for rate in rates)
+    return Figures(
+        total=sum(rates),
+        least=min(rates),
+        greatest=max(rates),
+        fairness=sum(rates) ** 2 / (len(rates) * squares),
+        retransmits=sum(end["sum_sent"]["retransmits"] for end in ends),
+        rtt_ms=float(found[1]) if found else float("nan"),
+    )
+
+
+def median(rounds: Sequence[Figures]) -> Figures:
+    """Each figure's median."""
+    columns = zip(*(asdict(one).values() for one in rounds), strict=True)
+    return Figures(*map(statistics.median, columns))
+
+
+def main() -> None:
+    """Run all cases and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks flows", description=__doc__.split("\n")[0])
+    parser.add_argument("--topology", default="bcube:4,1")
+    parser.add_argument("--scheme", default="brp")
+    parser.add_argument("--group", type=int, default=4, help="servers at a switch")
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--rate", default="100Mbit")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    wanted = parser.parse_args()
+    results = run(wanted)
+    if wanted.json:
+        print(json.dumps({" ".join(key): asdict(one) for key, one in results.items()}, indent=2))
+        return
+    heads = ("flows", "links", "relays", "Mb/s", "least", "greatest", "fairness", "retransmits", "RTT ms")
+    table = Table(*heads, box=None)
+    for key, one in results.items():
+        table.add_row(
+            *key, f"{one.total:,.0f}", f"{one.least:,.0f}", f"{one.greatest:,.0f}", f"{one.fairness:.3f}",
+            f"{one.retransmits:,.0f}", f"{one.rtt_ms:.2f}",
+        )  # fmt: skip
+    Console().print(table)
+
+
+def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:
+    """The figures by flows, links and relays; the two ways of relaying take turns in each round."""
+    rounds: dict[tuple[str, str, str], list[Figures]] = {}
+    for rate in ("", wanted.rate):
+        for _ in range(wanted.rounds):
+            for fast_path in ("off", "on"):
+                with Lab(wanted.topology, scheme=wanted.scheme, fast_path=fast_path, rate=rate) as lab:
+                    servers = lab.info()["servers"]
+                    cases = {
+                        "1 relayed": relayed(servers, wanted.group, 1),
+                        "8 neighbours": neighbours(servers, wanted.group, 8),
+                        "8 relayed": relayed(servers, wanted.group, 8),
+                    }
+                    relays = "user space" if fast_path == "off" else "fast path"
+                    for name, pairs in cases.items():
+                        key = name, rate or "unlimited", relays
+                        rounds.setdefault(key, []).append(measure(lab, pairs, wanted.seconds))
+    return {key: median(found) for key, found in sorted(rounds.items(), key=lambda item: item[0][:2])}
+
+
+if __name__ == "__main__":
+    main()
