@@ -89,10 +89,10 @@ def to_coordinates(address: int) -> tuple[int, ...]:
 
 
 def usable_radices(radices: tuple[int, ...]) -> bool:
-    """Whether every server of a torus of those radices has a unicast address: the first octet,
-    which is a_1 and the top of a_2, must be neither 127 nor 224 or more."""
-    legal = 1 <= len(radices) <= SLICES and all(2 <= radix <= 1 << SLICE_BITS for radix in radices)
-    return legal and radices[0] <= 28 and not (radices[0] > 15 and len(radices) > 1 and radices[1] > 28)
+    """True when every server of a torus with those radices has a unicast address: the first octet,
+    which is a_1 and the high bits of a_2, must be neither 127 nor 224 or more."""
+    valid = 1 <= len(radices) <= SLICES and all(2 <= radix <= 1 << SLICE_BITS for radix in radices)
+    return valid and radices[0] <= 28 and not (radices[0] > 15 and len(radices) > 1 and radices[1] > 28)
 
 
 def check_radices(radices: tuple[int, ...]) -> None:

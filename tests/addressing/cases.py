@@ -1,4 +1,4 @@
-"""Which fabrics and schemes the tests run over, drawn from both registries."""
+"""The fabrics and schemes that the tests run over, from both registries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from topos.fabric import Fabric
 from topos.family import Family, ParameterError
 from topos.graph import ALL_UP, LinkState
 
-#: Nodes of the fabrics that are drawn beside the examples.
+#: The largest number of nodes of the fabrics that tests draw in addition to the examples.
 SMALL = 40
 
 #: Further settings of schemes that have parameters.
@@ -40,7 +40,7 @@ def symmetric(family: type[Family]) -> bool:
 
 
 def examples() -> Iterator[str]:
-    """Every family's example; with two hosts per switch as well where it takes hosts."""
+    """Every family's example; for families with ``hosts`` also one with two hosts per switch."""
     for family in families.known().values():
         yield family.example
         if symmetric(family) and family.name != "file":
@@ -48,23 +48,23 @@ def examples() -> Iterator[str]:
 
 
 def texts(family: Family) -> Iterator[str]:
-    """The schemes that fit, in all settings that are tested."""
+    """The specifications of the compatible schemes, in all settings that are tested."""
     for name in schemes.compatible_schemes(family):
         yield from SETTINGS.get(name, (name,))
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Every example with every scheme that fits."""
+    """Every example with every compatible scheme."""
     return [(spec, text) for spec in examples() for text in texts(families.parse(spec))]
 
 
 @functools.cache
 def smalls(name: str) -> tuple[str, ...]:
-    """Specifications of a family with at most SMALL nodes, whatever its parameters are."""
+    """Specifications of a family with at most SMALL nodes, found by varying its parameters."""
     family = families.known()[name]
     fields = [f for f in dataclasses.fields(family) if f.init and (f.name in _VARIED or _needed(f))]
     hints = typing.get_type_hints(family)
-    found = [family.example]
+    specs = [family.example]
     for values in itertools.islice(itertools.product(*(_values(f, hints[f.name]) for f in fields)), 20_000):
         try:
             made = family(**dict(zip((f.name for f in fields), values, strict=True)))
@@ -72,8 +72,8 @@ def smalls(name: str) -> tuple[str, ...]:
             continue
         servers, switches = made.counts()
         if servers >= 2 and servers + switches <= SMALL:
-            found.append(made.spec)
-    return tuple(found)
+            specs.append(made.spec)
+    return tuple(specs)
 
 
 _VARIED = ("hosts", "clusters", "links", "torus", "cube", "parts")
@@ -100,21 +100,21 @@ def _values(field: dataclasses.Field[object], hint: object) -> list[object]:
 
 @functools.lru_cache(maxsize=512)
 def bound(spec: str, text: str) -> Scheme:
-    """A scheme bound to a fabric, built once."""
+    """A scheme bound to a fabric, cached."""
     return schemes.bind(text, built(spec))
 
 
 @functools.lru_cache(maxsize=256)
 def pieces(fabric: Fabric, down: LinkState = ALL_UP) -> dict[int, int]:
-    """Per node the number of the connected piece that it lies in."""
+    """Per node the number of its connected component."""
     components = nx.connected_components(graph(fabric, down))
     return {node: number for number, nodes in enumerate(components) for node in nodes}
 
 
 @functools.lru_cache(maxsize=1024)
 def failures(fabric: Fabric, seed: int, share: float, splitting: bool = False) -> LinkState:
-    """Random links that are down, ``share`` of all; unless ``splitting``, only as far as the
-    fabric stays in as many pieces as it was."""
+    """Random links that are down, a ``share`` of all.  Unless ``splitting``, links whose failure would
+    split a connected component stay up."""
     order = np.random.default_rng(seed).permutation(len(fabric.link_ends)).tolist()
     chosen = order[: max(1, round(share * len(order)))]
     if splitting:

@@ -1,4 +1,4 @@
-"""dor, greedy, permsort, twolevel, hrsw, pow and the Borel rules against what their papers print."""
+"""dor, greedy, permsort, twolevel, hrsw, pow and the Borel rules against the results in their papers."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from topos.graph import ALL_UP
 
 
 def hops(scheme: Scheme, source: int, destination: int) -> int:
-    found = path(scheme, source, destination)
-    assert found is not None
-    return len(found) - 1
+    nodes = path(scheme, source, destination)
+    assert nodes is not None
+    return len(nodes) - 1
 
 
 def entries(scheme: Scheme, node: int) -> int:
     return len(compile_table(scheme, node).entries)
 
 
-# --- shortest by algebra --------------------------------------------------------
+# --- algebraic rules with shortest paths ----------------------------------------
 
 SHORTEST = [
     ("permsort", "bubblesort:5"),
@@ -54,7 +54,7 @@ SHORTEST = [
 
 
 @pytest.mark.parametrize(("text", "spec"), SHORTEST)
-def test_the_rule_is_shortest(text: str, spec: str) -> None:
+def test_the_rule_takes_shortest_paths(text: str, spec: str) -> None:
     scheme, draw = bound(spec, text), random.Random(1)
     known = graph(scheme.fabric)
     for source in draw.sample(range(scheme.fabric.servers), 4):
@@ -87,14 +87,14 @@ def test_dimension_order_needs_a_few_prefixes_per_dimension() -> None:
     assert max(entries(scheme, node) for node in range(0, 512, 37)) <= 3 * 6 + 1
 
 
-def test_pancake_flips_at_most_twice_a_symbol() -> None:
+def test_pancake_needs_at_most_two_flips_per_symbol() -> None:
     scheme, draw = bound("pancake:6", "permsort"), random.Random(1)
     for _ in range(200):
         source, destination = draw.randrange(720), draw.randrange(720)
         assert hops(scheme, source, destination) <= 2 * 5
 
 
-def test_dragonfly_minimal_is_local_global_local() -> None:
+def test_minimal_dragonfly_paths_are_local_global_local() -> None:
     scheme = bound("dragonfly:4,2,2", "dor")
     ends = range(0, scheme.fabric.servers, 5)
     assert max(hops(scheme, a, b) for a in ends for b in ends) == 3 + 2
@@ -105,10 +105,10 @@ def test_dragonfly_minimal_is_local_global_local() -> None:
         lambda bits: st.lists(st.sampled_from([None, 1, 2]), min_size=1 << bits, max_size=1 << bits)
     )
 )
-def test_prefixes_say_the_function_and_none_can_be_spared(wanted: list[int | None]) -> None:
+def test_prefixes_state_the_function_and_no_fewer_do(wanted: list[int | None]) -> None:
     bits = len(wanted).bit_length() - 1
 
-    def says(table: list[tuple[int, int, int]]) -> bool:
+    def states(table: list[tuple[int, int, int]]) -> bool:
         for value, decision in enumerate(wanted):
             matching = [(length, d) for length, v, d in table if value >> bits - length == v]
             if decision is not None and (not matching or max(matching)[1] != decision):
@@ -116,27 +116,27 @@ def test_prefixes_say_the_function_and_none_can_be_spared(wanted: list[int | Non
         return True
 
     found = list(prefixes(bits, wanted.__getitem__))
-    assert says([(b.length, b.value, b.decision) for b in found])
+    assert states([(b.length, b.value, b.decision) for b in found])
     assert all(wanted[b.sample] == b.decision for b in found)
     blocks = [(length, value) for length in range(bits + 1) for value in range(1 << length)]
     for fewer in itertools.combinations(blocks, max(0, len(found) - 1)):
         for decisions in itertools.product((1, 2), repeat=len(fewer)):
-            assert not found or not says([(n, v, d) for (n, v), d in zip(fewer, decisions, strict=True)])
+            assert not found or not states([(n, v, d) for (n, v), d in zip(fewer, decisions, strict=True)])
 
 
 # --- fat tree, HR-SW --------------------------------------------------------------
 
 
-def test_two_level_spreads_the_hosts_of_an_edge_switch_over_all_core_switches() -> None:
+def test_two_level_balances_the_hosts_of_an_edge_switch_over_all_core_switches() -> None:
     scheme = TwoLevel(built("fattree:8"))
     tree = scheme.tree
     far = [tree.host(5, edge, place) for edge in range(4) for place in range(4)]
     cores = {node for host in far for node in path(scheme, 0, host) or () if node >= scheme.fabric.size - 16}
     assert len(cores) == 4
-    everybody = [tree.host(2, edge, 0) for edge in range(4)]
+    sources = [tree.host(2, edge, 0) for edge in range(4)]
     used = {
         node
-        for s in everybody
+        for s in sources
         for host in far
         for node in path(scheme, s, host) or ()
         if node >= scheme.fabric.size - 16
@@ -157,7 +157,7 @@ def test_hrsw_tables_have_c_less_1_and_k_less_1_and_m_entries(
         assert entries(scheme, switch) == (c - 1) + (k - 1) + m
 
 
-def test_hrsw_stays_inside_a_cluster_and_takes_a_shortest_way_there() -> None:
+def test_hrsw_stays_inside_a_cluster_and_takes_a_shortest_path_there() -> None:
     fabric = built("smallworld:8x8,clusters=2x2")
     scheme = Hrsw(fabric)
     inside = nx.Graph(graph(fabric))
@@ -171,7 +171,7 @@ def test_hrsw_stays_inside_a_cluster_and_takes_a_shortest_way_there() -> None:
             )
 
 
-def test_the_set_rule_is_never_longer_between_clusters_on_average() -> None:
+def test_the_set_rule_has_shorter_paths_between_clusters_on_average() -> None:
     fabric = built("smallworld:16x16,clusters=4x4")
     draw = random.Random(1)
     pairs = [(draw.randrange(256), draw.randrange(256)) for _ in range(600)]
@@ -185,7 +185,7 @@ def test_the_set_rule_is_never_longer_between_clusters_on_average() -> None:
 # --- CLOT ---------------------------------------------------------------------------
 
 
-def test_pow_gives_the_printed_probabilities() -> None:
+def test_pow_has_the_published_probabilities() -> None:
     # Displacement (3, 4) at k = 8: 8.33 % three times, and 75 % for the switch.
     fabric = built("clot:8x8")
     scheme = Pow(fabric)
@@ -211,14 +211,14 @@ TABLE_3 = [
 
 
 @pytest.mark.parametrize(("t1", "t2", "text", "longest", "average"), TABLE_3)
-def test_cells_of_table_3(t1: int, t2: int, text: str, longest: int, average: float) -> None:
+def test_entries_of_table_3(t1: int, t2: int, text: str, longest: int, average: float) -> None:
     scheme = bound(f"borel:47,2,{t1},{t2}", text)
-    found = [hops(scheme, 0, vertex) for vertex in range(1, 1081)]
-    assert max(found) == longest
-    assert round(sum(found) / 1080, 2) == average
+    lengths = [hops(scheme, 0, vertex) for vertex in range(1, 1081)]
+    assert max(lengths) == longest
+    assert round(sum(lengths) / 1080, 2) == average
 
 
-def test_cr_can_go_in_circles_and_is_helped_out_of_them() -> None:
+def test_cr_alone_can_loop_and_is_repaired() -> None:
     fabric = built("borel:7,2,0,1")
     deep, nearest = Cr(fabric, 4), schemes.bind("cr-bfs:d=4", fabric)
     assert isinstance(nearest, RuleScheme)
@@ -228,17 +228,17 @@ def test_cr_can_go_in_circles_and_is_helped_out_of_them() -> None:
     assert all(path(deep, a, b) for a, b in pairs)
 
 
-def test_rings_are_refused_where_none_is_known() -> None:
+def test_cr_is_incompatible_where_no_ring_is_known() -> None:
     family = built("borel:13,2,2,3").family
     assert "cr" not in schemes.compatible_schemes(family)
     assert "twophase" in schemes.compatible_schemes(family)
 
 
-# --- detours ------------------------------------------------------------------------------
+# --- backup paths -------------------------------------------------------------------------
 
 
 def deviations(scheme: RuleScheme, whole: RuleScheme) -> int:
-    """Entries that failures add, over all nodes that hold a table."""
+    """Entries that failures add, over all nodes that have a table."""
     fabric: Fabric = scheme.fabric
     nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
     return sum(entries(scheme, node) - entries(whole, node) for node in nodes)
@@ -247,15 +247,15 @@ def deviations(scheme: RuleScheme, whole: RuleScheme) -> int:
 @pytest.mark.parametrize(
     ("text", "spec"), [("dor", "torus:4x4"), ("permsort", "star:4"), ("twolevel", "fattree:4")]
 )
-def test_a_failure_costs_few_entries_and_healing_takes_them_back(text: str, spec: str) -> None:
+def test_a_failure_adds_few_entries_and_a_restored_link_removes_them(text: str, spec: str) -> None:
     whole = bound(spec, text)
     assert isinstance(whole, RuleScheme)
     down = next(down for seed in itertools.count() if (down := failures(whole.fabric, seed, 1e-9)))
     failed = whole.with_failures(down)
     assert isinstance(failed, RuleScheme)
     assert 0 < deviations(failed, whole) < whole.fabric.servers**2 / 4
-    healed = failed.with_failures(ALL_UP)
+    restored = failed.with_failures(ALL_UP)
     assert all(
-        compile_table(healed, v) == compile_table(whole, v)
+        compile_table(restored, v) == compile_table(whole, v)
         for v in range(whole.fabric.servers, whole.fabric.size)
     )

@@ -1,4 +1,4 @@
-"""CLOT's addresses: both ways over the whole legal space, and everything else refused by name."""
+"""CLOT's addresses: encoding and decoding over the whole valid space, and errors for everything else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLACES = st.lists(st.integers(0, 31), min_size=1, max_size=6).map(tuple)
 
 
 def by_the_figure(place: tuple[int, ...]) -> str:
-    """The address written out in bits: six slices of five, then the flag."""
+    """The address as bits, as in the paper's figure: six slices of five bits, then the flag."""
     slices = [f"{value:05b}" for value in place]
     if len(place) < 6:
         slices += ["00000"] * (5 - len(place)) + [f"{len(place):03b}00"]
@@ -22,12 +22,12 @@ def by_the_figure(place: tuple[int, ...]) -> str:
 
 
 def usable(address: ipaddress.IPv4Address) -> bool:
-    """What a Linux host can have as its own: no loopback, no multicast, not the broadcast."""
+    """True for addresses that a Linux host can have: no loopback, multicast or broadcast address."""
     return not (address.is_loopback or address.is_multicast or int(address) == 0xFFFFFFFF)
 
 
 @given(PLACES)
-def test_coordinates_survive_unless_no_host_could_use_the_address(place: tuple[int, ...]) -> None:
+def test_coordinates_are_decoded_as_encoded_unless_no_host_can_use_the_address(place: tuple[int, ...]) -> None:
     written = ipaddress.IPv4Address(int(by_the_figure(place), 2))
     if usable(written):
         assert ipv4.from_coordinates(place) == int(written)
@@ -38,7 +38,7 @@ def test_coordinates_survive_unless_no_host_could_use_the_address(place: tuple[i
 
 
 @given(st.integers(0, (1 << 32) - 1))
-def test_any_number_is_some_place_s_address_or_refused(number: int) -> None:
+def test_any_number_is_an_address_of_coordinates_or_refused(number: int) -> None:
     refusal = ""
     try:
         place = ipv4.to_coordinates(number)
@@ -52,21 +52,21 @@ def test_any_number_is_some_place_s_address_or_refused(number: int) -> None:
         assert usable(ipaddress.IPv4Address(number))
 
 
-def test_of_all_last_bytes_those_of_one_to_six_dimensions_are_legal() -> None:
-    """In 8.0.0.x five bits of the fifth slice are zero: what is left is the sixth slice and the flag."""
-    legal = {}
+def test_valid_last_bytes_are_those_of_one_to_six_dimensions() -> None:
+    """In 8.0.0.x the five bits of the fifth slice are zero; the sixth slice and the flag vary."""
+    valid = {}
     for last in range(128):
         try:
-            legal[last] = len(ipv4.to_coordinates(8 << 24 | last))
+            valid[last] = len(ipv4.to_coordinates(8 << 24 | last))
         except ipv4.AddressError:
             continue
     flagged_full = {value << 2 | 0b11: 6 for value in range(32)}
     partial = {count << 4 | 0b10: count for count in range(1, 6)}
-    assert legal == flagged_full | partial
+    assert valid == flagged_full | partial
 
 
 @pytest.mark.parametrize(
-    ("place", "says"),
+    ("place", "message"),
     [
         ((), "0 dimensions"),
         ((1,) * 7, "7 dimensions"),
@@ -77,7 +77,7 @@ def test_of_all_last_bytes_those_of_one_to_six_dimensions_are_legal() -> None:
         ((31,) * 6, "no host can use"),
     ],
 )
-def test_places_without_an_address_are_named(place: tuple[int, ...], says: str) -> None:
+def test_coordinates_without_an_address_are_named(place: tuple[int, ...], message: str) -> None:
     with pytest.raises(ipv4.AddressError) as error:
         ipv4.from_coordinates(place)
-    assert says in str(error.value)
+    assert message in str(error.value)

@@ -1,4 +1,4 @@
-"""DCube's parallel paths: m of them, real, and without a switch in common."""
+"""DCube's parallel paths: m of them, which share no switch, and which packets take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topos import registry
 @pytest.mark.parametrize(
     "spec", ["hdcube:3,1", "mdcube:3,1", "mdcube:4,1", "hdcube:6,2", "dcube:3,1,cube=twisted"]
 )
-def test_m_ways_share_no_switch(spec: str) -> None:
+def test_m_paths_share_no_switch(spec: str) -> None:
     fabric = registry.fabric(spec)
     scheme = bind("dcube-shortest:multipath=yes", fabric)
     assert isinstance(scheme, DCubeShortest)
@@ -25,20 +25,20 @@ def test_m_ways_share_no_switch(spec: str) -> None:
         here, there = cube.address(source), cube.address(target)
         if here == there:
             continue
-        ways = list(scheme.candidate_paths(source, target))
-        assert len(ways) == cube.m
-        inner = [{cube.address(server) for server in way} - {here, there} for way in ways]
+        paths = list(scheme.candidate_paths(source, target))
+        assert len(paths) == cube.m
+        inner = [{cube.address(server) for server in path} - {here, there} for path in paths]
         assert sum(map(len, inner)) == len(set().union(*inner))
 
 
 @pytest.mark.parametrize("spec", ["hdcube:3,1", "mdcube:3,1"])
-def test_every_way_is_walked_to_its_end(spec: str) -> None:
+def test_packets_reach_the_destination_on_every_path(spec: str) -> None:
     fabric = registry.fabric(spec)
     scheme = bind("dcube-shortest:multipath=yes", fabric)
     seen: set[tuple[int, ...]] = set()
 
     class Always:
-        """Draws the header that it is told to."""
+        """A random source that always returns the same number."""
 
         def __init__(self, point: float) -> None:
             self.point = point

@@ -1,4 +1,4 @@
-"""Parallel paths and complete graphs, held against the cables and networkx."""
+"""Parallel paths and complete graphs, compared with the links and with networkx."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_walks(network: Fabric, paths: list[tuple[int, ...]], source: int, dest
 
 
 def cube_paths(network: Fabric, source: int, destination: int) -> int:
-    """How many ways there are over the switches, each cable between two of them a way of its own."""
+    """The number of disjoint paths over the switches, counting each direct link as a path of its own."""
     cube = network.family
     assert isinstance(cube, CubeOfSwitches)
     here, there = cube.address(source), cube.address(destination)
@@ -47,7 +47,7 @@ CUBES = ["hdcube:4,1", "hdcube:6,2", "mdcube:3,1", "mdcube:8,2", "mdcube:6,1", "
 
 @pytest.mark.parametrize("spec", CUBES)
 @pytest.mark.parametrize("weak", [False, True])
-def test_dcube_has_as_many_ways_as_max_flow_allows(spec: str, weak: bool) -> None:
+def test_dcube_has_as_many_paths_as_max_flow_allows(spec: str, weak: bool) -> None:
     network = fabric(spec)
     cube = network.family
     assert isinstance(cube, CubeOfSwitches)
@@ -124,29 +124,29 @@ SEARCHED = ["mdcube:3,1", "mdcube:6,2", "mdcube:6,1", "dcube:5,1,cube=twisted", 
 def test_complete_graphs_are_complete_and_edge_disjoint(spec: str) -> None:
     network = fabric(spec)
     for source in range(0, network.servers, max(1, network.servers // 12)):
-        found = complete_graph(network, source)
-        assert found.method == ("construction" if spec in CONSTRUCTED else "search")
-        assert found.servers[0] == source
+        complete = complete_graph(network, source)
+        assert complete.method == ("construction" if spec in CONSTRUCTED else "search")
+        assert complete.servers[0] == source
         cube = network.family
         size = 1 + (cube.m if isinstance(cube, CubeOfSwitches) else network.port_count(source))
-        assert len(set(found.servers)) == size
+        assert len(set(complete.servers)) == size
         seen: set[frozenset[int]] = set()
-        for a, b in itertools.combinations(found.servers, 2):
-            path = found.path(a, b)
-            assert path == found.path(b, a)[::-1]
+        for a, b in itertools.combinations(complete.servers, 2):
+            path = complete.path(a, b)
+            assert path == complete.path(b, a)[::-1]
             check_walks(network, [path], a, b)
-            assert not set(path[1:-1]) & set(found.servers)
-            # Servers of DCube have two ports: paths share those of the members, none else.
-            cables = {frozenset(step) for step in itertools.pairwise(path)}
+            assert not set(path[1:-1]) & set(complete.servers)
+            # Servers of DCube have two ports: paths may share the members' own links, and no others.
+            links = {frozenset(step) for step in itertools.pairwise(path)}
             if size > 3 and isinstance(cube, CubeOfSwitches):
-                cables = {cable for cable in cables if not cable & set(found.servers)}
-            assert not cables & seen
-            seen |= cables
-        assert check_complete_graph(network, found.servers, found.paths).holds
+                links = {link for link in links if not link & set(complete.servers)}
+            assert not links & seen
+            seen |= links
+        assert check_complete_graph(network, complete.servers, complete.paths).holds
 
 
 @pytest.mark.parametrize("spec", ["mdcube:4,1", "mdcube:6,1", "mdcube:8,1"])
-def test_every_source_of_m_dcube_has_one_with_paths_of_at_most_four_switch_hops(spec: str) -> None:
+def test_m_dcube_has_complete_graphs_with_at_most_four_switch_hops_for_every_source(spec: str) -> None:
     network = fabric(spec)
     cube = network.family
     assert isinstance(cube, CubeOfSwitches)
@@ -156,7 +156,7 @@ def test_every_source_of_m_dcube_has_one_with_paths_of_at_most_four_switch_hops(
             assert sum(not network.is_server(node) for node in path) <= 5
 
 
-def test_named_servers_are_joined_by_search_or_the_reason_is_said() -> None:
+def test_given_servers_are_joined_by_search_or_the_error_says_why_not() -> None:
     network = fabric("bcube:4,1")
     servers = [network.index(name) for name in ("h0", "h5", "h9", "h12")]
     found = complete_graph(network, servers[0], servers[1:])
@@ -170,7 +170,7 @@ def test_named_servers_are_joined_by_search_or_the_reason_is_said() -> None:
         complete_graph(network, 0, [1, 1])
 
 
-def test_certificates_name_what_is_wrong() -> None:
+def test_checks_name_what_is_wrong() -> None:
     network = fabric("bcube:4,1")
     one, other = parallel_paths(network, 0, 5)
     assert check_parallel(network, 0, 5, [one, one], ()).shared_nodes
@@ -185,13 +185,13 @@ def test_certificates_name_what_is_wrong() -> None:
     assert check_complete_graph(network, found.servers, longer).broken
 
 
-def test_a_search_that_is_cut_short_says_so() -> None:
+def test_a_search_that_times_out_says_so() -> None:
     with pytest.raises(NoCompleteGraph, match=r"was found among the paths of at most 4 switch hops .* in 0 s"):
         complete_graph(fabric("mdcube:6,1"), 0, budget=0)
 
 
 @pytest.mark.parametrize("spec", ["hdcube:4,1", "mdcube:4,1"])
-def test_every_pair_of_switches_has_m_parallel_ways(spec: str) -> None:
+def test_every_pair_of_switches_has_m_parallel_paths(spec: str) -> None:
     network = fabric(spec)
     cube = network.family
     assert isinstance(cube, CubeOfSwitches)

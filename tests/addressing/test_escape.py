@@ -1,4 +1,4 @@
-"""Channel dependency graphs, built from the rules and searched by networkx: what can lock up, and what not."""
+"""Deadlock freedom: cycles in channel dependency graphs, built from the rules and searched by networkx."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.topos.graphs import graph
 from topos.families.torus import Torus
 from topos.graph import ALL_UP, LinkState
 
-#: A buffer: the servers whose channel it ends, the port by which frames leave for it, and its virtual channel.
+#: A buffer: (sending server, its port, receiving server, virtual channel).
 Buffer = tuple[int, int, int, int]
 
 CASES = [
@@ -36,7 +36,7 @@ CASES = [
 
 
 def candidates(scheme: Scheme, escape: Escape, at: int, to: int) -> Iterator[tuple[int, int]]:
-    """(port, next server) of everything that the scheme's rule may choose."""
+    """(port, next server) of all next hops of the scheme's rule."""
     for action, _ in scheme.next_hops(at, Header(scheme.label(to))):
         assert isinstance(action, Forward)
         end = escape.leg(at, action.port, scheme.label(to))
@@ -45,33 +45,35 @@ def candidates(scheme: Scheme, escape: Escape, at: int, to: int) -> Iterator[tup
 
 
 def adaptive(scheme: Scheme) -> nx.DiGraph:
-    """Which buffer waits for which when there is one virtual channel and no way out of it."""
-    escape, found = Escape(scheme), nx.DiGraph()
+    """The channel dependency graph with one virtual channel and no escape channel."""
+    escape, dependencies = Escape(scheme), nx.DiGraph()
     servers = range(scheme.fabric.servers)
     for at, to in itertools.permutations(servers, 2):
         for port, node in candidates(scheme, escape, at, to):
             if node != to:
                 for after, further in candidates(scheme, escape, node, to):
-                    found.add_edge((at, port, node, 0), (node, after, further, 0))
-    return found
+                    dependencies.add_edge((at, port, node, 0), (node, after, further, 0))
+    return dependencies
 
 
 def escaping(scheme: Scheme) -> nx.DiGraph:
-    """Which buffer of the escape channel waits for which: that channel's own graph, and, as packets
-    never leave it, the extended one of Duato's theorem too."""
-    escape, found = Escape(scheme), nx.DiGraph()
+    """The channel dependency graph of the escape channel.  Packets never leave that channel, so this is
+    also the extended channel dependency graph of Duato's theorem."""
+    escape, dependencies = Escape(scheme), nx.DiGraph()
     for at, to in itertools.permutations(range(scheme.fabric.servers), 2):
         for descending in (False, True):
             for leg in escape.routes(at, to, descending):
                 for after in escape.routes(leg.server, to, escape.down(at, leg.server)):
-                    found.add_edge((at, leg.port, leg.server, 1), (leg.server, after.port, after.server, 1))
-    return found
+                    dependencies.add_edge(
+                        (at, leg.port, leg.server, 1), (leg.server, after.port, after.server, 1)
+                    )
+    return dependencies
 
 
 def datelines(scheme: Scheme, orderly: bool) -> nx.DiGraph:
-    """The same with two virtual channels and a change to the second where a coordinate wraps around;
-    with ``orderly`` the channel begins anew in every dimension (dimension order)."""
-    torus, escape, found = scheme.fabric.family, Escape(scheme), nx.DiGraph()
+    """The channel dependency graph with two virtual channels, where packets change to the second when a
+    coordinate wraps around; with ``orderly`` they change back in every dimension (dimension order)."""
+    torus, escape, dependencies = scheme.fabric.family, Escape(scheme), nx.DiGraph()
     assert isinstance(torus, Torus)
 
     def after(before: Buffer | None, at: int, port: int, node: int) -> Buffer:
@@ -90,15 +92,15 @@ def datelines(scheme: Scheme, orderly: bool) -> nx.DiGraph:
             for port, node in candidates(scheme, escape, at, to) if at != to else ():
                 buffer = after(before, at, port, node)
                 if before is not None:
-                    found.add_edge(before, buffer)
+                    dependencies.add_edge(before, buffer)
                 if (to, buffer) not in seen:
                     seen.add((to, buffer))
                     waiting.append((node, buffer))
-    return found
+    return dependencies
 
 
 @pytest.mark.parametrize(("spec", "name"), CASES)
-def test_the_escape_channel_has_no_cycle_and_reaches_everybody(spec: str, name: str) -> None:
+def test_the_escape_channel_has_no_cycle_and_reaches_all_servers(spec: str, name: str) -> None:
     scheme = bound(spec, name)
     assert nx.is_directed_acyclic_graph(escaping(scheme))
     assert Escape(scheme).unreached() == []
@@ -106,8 +108,8 @@ def test_the_escape_channel_has_no_cycle_and_reaches_everybody(spec: str, name: 
 
 @pytest.mark.parametrize("spec", ["clot:4x4", "clot:4x2x4", "torus:3x5", "torus:5x5", "novacube:4x4"])
 @pytest.mark.parametrize("seed", range(6))
-def test_nor_under_failures(spec: str, seed: int) -> None:
-    """Never a cycle; and what cables between servers still join, the escape channel joins."""
+def test_the_escape_channel_under_failures(spec: str, seed: int) -> None:
+    """It has no cycle, and connects all servers that links between servers still connect."""
     intact = bound(spec, "pow")
     links = failures(intact.fabric, seed, 0.2, splitting=True)
     scheme = intact.with_failures(links)
@@ -119,7 +121,7 @@ def test_nor_under_failures(spec: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("links", [ALL_UP, LinkState(frozenset({0, 5, 17}))])
-def test_escape_routes_are_shortest_among_all_that_never_go_up_after_down(links: LinkState) -> None:
+def test_escape_routes_are_shortest_among_those_that_never_go_up_after_down(links: LinkState) -> None:
     scheme = bound("clot:4x4", "pow").with_failures(links)
     escape = Escape(scheme)
     for to in range(16):
@@ -145,8 +147,8 @@ def test_escape_routes_are_shortest_among_all_that_never_go_up_after_down(links:
             assert taken == wanted
 
 
-def test_one_virtual_channel_can_lock_up_and_so_can_pow_with_datelines() -> None:
-    """Why the second channel is an escape: adaptive turns make cycles that datelines do not cut."""
+def test_one_virtual_channel_can_deadlock_and_so_can_pow_with_datelines() -> None:
+    """Why the second channel is an escape channel: adaptive routing has cycles that datelines do not cut."""
     for spec in ("torus:5", "torus:4x4", "clot:4x4"):
         assert not nx.is_directed_acyclic_graph(adaptive(bound(spec, "pow")))
     assert not nx.is_directed_acyclic_graph(datelines(bound("torus:4x4", "pow"), orderly=False))

@@ -1,4 +1,4 @@
-"""What holds of every scheme on every family that it fits."""
+"""Properties of every scheme on every compatible family."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ every_family = pytest.mark.parametrize("name", families.known())
 
 
 def holds(scheme: Scheme, down: LinkState, pairs: int) -> None:
-    """Everything that is connected is delivered, nothing circles, and tables say so too."""
+    """Packets between connected nodes arrive, none loops, and tables agree with the rule."""
     walks = Walks.of(scheme, down, pairs)
     assert walks.undelivered() == []
-    assert walks.circles() == []
+    assert walks.loops() == []
     assert scheme.hairpin or walks.hairpin() == []
     assert walks.table_errors() == []
 
 
 @every_pair
-def test_every_packet_is_delivered_and_tables_say_so(spec: str, text: str) -> None:
+def test_every_packet_is_delivered_and_tables_agree(spec: str, text: str) -> None:
     holds(bound(spec, text), ALL_UP, pairs=PAIRS)
 
 
@@ -72,17 +72,17 @@ def test_known_failures_lose_nothing(spec: str, text: str, share: float, splitti
 
 
 @every_pair
-def test_unknown_failures_never_circle(spec: str, text: str) -> None:
+def test_unknown_failures_cause_no_loops(spec: str, text: str) -> None:
     down = failures(built(spec), 4, 0.1)
     scheme = bound(spec, text)
     walks = Walks.of(scheme, down, pairs=60)
-    assert walks.circles() == []
+    assert walks.loops() == []
     assert scheme.hairpin or walks.hairpin() == []
 
 
 @every_pair
-def test_threads_that_share_a_scheme_find_what_one_alone_finds(spec: str, text: str, switching: None) -> None:
-    """The controller's and the session's threads do: what a scheme remembers must be final when it is seen."""
+def test_threads_that_share_a_scheme_get_the_same_tables(spec: str, text: str, switching: None) -> None:
+    """Threads of the controller and the session share schemes, so values in a scheme's caches must be final."""
     fabric = built(spec)
     down = failures(fabric, 2, 0.1)
     nodes = [node for node in range(fabric.size) if not fabric.is_end_host(node)]
@@ -98,7 +98,7 @@ def test_threads_that_share_a_scheme_find_what_one_alone_finds(spec: str, text: 
 
 @pytest.fixture
 def switching() -> Iterator[None]:
-    """Threads take turns after every few instructions."""
+    """Python switches threads after every few instructions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -106,7 +106,7 @@ def switching() -> Iterator[None]:
 
 
 @every_pair
-def test_garbage_is_answered(spec: str, text: str) -> None:
+def test_invalid_headers_have_next_hops(spec: str, text: str) -> None:
     whole, draw = bound(spec, text), random.Random(spec + text)
     for scheme in (whole, whole.with_failures(failures(whole.fabric, 2, 0.1))):
         for _ in range(20):

@@ -1,4 +1,4 @@
-"""Hierarchical prefixes under failures that split clusters, and why clusters must agree on the next one."""
+"""Hierarchical prefixes under failures that split clusters, and why a cluster must agree on the next one."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def hierarchy(text: str, fabric: Fabric) -> Hierarchy:
 
 
 def counted(found: PathLengths) -> dict[tuple[int, int], float]:
-    """The pairs by hops and distance, of which there are any."""
+    """The number of pairs by (hops, distance), where it is not zero."""
     return {(int(h), int(d)): float(found.joint[h, d]) for h, d in np.argwhere(found.joint)}
 
 
 def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
-    """The links between two halves of a cluster, and some at random: the halves stay linked with
+    """The links between two halves of a cluster, and some at random; the halves stay connected over
     other clusters."""
     fabric, cluster = scheme.fabric, draw.randrange(len(scheme.places))
     members = [n for n, c in enumerate(scheme.clustering) if c == cluster]
@@ -57,7 +57,7 @@ def cut_apart(scheme: Hierarchy, draw: random.Random) -> set[int]:
     text=st.sampled_from(["hrsw", "hrsw:budget=0", "hrsw:budget=100", "hrsw-set", "hrsw-set:budget=0"]),
     seed=st.integers(0, 10**6),
 )
-def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text: str, seed: int) -> None:
+def test_connected_nodes_are_reached_when_clusters_split(spec: str, text: str, seed: int) -> None:
     draw = random.Random(seed)
     fabric = built(spec)
     whole = hierarchy(text, fabric)
@@ -76,7 +76,7 @@ def test_whatever_is_connected_is_reached_though_clusters_split(spec: str, text:
         assert extra <= scheme.budget or scheme.backup_clusters
 
 
-def test_detours_cost_entries_only_where_they_lead_through() -> None:
+def test_backup_paths_add_entries_only_at_their_own_nodes() -> None:
     fabric = built("smallworld:16x16,clusters=4x4")
     whole = hierarchy("hrsw:budget=0", fabric)
     lone = whole.places[5][6]
@@ -104,10 +104,10 @@ def test_detours_cost_entries_only_where_they_lead_through() -> None:
 
 
 def independent(scheme: Hierarchy, seed: int) -> float:
-    """The share of (switch, other cluster) pairs that circle when every switch chooses by itself among
-    the neighbouring clusters that are nearer, and goes to its nearest exit into the one it chose."""
+    """The share of (switch, other cluster) pairs that loop when every switch chooses by itself among the
+    neighbouring clusters that are nearer, and goes to its nearest exit into the chosen one."""
     parts, draw = scheme.parts, np.random.default_rng(seed)
-    circling = total = 0
+    looping = total = 0
     for to in range(len(parts.members)):
         distance = parts.distance((to,))
         step: dict[int, int] = {}
@@ -115,20 +115,22 @@ def independent(scheme: Hierarchy, seed: int) -> float:
             if own == to:
                 continue
             nearer = sorted(p for p in parts.part_neighbours[own] if distance[p] == distance[own] - 1)
-            ways = {p: parts._exits(own, p) for p in nearer}
+            exits = {p: parts._exits(own, p) for p in nearer}
             for node in nodes:
-                port = ways[nearer[draw.integers(len(nearer))]][node]
+                port = exits[nearer[draw.integers(len(nearer))]][node]
                 step[node] = scheme.fabric.peer(node, port).node
         follow = nx.DiGraph(step.items())
         follow.add_edges_from((node, "in") for node in parts.members[to])
         reached = nx.ancestors(follow, "in")
-        circling += sum(node not in reached for node in step)
+        looping += sum(node not in reached for node in step)
         total += len(step)
-    return circling / total
+    return looping / total
 
 
 @pytest.mark.parametrize(("blocks", "least", "most"), [("4x4", 0.01, 0.1), ("8x8", 0.2, 0.6)])
-def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: float, most: float) -> None:
+def test_independent_choices_on_ties_loop_and_agreed_ones_do_not(
+    blocks: str, least: float, most: float
+) -> None:
     scheme = hierarchy("hrsw", built(f"smallworld:32x32,clusters={blocks}"))
     assert least < independent(scheme, 1) < most
     found = path_lengths(scheme, choose(scheme.fabric, "servers", 1))
@@ -143,13 +145,13 @@ def test_independent_ties_circle_and_agreed_ones_do_not(blocks: str, least: floa
         ("hrsw:prefix=10.0.0.1/8", "host bits set"),
     ],
 )
-def test_a_prefix_that_does_not_do_is_refused_in_one_line(text: str, words: str) -> None:
+def test_an_unusable_prefix_is_refused_in_one_line(text: str, words: str) -> None:
     with pytest.raises((SpecError, LabelTooWide), match=words) as refused:
         schemes.bind(text, built("smallworld:16x16,clusters=2x2")).check_width()
     assert "\n" not in str(refused.value)
 
 
-def test_addresses_lie_below_the_prefix_given() -> None:
+def test_addresses_are_in_the_given_prefix() -> None:
     scheme = schemes.bind("hrsw:prefix=172.16.0.0/12", built("smallworld:8x8,clusters=2x2"))
     scheme.check_width()
     assert {scheme.ipv4(host) >> 20 for host in range(scheme.fabric.servers)} == {172 << 4 | 1}
@@ -165,7 +167,7 @@ def test_addresses_lie_below_the_prefix_given() -> None:
         ("borel:11,3,1,2", "hier:clusters=5"),
     ],
 )
-def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
+def test_clusters_of_any_network_are_connected(spec: str, text: str) -> None:
     scheme = hierarchy(text, built(spec))
     assert len(scheme.places) > 1
     whole = nx.Graph(graph(scheme.fabric))
@@ -181,6 +183,6 @@ def test_clusters_of_any_network_hold_together(spec: str, text: str) -> None:
     ("spec", "text"),
     [("torus:6x6", "hier:blocks=4x3"), ("bcube:2,1", "hier:blocks=2"), ("torus:3x3", "hier:clusters=10")],
 )
-def test_clusters_that_cannot_be_are_refused(spec: str, text: str) -> None:
+def test_impossible_clusters_are_refused(spec: str, text: str) -> None:
     with pytest.raises(SpecError, match=r"blocks must divide|is not a grid|has 9 nodes"):
         schemes.bind(text, built(spec))

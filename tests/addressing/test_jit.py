@@ -1,4 +1,4 @@
-"""Who compiles kernels can be told of it."""
+"""Callers are notified when kernels are compiled."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ def _doubled(value: int) -> int:
     return 2 * value
 
 
-def test_compilations_are_heard_of_once_per_type() -> None:
-    heard: list[str] = []
-    with compilations(heard.append):
+def test_compilations_are_reported_once_per_type() -> None:
+    names: list[str] = []
+    with compilations(names.append):
         assert _doubled(4) == 8
-        assert heard == ["_doubled", ""]
+        assert names == ["_doubled", ""]
         assert _doubled(5) == 10
-        assert heard == ["_doubled", ""]
+        assert names == ["_doubled", ""]
         assert _doubled(2.5) == 5.0
-    assert heard == ["_doubled", ""] * 2
+    assert names == ["_doubled", ""] * 2
     assert _doubled(1j) == 2j
-    assert len(heard) == 4
+    assert len(names) == 4

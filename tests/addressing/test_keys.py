@@ -1,4 +1,4 @@
-"""Where keys live: at the coordinates that their hashes name, their copies nearby."""
+"""The servers that store a key: the one at its hash's coordinates, and the nearest ones for replicas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPECS = ["torus:3x4", "clot:4x4", "torus:4x4x4", "bcube:4,1", "dcell:3,1", "mdcu
 
 @pytest.mark.parametrize("spec", ["torus:3x4", "clot:4x4", "torus:4x4x4"])
 @given(key=st.binary(max_size=50))
-def test_on_a_torus_the_hash_in_mixed_radix_is_the_coordinates(spec: str, key: bytes) -> None:
+def test_on_a_torus_the_coordinates_are_the_hash_in_mixed_radix(spec: str, key: bytes) -> None:
     fabric = registry.fabric(spec)
     assert isinstance(fabric.family, Torus)
     number, digits = int(hashlib.sha256(key).hexdigest(), 16), []
@@ -33,21 +33,21 @@ def test_on_a_torus_the_hash_in_mixed_radix_is_the_coordinates(spec: str, key: b
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_places_are_distinct_and_never_nearer_than_the_one_before(spec: str) -> None:
+def test_replica_servers_are_distinct_and_sorted_by_distance(spec: str) -> None:
     fabric = registry.fabric(spec)
-    ways = graph(fabric, ALL_UP)
+    network = graph(fabric, ALL_UP)
     for key in (b"", b"colour", bytes(range(256))):
-        found = replica_servers(fabric, key)
-        assert len(set(found)) == len(found) == min(MAX_REPLICAS, fabric.servers)
-        distance = nx.single_source_shortest_path_length(ways, found[0])
-        assert found[0] == home(fabric, key)
-        hops = [distance[server] for server in found]
+        replicas = replica_servers(fabric, key)
+        assert len(set(replicas)) == len(replicas) == min(MAX_REPLICAS, fabric.servers)
+        distance = nx.single_source_shortest_path_length(network, replicas[0])
+        assert replicas[0] == home(fabric, key)
+        hops = [distance[server] for server in replicas]
         assert hops == sorted(hops)
-        left_out = set(range(fabric.servers)) - set(found)
+        left_out = set(range(fabric.servers)) - set(replicas)
         assert all(distance[server] >= hops[-1] for server in left_out)
 
 
-def test_keys_spread_evenly_and_so_do_the_next_places_of_one_server() -> None:
+def test_keys_and_second_replicas_are_distributed_evenly() -> None:
     fabric = registry.fabric("clot:4x4")
     keys = [f"key {number}".encode() for number in range(4000)]
     homes = Counter(home(fabric, key) for key in keys)

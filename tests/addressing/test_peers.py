@@ -1,4 +1,4 @@
-"""The schemes that HR-SW is compared with: up*/down* and Valiant, against their definitions."""
+"""up*/down* and Valiant routing, which HR-SW is compared with, against their definitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from topos.graph import ALL_UP, LinkState
 
 @pytest.mark.parametrize("spec", ["jellyfish:6,20,4", "smallworld:4x5,clusters=1x1", "torus:4x4"])
 @pytest.mark.parametrize("broken", [False, True])
-def test_ways_go_up_then_down_and_no_channels_wait_in_a_circle(spec: str, broken: bool) -> None:
+def test_paths_go_up_then_down_and_channels_have_no_cyclic_waits(spec: str, broken: bool) -> None:
     fabric = built(spec)
     down = failures(fabric, 3, 0.1) if broken else ALL_UP
     scheme = UpDown(fabric, known=down)
@@ -35,7 +35,7 @@ def test_ways_go_up_then_down_and_no_channels_wait_in_a_circle(spec: str, broken
     assert nx.is_directed_acyclic_graph(waits)
 
 
-def test_valiant_draws_every_other_group_alike_and_passes_through_it() -> None:
+def test_valiant_draws_every_other_group_with_equal_probability() -> None:
     fabric = built("dragonfly:4,2,2")
     scheme, family = Valiant(fabric), Valiant(fabric).family
     for a, b in [(0, 40), (3, 71), (17, 9)]:

@@ -1,4 +1,4 @@
-"""POW under failures: whatever is drawn, everything that is connected arrives, and nothing circles."""
+"""POW under failures: for all random choices packets between connected servers arrive, and none loops."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def scheme_of(spec: str) -> Pow:
 
 
 def next_hops(scheme: Pow, to: int, down: LinkState) -> nx.DiGraph:
-    """For one destination, every hop that some draw can take, from every node."""
-    found = nx.DiGraph()
+    """For one destination, the graph of all hops that packets can take, from every node."""
+    hops = nx.DiGraph()
     header = Header(scheme.label(to))
     for at in range(scheme.fabric.size):
         for action, weight in scheme.next_hops(at, header):
@@ -36,15 +36,15 @@ def next_hops(scheme: Pow, to: int, down: LinkState) -> nx.DiGraph:
                 end = scheme.fabric.peer(at, action.port)
                 assert end is not None
                 assert scheme.fabric.link_at(at, action.port) not in down.down
-                found.add_edge(at, end.node)
+                hops.add_edge(at, end.node)
             assert not isinstance(action, Deliver) or at == to
-    return found
+    return hops
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_draw_delivers_what_is_connected(spec: str) -> None:
-    """Random links, servers and switches down: the next hops towards a server form a graph without
-    a cycle, in which every server that is connected has a next hop: every walk ends there."""
+def test_packets_arrive_for_all_random_choices(spec: str) -> None:
+    """With random links, servers and switches down, the next hops towards a server form an acyclic graph
+    in which every connected server has a next hop, so every walk ends at the server."""
     intact = scheme_of(spec)
     fabric = intact.fabric
     links = st.sets(st.integers(0, len(fabric.link_ends) - 1), max_size=len(fabric.link_ends) // 2)
@@ -69,12 +69,12 @@ def test_every_draw_delivers_what_is_connected(spec: str) -> None:
             assert set(reached) <= {to}
 
     arrives()
-    assert escapes > 0, "no failure needed the escape: draw more"
+    assert escapes > 0, "no failure needed the escape: draw more failures"
 
 
 @pytest.mark.parametrize("spec", ["clot:8x8", "clot:4x4x4", "clot:2x6", "torus:5x4", "novacube:6x6"])
 def test_probabilities_are_those_of_eq_12(spec: str) -> None:
-    """By the formula, from the family's cables and networkx's distances on the torus alone."""
+    """By the formula, from the fabric's links and networkx's distances on the torus."""
     scheme = scheme_of(spec)
     fabric, torus = scheme.fabric, scheme.torus
     grid = nx.grid_graph(torus.sizes[::-1], periodic=True)
@@ -98,5 +98,5 @@ def test_probabilities_are_those_of_eq_12(spec: str) -> None:
             nearer = {port: 1 for port, delta in nearer.items() if delta == 0}
         total = sum(delta**-2 for delta in nearer.values())
         expected = {port: delta**-2 / total for port, delta in nearer.items()}
-        ways = scheme.next_hops(at, Header(scheme.label(to)))
-        assert {a.port: w for a, w in ways if isinstance(a, Forward)} == pytest.approx(expected)
+        weighted = scheme.next_hops(at, Header(scheme.label(to)))
+        assert {a.port: w for a, w in weighted if isinstance(a, Forward)} == pytest.approx(expected)

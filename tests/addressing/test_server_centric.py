@@ -1,4 +1,4 @@
-"""brp, dcube and dfr against the theorems of their papers."""
+"""brp, dcube and dfr against the theorems in their papers."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ def test_brp_has_k_plus_one_node_disjoint_paths(spec: str) -> None:
     draw = random.Random(1)
     for _ in range(60):
         source, destination = draw.sample(range(fabric.servers), 2)
-        ways = list(scheme.candidate_paths(source, destination))
-        assert len(ways) == scheme.bcube.k + 1
-        inner = [node for way in ways for node in way[1:-1]]
+        paths = list(scheme.candidate_paths(source, destination))
+        assert len(paths) == scheme.bcube.k + 1
+        inner = [node for servers in paths for node in servers[1:-1]]
         assert len(set(inner)) == len(inner)
-        for way in ways:
-            assert (way[0], way[-1]) == (source, destination)
-            for a, b in itertools.pairwise(way):
+        for servers in paths:
+            assert (servers[0], servers[-1]) == (source, destination)
+            for a, b in itertools.pairwise(servers):
                 differing = [
                     x != y for x, y in zip(scheme.bcube.digits(a), scheme.bcube.digits(b), strict=True)
                 ]
                 assert sum(differing) == 1
-        assert len(scheme.headers(source, destination)) == len(ways)
+        assert len(scheme.headers(source, destination)) == len(paths)
 
 
-def test_brp_takes_a_shortest_path_and_a_switch_has_an_entry_a_port() -> None:
+def test_brp_takes_a_shortest_path_and_a_switch_has_one_entry_per_port() -> None:
     fabric = built("bcube:4,1")
     scheme, known = Brp(fabric), graph(fabric)
     for source, destination in itertools.permutations(range(fabric.servers), 2):
-        found = path(scheme, source, destination)
-        assert found is not None
-        assert len(found) - 1 == nx.shortest_path_length(known, source, destination)
+        nodes = path(scheme, source, destination)
+        assert nodes is not None
+        assert len(nodes) - 1 == nx.shortest_path_length(known, source, destination)
     for switch in range(fabric.servers, fabric.size):
         assert len(compile_table(scheme, switch).entries) == 4
 
@@ -96,16 +96,16 @@ def test_algorithm_3_is_one_hop_too_long_for_the_known_share_of_pairs(m: int, sh
     assert Fraction(excess[1], 4**m) == share
 
 
-def test_printed_routes_of_h_dcube_correct_bits_from_the_highest_down() -> None:
+def test_algorithm_1_on_h_dcube_corrects_bits_from_the_highest_down() -> None:
     fabric = built("hdcube:4,2")
     scheme = DCube(fabric)
     for source, destination in itertools.permutations(range(fabric.servers), 2):
-        (way,) = scheme.candidate_paths(source, destination)
-        crossed = [scheme.cube.address(a) ^ scheme.cube.address(b) for a, b in itertools.pairwise(way)]
+        (route,) = scheme.candidate_paths(source, destination)
+        crossed = [scheme.cube.address(a) ^ scheme.cube.address(b) for a, b in itertools.pairwise(route)]
         flipped = [bits for bits in crossed if bits]
         assert flipped == sorted(flipped, reverse=True)
-        assert len(set(way)) == len(way)
-        assert servers(fabric, path(scheme, source, destination)) == list(way)
+        assert len(set(route)) == len(route)
+        assert servers(fabric, path(scheme, source, destination)) == list(route)
 
 
 @pytest.mark.parametrize(
@@ -121,19 +121,19 @@ def test_shortest_routes_have_the_fewest_server_hops(spec: str) -> None:
     for source in range(0, fabric.servers, 7):
         distance = nx.single_source_shortest_path_length(joined, source)
         for destination in range(fabric.servers):
-            found = servers(fabric, path(scheme, source, destination))
-            assert len(found) - 1 == distance[destination]
+            visited = servers(fabric, path(scheme, source, destination))
+            assert len(visited) - 1 == distance[destination]
 
 
 def test_h_dcube_of_8_ports_has_the_computed_average_path() -> None:
-    # Switch addresses and places are all alike in H-DCube(8, 1): one source stands for all.
+    # H-DCube(8, 1) is vertex-transitive, so one source suffices.
     fabric = built("hdcube:8,1")
     scheme = DCubeShortest(fabric)
-    ways = [next(scheme.candidate_paths(0, destination)) for destination in range(1, fabric.servers)]
-    assert sum(len(way) - 1 for way in ways) / len(ways) == pytest.approx(8.065, abs=5e-4)
+    routes = [next(scheme.candidate_paths(0, destination)) for destination in range(1, fabric.servers)]
+    assert sum(len(route) - 1 for route in routes) / len(routes) == pytest.approx(8.065, abs=5e-4)
 
 
-def test_a_switch_of_dcube_has_an_entry_a_port() -> None:
+def test_a_switch_of_dcube_has_one_entry_per_port() -> None:
     fabric = built("mdcube:4,2")
     for scheme in (DCube(fabric), DCubeShortest(fabric)):
         assert len(compile_table(scheme, fabric.servers).entries) == 4
@@ -153,7 +153,7 @@ def test_cell_routing_takes_at_most_two_to_the_k_plus_one_less_one_hops(spec: st
         assert len(servers(fabric, path(scheme, source, destination))) - 1 <= bound
 
 
-def test_a_switch_of_dcell_has_an_entry_a_port_and_a_server_one_per_sibling_cell() -> None:
+def test_a_switch_of_dcell_has_one_entry_per_port_and_a_server_one_per_sibling_cell() -> None:
     fabric = built("dcell:4,1")
     scheme = Dfr(fabric)
     assert len(compile_table(scheme, fabric.servers).entries) == 4
@@ -161,7 +161,7 @@ def test_a_switch_of_dcell_has_an_entry_a_port_and_a_server_one_per_sibling_cell
 
 
 @pytest.mark.parametrize("spec", ["dcell:4,1", "dcell:3,2", "ficonn:4,2"])
-def test_local_reroute_passes_single_faults_that_only_servers_know(spec: str) -> None:
+def test_local_rerouting_repairs_single_failures_that_only_servers_know(spec: str) -> None:
     fabric = built(spec)
     scheme, draw = Dfr(fabric), random.Random(2)
     for seed in range(25):
@@ -174,15 +174,15 @@ def test_local_reroute_passes_single_faults_that_only_servers_know(spec: str) ->
             assert hops[-1].node == destination
 
 
-def test_a_broken_ways_flows_go_to_the_next_and_all_others_stay() -> None:
+def test_flows_of_a_broken_path_move_to_the_next_and_all_others_stay() -> None:
     fabric = built("bcube:4,2")
     scheme = Brp(fabric, multipath=True)
     before = [header.tag for header, _ in scheme.headers(0, 63)]
     assert len(before) == len(set(before)) == 3
     for broken in range(3):
-        way = list(scheme.candidate_paths(0, 63))[broken]
-        level = next(p for p, end in fabric.ports(way[0]) if end.node in set(fabric.neighbours(way[1])))
-        links = LinkState(frozenset({fabric.link_at(way[0], level)}))
+        route = list(scheme.candidate_paths(0, 63))[broken]
+        level = next(p for p, end in fabric.ports(route[0]) if end.node in set(fabric.neighbours(route[1])))
+        links = LinkState(frozenset({fabric.link_at(route[0], level)}))
         after = scheme.headers(0, 63, links)
         expected = [*before]
         expected[broken] = before[(broken + 1) % 3]
@@ -191,11 +191,11 @@ def test_a_broken_ways_flows_go_to_the_next_and_all_others_stay() -> None:
 
 
 @pytest.mark.parametrize("paths", [1, 2, 3, 9])
-def test_paths_bounds_how_many_ways_flows_are_spread_over(paths: int) -> None:
+def test_paths_limits_the_number_of_parallel_paths(paths: int) -> None:
     scheme = bind(f"brp:multipath=yes,paths={paths}", built("bcube:4,2"))
     assert len(scheme.headers(0, 63)) == min(paths, 3)
 
 
-def test_no_ways_are_refused() -> None:
+def test_zero_paths_are_refused() -> None:
     with pytest.raises(SpecError, match="paths must be at least 1"):
         bind("brp:multipath=yes,paths=0", built("bcube:4,2"))

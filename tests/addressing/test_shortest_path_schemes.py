@@ -1,4 +1,4 @@
-"""shortest, ecmp, ksp and tz against networkx and against their own theorems."""
+"""shortest, ecmp, ksp and tz against networkx and their papers' theorems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPECS = ["bcube:3,1", "fattree:4", "slimfly:3,hosts=1", "jellyfish:5,20,3", "bor
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("share", [0.0, 0.15])
-def test_shortest_takes_the_first_port_of_a_shortest_way(spec: str, share: float) -> None:
+def test_shortest_takes_the_first_port_on_a_shortest_path(spec: str, share: float) -> None:
     fabric = built(spec)
     down = failures(fabric, 1, share) if share else ALL_UP
     scheme, known = Shortest(fabric, known=down), graph(fabric, down)
@@ -34,9 +34,9 @@ def test_shortest_takes_the_first_port_of_a_shortest_way(spec: str, share: float
         for at in set(range(fabric.size)) - {destination}:
             nearer = [p for p, end in fabric.ports(at, down) if distance[end.node] == distance[at] - 1]
             assert scheme.next_hops(at, Header(destination)) == ((Forward(nearer[0]), 1.0),)
-            spread = Ecmp(fabric, known=down).next_hops(at, Header(destination))
-            assert [action for action, _ in spread] == [Forward(port) for port in nearer]
-            assert {weight for _, weight in spread} == {1 / len(nearer)}
+            balanced = Ecmp(fabric, known=down).next_hops(at, Header(destination))
+            assert [action for action, _ in balanced] == [Forward(port) for port in nearer]
+            assert {weight for _, weight in balanced} == {1 / len(nearer)}
 
 
 def test_full_tables_have_one_entry_per_server() -> None:
@@ -45,7 +45,7 @@ def test_full_tables_have_one_entry_per_server() -> None:
         assert len(compile_table(Shortest(fabric), node).entries) == fabric.servers
 
 
-def test_a_neighbour_that_fails_unannounced_is_passed_by_on_another_shortest_way() -> None:
+def test_a_failure_that_only_the_node_knows_is_avoided_on_another_shortest_path() -> None:
     fabric = built("fattree:4")
     scheme = Shortest(fabric)
     edge, there = fabric.servers, Header(fabric.servers - 1)
@@ -57,13 +57,13 @@ def test_a_neighbour_that_fails_unannounced_is_passed_by_on_another_shortest_way
     assert other != action
 
 
-def test_distances_are_found_from_either_end() -> None:
+def test_distances_cached_for_either_end_agree() -> None:
     fabric = built("dcell:3,1")
-    ways, prepared = ShortestPaths(fabric, ALL_UP), ShortestPaths(fabric, ALL_UP)
+    fresh, prepared = ShortestPaths(fabric, ALL_UP), ShortestPaths(fabric, ALL_UP)
     prepared.prepare(3)
     for node in range(fabric.size):
-        assert list(ways.next_hop_ports(3, node, ALL_UP)) == list(prepared.next_hop_ports(3, node, ALL_UP))
-        assert prepared.hops(3, node) == ways.distances_to(node)[3]
+        assert list(fresh.next_hop_ports(3, node, ALL_UP)) == list(prepared.next_hop_ports(3, node, ALL_UP))
+        assert prepared.hops(3, node) == fresh.distances_to(node)[3]
 
 
 @pytest.mark.parametrize("spec", ["slimfly:3,hosts=1", "bcube:3,1", "jellyfish:5,20,3"])
@@ -77,10 +77,10 @@ def test_ksp_finds_the_k_shortest_simple_paths(spec: str) -> None:
         expected = islice(nx.shortest_simple_paths(forwarding, source, vertex), 6)
         assert [len(p) for p in paths] == [len(nodes) - 1 for nodes in expected]
         assert len(set(paths)) == len(paths)
-        for found in paths:
-            nodes = [node for node, _ in found] + [vertex]
+        for steps in paths:
+            nodes = [node for node, _ in steps] + [vertex]
             assert len(set(nodes)) == len(nodes)
-            assert [fabric.peer(node, port).node for node, port in found] == nodes[1:]  # type: ignore[union-attr]
+            assert [fabric.peer(node, port).node for node, port in steps] == nodes[1:]  # type: ignore[union-attr]
 
 
 def test_ksp_uses_every_path_with_equal_weight() -> None:
@@ -107,7 +107,7 @@ def test_tz_stretch_is_at_most_three(spec: str, seed: int) -> None:
         assert between <= 3 * nx.shortest_path_length(known, *map(int, ends))
 
 
-def test_tz_clusters_and_landmarks_are_what_the_definition_says() -> None:
+def test_tz_clusters_and_landmarks_satisfy_the_definition() -> None:
     fabric = built("random:60,3")
     scheme, known = Tz(fabric), graph(fabric)
     distance = dict(nx.all_pairs_shortest_path_length(known))

@@ -1,8 +1,8 @@
-"""The free group: Algorithms 1 and 2 literally, and the deg+1 prefix table that says the same.
+"""WMGR on the free group: the scheme and its deg+1 prefix tables against the paper's Algorithms 1 and 2.
 
-The algorithms are written here from the paper: words of links, reduced by cancelling, and a
-scan of all neighbours.  The scheme has neither; it has a word metric in closed form, and a
-table.  All pairs of nodes are compared, on hundreds of combinations of graph, root and order.
+The tests implement the algorithms literally: words of links, reduced by cancelling, and a scan of all
+neighbours.  The scheme uses a closed form of the word metric, and tables.  The tests compare all pairs of
+nodes on hundreds of combinations of graph, root and order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FABRICS, ROOTS = 2, 2
 
 
 def algorithm_1(fabric: Fabric, links: LinkState, root: int) -> dict[int, Word]:
-    """Every node that the root reaches gets its parent's word and the letter of the link to it."""
+    """Every node that the root reaches has its parent's word followed by the letter of the link to it."""
     words: dict[int, Word] = {root: ()}
     queue = collections.deque([root])
     while queue:
@@ -52,7 +52,7 @@ def algorithm_1(fabric: Fabric, links: LinkState, root: int) -> dict[int, Word]:
 
 
 def reduced(word: Word) -> Word:
-    """Cancel a letter beside its inverse (the letter's negative) as long as there is one."""
+    """Cancel letters next to their inverses (their negatives) until there are none."""
     out: list[int] = []
     for letter in word:
         if out and out[-1] == -letter:
@@ -69,58 +69,58 @@ def inverse(word: Word) -> Word:
 def algorithm_2(
     scanned: list[tuple[int, int]], metric: dict[tuple[int, int], int], at: int, to: int
 ) -> int:  # fmt: skip
-    """The port to the neighbour w with the least |w^-1 v|, the first of them in the scan."""
-    return min(scanned, key=lambda way: metric[way[1], to])[0]
+    """The port to the neighbour w with the least |w^-1 v|, the first of them in scan order."""
+    return min(scanned, key=lambda item: metric[item[1], to])[0]
 
 
 def scan(
     fabric: Fabric, links: LinkState, words: dict[int, Word], order: str, at: int
 ) -> list[tuple[int, int]]:
-    """(port, neighbour) in the order named, from the order's definition."""
-    ways = [(port, end.node) for port, end in fabric.ports(at, links)]
+    """(port, neighbour) in the given scan order, by its definition."""
+    ports = [(port, end.node) for port, end in fabric.ports(at, links)]
     if order == "built":
-        return ways
-    return sorted(ways, key=lambda way: (len(words[way[1]]), words[way[1]]), reverse=order == "revlex")
+        return ports
+    return sorted(ports, key=lambda item: (len(words[item[1]]), words[item[1]]), reverse=order == "revlex")
 
 
 def combinations() -> list[tuple[str, int]]:
-    """Small fabrics of every family, ``file:`` among them, with roots."""
-    found = []
+    """Small fabrics of every family, including ``file:``, with roots."""
+    chosen = []
     for name in families.known():
         specs = smalls(name)
         for spec in dict.fromkeys(specs[:: max(1, len(specs) // FABRICS)][:FABRICS]):
             size = built(spec).size
-            found += [(spec, root) for root in dict.fromkeys((0, size // 2))][:ROOTS]
+            chosen += [(spec, root) for root in dict.fromkeys((0, size // 2))][:ROOTS]
     samples = Path(families.__file__).parent / "samples"
-    files = sorted(found.name for found in samples.iterdir())
-    return found + [(f"file:{name}", root) for name in files for root in range(3)]
+    files = sorted(file.name for file in samples.iterdir())
+    return chosen + [(f"file:{name}", root) for name in files for root in range(3)]
 
 
 def agree(scheme: Wmgr, links: LinkState) -> None:
-    """Scheme and tables against the algorithms, for all pairs of nodes in the root's piece."""
+    """Compare scheme and tables with the algorithms, for all pairs of nodes that the root reaches."""
     fabric, root = scheme.fabric, scheme.root_node
     words = algorithm_1(fabric, links, root)
     metric = {(w, v): len(reduced(inverse(words[w]) + words[v])) for w, v in itertools.product(words, repeat=2)}
     common = scheme.embedding.common
     assert {node: word[common:] for node, word in enumerate(scheme.embedding.words) if node in words} == words
     for at in words:
-        table, ways = compile_table(scheme, at, links), scan(fabric, links, words, scheme.order, at)
+        table, scanned = compile_table(scheme, at, links), scan(fabric, links, words, scheme.order, at)
         if scheme.order == "searched":
-            ends = dict(ways)
-            ways = [(port, ends[port]) for port in scheme.scans[at] if port in ends]
-        assert len(table.entries) <= len({node for _, node in ways}) + 1
+            ends = dict(scanned)
+            scanned = [(port, ends[port]) for port in scheme.scans[at] if port in ends]
+        assert len(table.entries) <= len({node for _, node in scanned}) + 1
         for to in words:
             header = Header(scheme.label(to))
             ((action, _),) = table.lookup(header)
             if to == at:
                 assert isinstance(action, Deliver)
             else:
-                assert action == Forward(algorithm_2(ways, metric, at, to))
+                assert action == Forward(algorithm_2(scanned, metric, at, to))
             assert scheme.next_hops(at, header, links)[0][0] == action
 
 
 @pytest.mark.parametrize(("spec", "root"), combinations())
-def test_scheme_and_table_are_algorithms_1_and_2(spec: str, root: int) -> None:
+def test_scheme_and_tables_agree_with_algorithms_1_and_2(spec: str, root: int) -> None:
     for order in ORDERS:
         scheme = registry.bind(f"wmgr:root={root},order={order}", built(spec))
         assert isinstance(scheme, Wmgr)
@@ -140,7 +140,7 @@ def test_they_agree_after_failures(spec: str, order: str, splitting: bool) -> No
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("spec", ["bubblesort:4", "bcube:3,1", "dcell:3,1"])
 def test_arrays_follow_the_rule(spec: str, order: str) -> None:
-    """The evaluator's kernel and the rule give the same distribution of hops, link by link down or not."""
+    """The evaluator's kernel and the rule give the same distribution of hops, with and without failures."""
     scheme = registry.bind(f"wmgr:order={order}", built(spec))
     for down in (ALL_UP, failures(scheme.fabric, 3, 0.2)):
         pairs = choose(scheme.fabric, "all", 1)
@@ -149,7 +149,7 @@ def test_arrays_follow_the_rule(spec: str, order: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["bubblesort:5", "star:5", "torus:5x6", "dcell:2,2", "jellyfish:6,20,4"])
-def test_searched_is_never_worse_than_what_it_begins_with(spec: str) -> None:
+def test_searched_is_never_worse_than_its_initial_orders(spec: str) -> None:
     hops = {
         order: path_lengths(
             registry.bind(f"wmgr:order={order}", built(spec)), choose(built(spec), "all", 1)
@@ -160,7 +160,7 @@ def test_searched_is_never_worse_than_what_it_begins_with(spec: str) -> None:
 
 
 def test_port_order_is_perfect_on_hypercubes() -> None:
-    """Scanned by ports, all pairs have stretch 1; by ShortLex they do not."""
+    """With neighbours scanned by port, all pairs have stretch 1; with ShortLex they do not."""
     ported, shortlex = (registry.bind(f"wmgr:order={order}", built("hypercube:5")) for order in ORDERS[:2])
     pairs = choose(ported.fabric, "all", 1)
     assert path_lengths(ported, pairs).stretch_max == 1
@@ -177,9 +177,9 @@ def test_orders_do_not_change_labels() -> None:
 
 @pytest.mark.parametrize("spec", ["file:petersen.edgelist", "torus:3x9", "bcube:3,1", "fattree:4"])
 def test_the_centre_lies_in_the_middle(spec: str) -> None:
-    """Nowhere is it farther from anything than the radius, on these."""
-    found = freegroup.centre(built(spec))
-    assert nx.eccentricity(graph(built(spec)), found) == nx.radius(graph(built(spec)))
+    """On these graphs its eccentricity is the radius."""
+    centre = freegroup.centre(built(spec))
+    assert nx.eccentricity(graph(built(spec)), centre) == nx.radius(graph(built(spec)))
 
 
 def test_the_centre_of_a_tree_is_exact(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_roots_by_name() -> None:
     assert path(roots[2], 0, 8) is not None
 
 
-@pytest.mark.parametrize(("text", "says"), [("root=h99", "no node"), ("order=best", "must be one of")])
-def test_what_cannot_be_is_refused(text: str, says: str) -> None:
-    with pytest.raises(SpecError, match=says):
+@pytest.mark.parametrize(("text", "message"), [("root=h99", "no node"), ("order=best", "must be one of")])
+def test_invalid_parameters_are_refused(text: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
         registry.bind(f"wmgr:{text}", built("bcube:3,1"))

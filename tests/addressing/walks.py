@@ -1,4 +1,4 @@
-"""Walks of a scheme, and what was seen on the way."""
+"""Walks of packets by a scheme, and what was wrong with them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from addressing.table import compile_table
 from tests.addressing.cases import pieces
 from topos.graph import ALL_UP, LinkState
 
-#: Pairs of endpoints that are walked, tables that are compiled, and headers looked up in each.
+#: The number of pairs of endpoints to walk, of tables to compile, and of headers to look up in each.
 PAIRS, TABLES, HEADERS = 150, 6, 25
 
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Packets between pairs of endpoints: the first choice everywhere, then drawn ones."""
+    """Packets between pairs of endpoints: with the first next hop everywhere, then with random ones."""
 
     scheme: Scheme
     links: LinkState
@@ -26,19 +26,19 @@ class Walks:
 
     @classmethod
     def of(cls, scheme: Scheme, links: LinkState = ALL_UP, pairs: int = PAIRS, draws: int = 1) -> Walks:
-        """Walks between all pairs of endpoints, or so many drawn ones."""
-        found = []
+        """Walks between all pairs of endpoints, or at most ``pairs`` random pairs."""
+        walks = []
         for source, destination in _sample(scheme, pairs):
             for seed in range(draws + 1):
                 draw = random.Random(seed * 1_000_003 + source * 1009 + destination) if seed else None
                 hops = tuple(walk(scheme, source, destination, links, draw))
-                found.append((source, destination, hops))
+                walks.append((source, destination, hops))
                 if all(hop.weight == 1 for hop in hops):
                     break
-        return cls(scheme, links, tuple(found))
+        return cls(scheme, links, tuple(walks))
 
     def undelivered(self) -> list[str]:
-        """The walks that do not end at their destination although there is a way."""
+        """The walks that do not end at their destination although it is connected."""
         name, piece = self.scheme.fabric.name, pieces(self.scheme.fabric, self.links)
         return [
             f"{name(source)} to {name(destination)}: {hops[-1].action} at {name(hops[-1].node)}"
@@ -47,12 +47,12 @@ class Walks:
             and (not isinstance(hops[-1].action, Deliver) or hops[-1].node != destination)
         ]
 
-    def circles(self) -> list[tuple[int, int]]:
-        """The pairs between which some walk goes round until it is given up."""
+    def loops(self) -> list[tuple[int, int]]:
+        """The pairs between which some walk loops."""
         return [(source, there) for source, there, hops in self.hops if hops[-1].action == Drop("loop")]
 
     def hairpin(self) -> list[str]:
-        """Where a packet leaves a switch by the port it came in by."""
+        """The hops where a packet leaves a switch by the port on which it arrived."""
         return [
             f"{self.scheme.fabric.name(hop.node)} {hop.header}"
             for _, _, hops in self.hops
@@ -63,7 +63,7 @@ class Walks:
         ]
 
     def table_errors(self) -> list[str]:
-        """Where a compiled table does not say what the rule says, for headers that arrived."""
+        """Where a compiled table differs from the rule, for headers that arrived at the node."""
         seen: dict[int, dict[Header, None]] = {}
         for _, _, hops in self.hops:
             for hop in hops:
@@ -84,7 +84,7 @@ class Walks:
 
 
 def dropped(next_hops: NextHops) -> bool:
-    """True for the certain loss; all reasons are alike."""
+    """True for a drop, for any reason."""
     return isinstance(next_hops[0][0], Drop)
 
 

@@ -1,1 +1,1 @@
-"""Tests of the automatic structures: both roads to Diff, and reduction against brute force."""
+"""Tests of the automatic structures: both computations of Diff, and reduction against brute force."""

@@ -1,4 +1,4 @@
-"""Small groups, and what is true of them by the definitions alone, on the graphs themselves."""
+"""Small groups, and their normal forms and word differences computed from the definitions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def family(spec: str) -> CayleyGraph:
 
 @functools.cache
 def group(spec: str, order: tuple[int, ...] | None = None) -> Group:
-    """The group of a specification, built once."""
+    """The group of a specification, cached."""
     return of_graph(family(spec), order)
 
 
@@ -66,8 +66,8 @@ def of_elements(generators: Sequence[T], identity: T, multiply: Callable[[T, T],
 
 @functools.cache
 def normal_forms(spec: str, order: tuple[int, ...] | None = None) -> dict[int, Word]:
-    """Per vertex its normal form, as networkx's distances give it: from the identity always by the
-    least letter that leads nearer.  Letters are numbered in their order."""
+    """Per vertex its normal form by networkx's distances: from the identity always the least letter that
+    leads nearer.  Letters are numbered in their order."""
     graph = family(spec)
     ports = order or tuple(range(1, len(graph.letters) + 1))
     network = nx.Graph((v, graph.step(v, p)) for v in range(graph.vertices) for p in ports)

@@ -1,4 +1,4 @@
-"""Word differences against Definition 15 itself, and against the numbers of PAPERS, section 4."""
+"""Word differences against WMGR's Definition 15 and the paper's numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_states_are_those_of_the_definition(spec: str, order: tuple[int, ...] | 
 
 @every_case
 def test_transitions_by_products(spec: str, order: tuple[int, ...] | None) -> None:
-    """All of x^-1 d y that are differences; the trimmed ones are those on the way of two neighbours."""
+    """All x^-1 d y that are differences; the trimmed ones are those that some pair of neighbours takes."""
     found = group(spec, order)
     states, pad = set(differences(found).tolist()), found.degree
     letters = range(pad + 1)
@@ -70,8 +70,8 @@ def test_shares_of_the_star_graph(s: int, percent: int) -> None:
     assert int(100 * len(differences(found)) / found.order) == percent
 
 
-def test_butterfly_is_below_55_percent_but_where_it_is_not() -> None:
-    """s = 5 in every order of letters; s = 7 in the natural order, while another holds."""
+def test_butterfly_is_below_55_percent_except_for_s_5_and_7() -> None:
+    """s = 5 exceeds it in every order of letters; s = 7 in the natural order, but not in another one."""
 
     def share(s: int, order: tuple[int, ...]) -> float:
         found = of_graph(family(f"butterfly:{s}"), order)

@@ -1,4 +1,4 @@
-"""Normal forms against the graphs; groups from elements of any kind."""
+"""Normal forms against the graphs, and groups from elements of any kind."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def test_tables_are_the_group(spec: str, order: tuple[int, ...] | None) -> None:
 
 
 @every_case
-def test_rules_are_the_least_words_that_are_no_normal_forms(spec: str, order: tuple[int, ...] | None) -> None:
+def test_rules_are_the_minimal_words_that_are_not_normal_forms(
+    spec: str, order: tuple[int, ...] | None
+) -> None:
     found = group(spec, order)
     words = {word: u for u, word in enumerate(found.word(u) for u in range(found.order))}
     expected = {
@@ -67,7 +69,7 @@ def test_acceptor_of_a_group(spec: str, order: tuple[int, ...] | None) -> None:
 
 
 @every_case
-def test_labels_begin_like_those_above_them(spec: str, order: tuple[int, ...] | None) -> None:
+def test_labels_have_their_ancestors_labels_as_prefixes(spec: str, order: tuple[int, ...] | None) -> None:
     found = group(spec, order)
     coding = Coding.of(found)
     assert len(coding.elements) == found.order
@@ -76,15 +78,15 @@ def test_labels_begin_like_those_above_them(spec: str, order: tuple[int, ...] | 
     assert below == sorted(range(found.order), key=found.word)
 
 
-def test_permutations_given_as_such() -> None:
-    """Adjacent exchanges of five symbols, as tuples, make the bubble-sort graph."""
+def test_groups_of_permutations() -> None:
+    """Adjacent transpositions of five symbols, as tuples, generate the bubble-sort graph."""
     exchanges = [tuple(x + (x == i) - (x == i + 1) for x in range(5)) for i in range(4)]
     found = of_elements(exchanges, tuple(range(5)), lambda u, v: tuple(u[x] for x in v))
     assert np.array_equal(found.right, group("bubblesort:5").right)
 
 
-def test_matrices_given_as_such() -> None:
-    """Matrices modulo 7 make the Borel graph."""
+def test_groups_of_matrices() -> None:
+    """Matrices modulo 7 generate the Borel graph."""
 
     def times(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         rows = ((a[i] * b[j] + a[i + 1] * b[j + 2]) % 7 for i, j in itertools.product((0, 2), (0, 1)))
@@ -104,7 +106,7 @@ def test_generators_without_inverses_are_refused() -> None:
         of_elements([1], 0, lambda u, v: (u + v) % 3)
 
 
-def test_larger_group_by_samples() -> None:
+def test_samples_of_a_larger_group() -> None:
     """star:7, against the graph's own products."""
     found, graph, draw = group("star:7"), family("star:7"), random.Random(1)
     for _ in range(200):

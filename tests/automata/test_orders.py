@@ -1,4 +1,4 @@
-"""Orders of letters: names, refusals, and a search that finds what is better."""
+"""Orders of letters: names, errors, and the search for better ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_named_orders() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "best", "1.2", "1.2.3.3", "1.2.3.5", "1-2-3-4", "0.1.2.3"])
-def test_what_is_no_order_is_refused(text: str) -> None:
+def test_invalid_orders_are_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="ports 1 to 4 separated by full stops"):
         orders.check(family("butterfly:3"), text)
 
 
 @pytest.mark.parametrize("spec", ["butterfly:5", "pancake:5", "borel:11,3,1,2"])
 def test_search_finds_the_best_of_all_orders(spec: str) -> None:
-    """Four letters have 24 orders: what is found first among 60 trials is no worse than any."""
+    """Four letters have 24 orders: the best of 60 trials is the best of all orders."""
     graph = family(spec)
     sizes = [len(differences(of_graph(graph, order))) for order in itertools.permutations((1, 2, 3, 4))]
     found = orders.read(graph, "search")
@@ -40,7 +40,7 @@ def test_search_finds_the_best_of_all_orders(spec: str) -> None:
     assert found == orders.read(graph, "search")
 
 
-def test_trials_say_what_they_tried() -> None:
+def test_trials_have_the_right_number_of_states() -> None:
     graph = family("pancake:5")
     for trial in itertools.islice(orders.search(graph, seed=7), 12):
         assert len(differences(of_graph(graph, trial.order))) == trial.states

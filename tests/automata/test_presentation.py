@@ -1,4 +1,4 @@
-"""From presentations: completion, acceptor, multiplier and Diff, held against the concrete groups."""
+"""Completion, acceptor, multiplier and Diff from presentations, compared with the concrete groups."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_relators_are_the_identity(spec: str, order: tuple[int, ...] | None) -> 
 
 @every_case
 def test_completion_is_the_group(spec: str, order: tuple[int, ...] | None) -> None:
-    """The same multiplication table, and the very rules that the group has."""
+    """Completion yields the multiplication table and the rules of the concrete group."""
     system = completion.complete(presentations.of_family(family(spec), order))
     concrete = group(spec, order)
     assert np.array_equal(system.group().right, concrete.right)
@@ -44,8 +44,8 @@ def test_completion_is_the_group(spec: str, order: tuple[int, ...] | None) -> No
 
 
 @every_case
-def test_both_roads_to_diff_meet(spec: str, order: tuple[int, ...] | None) -> None:
-    """The multiplier's differences and what it does with them are the trimmed Diff of the group."""
+def test_both_computations_of_diff_agree(spec: str, order: tuple[int, ...] | None) -> None:
+    """The multiplier's differences and transitions are those of the group's trimmed Diff."""
     concrete = group(spec, order)
     found = multiplier(completion.complete(presentations.of_family(family(spec), order)))
     pad = concrete.degree
@@ -73,7 +73,7 @@ def test_multiplier_knows_all_products(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["star:4", "butterfly:3", "borel:7,2,1,2"])
-def test_presentations_read_off_a_graph(spec: str) -> None:
+def test_presentations_derived_from_a_graph(spec: str) -> None:
     concrete = group(spec)
     system = completion.complete(presentations.of_group(concrete))
     assert np.array_equal(system.group().right, concrete.right)
@@ -95,7 +95,7 @@ def test_rewriting_random_words(spec: str, data: st.DataObject) -> None:
 @settings(max_examples=60, deadline=None)
 @given(word=st.lists(st.integers(0, 3), max_size=20), more=st.integers(0, 3))
 def test_the_plane(word: list[int], more: int) -> None:
-    """Z^2: normal forms are powers of a, then of b; the multiplier knows neighbours at any distance."""
+    """Z^2: normal forms are powers of a, then of b; the multiplier finds neighbours of words of any length."""
     system, found = _plane()
     x, y = word.count(0) - word.count(1), word.count(2) - word.count(3)
     least = bytes([0 if x > 0 else 1] * abs(x) + [2 if y > 0 else 3] * abs(y))
@@ -110,7 +110,7 @@ def _plane() -> tuple[completion.System, object]:
 
 @pytest.mark.parametrize(("presentation", "differences"), [(PLANE, 9), (FREE, 5), (AFFINE, 10)])
 def test_infinite_groups(presentation: Presentation, differences: int) -> None:
-    """Their languages have no end, so no table is made; completion and multiplier end all the same."""
+    """Infinite groups have no table, but completion and multiplier terminate."""
     system = completion.complete(presentation)
     assert system.acceptor.count is None
     assert len(multiplier(system).differences) == differences
@@ -119,7 +119,7 @@ def test_infinite_groups(presentation: Presentation, differences: int) -> None:
 
 
 def test_collapse() -> None:
-    """Relators can make letters equal, or nothing at all of the group."""
+    """Relators can make letters equal, or the group trivial."""
     assert completion.complete(Presentation(("a", "b"), (0, 1), ((0, 1),))).group().order == 2
     one = completion.complete(Presentation(("a", "A"), (1, 0), ((0,) * 6, (0,) * 35)))
     assert one.reduce(bytes((0, 1, 0))) == b""

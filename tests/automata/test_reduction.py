@@ -1,7 +1,6 @@
 """Reduction by Diff against normal forms: every element, random words, both implementations.
 
-At the end an exhibit: the paper's Algorithm 4, which takes one transition where all must be
-followed, and what comes of it.
+The last tests show why the paper's Algorithm 4 fails: it takes one transition where all must be followed.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def backwards(spec: str, order: tuple[int, ...] | None = None, trimmed: bool = T
 
 
 def in_bulk(found: ReverseDiff, words: list[Word], longest: int) -> list[Word]:
-    """The compiled reduction of words of any lengths."""
+    """Reduce words of any lengths with the compiled kernels."""
     pad = found.diff.degree
     rows = np.full((len(words), max(1, *map(len, words))), pad, dtype=np.int32)
     for row, word in zip(rows, words, strict=True):
@@ -51,7 +50,7 @@ def in_bulk(found: ReverseDiff, words: list[Word], longest: int) -> list[Word]:
 def test_every_product_of_an_element_and_a_letter(
     spec: str, order: tuple[int, ...] | None, trimmed: bool
 ) -> None:
-    """All that a longer word needs; both implementations, on both forms of Diff."""
+    """The reductions that longer words consist of; both implementations, on both forms of Diff."""
     found, words = group(spec, order), normal_forms(spec, order)
     appended = [(*found.word(u), a) for u in range(found.order) for a in range(found.degree)]
     expected = [words[int(found.vertices[v])] for v in found.right.ravel()]
@@ -85,15 +84,15 @@ def test_long_words_in_large_groups(spec: str) -> None:
     assert [reducer(spec).reduce(word) for word in words[:5]] == expected[:5]
 
 
-# --- exhibit: Algorithm 4 ------------------------------------------------------------------
+# --- the paper's Algorithm 4 ---------------------------------------------------------------
 
 
 def replaced_once(diff: Diff, word: Word, start: int, itself: bool) -> tuple[int, Word] | None:
-    """Algorithm 4's step, in our reading: from the identity at place ``start`` always the first
-    transition that Diff has (padding counts as least), until the identity comes again.
+    """A step of Algorithm 4 as we read it: from the identity at position ``start`` always take Diff's
+    first transition (padding is the least letter), until the identity is reached again.
 
-    Returns where that is and the right letters; with ``itself`` a letter is first tried
-    against itself, as printed."""
+    Returns the position after that and the right letters.  With ``itself`` a letter is first paired
+    with itself, as in the paper."""
     state, out, pad = 0, [], diff.degree
     for place in range(start, len(word)):
         arcs = diff.arcs[state * (pad + 1) + word[place]]
@@ -109,8 +108,8 @@ def replaced_once(diff: Diff, word: Word, start: int, itself: bool) -> tuple[int
     return None
 
 
-def printed(diff: Diff, word: Word, most: int) -> int:
-    """Algorithm 4 as printed: repeat while something is accepted; the rounds done, at most ``most``."""
+def published(diff: Diff, word: Word, most: int) -> int:
+    """The rounds, at most ``most``, of Algorithm 4 as published: it repeats while a step is accepted."""
     for rounds in range(most):
         found = replaced_once(diff, word, 0, itself=True)
         if found is None:
@@ -120,7 +119,7 @@ def printed(diff: Diff, word: Word, most: int) -> int:
 
 
 def repaired(diff: Diff, word: Word) -> Word:
-    """The same made to end: a replacement must make the word smaller."""
+    """Algorithm 4 corrected so that it terminates: a replacement must make the word smaller."""
     for start in range(len(word)):
         found = replaced_once(diff, word, start, itself=False)
         if found is not None:
@@ -130,15 +129,15 @@ def repaired(diff: Diff, word: Word) -> Word:
     return word
 
 
-def test_exhibit_algorithm_4_as_printed_does_not_end() -> None:
-    """The first letter is accepted against itself, for ever."""
+def test_algorithm_4_as_published_does_not_terminate() -> None:
+    """It pairs the first letter with itself in every round."""
     diff = automaton(group("bubblesort:5"), trimmed=False)
-    assert printed(diff, (0, 1, 2), most=10_000) == 10_000
+    assert published(diff, (0, 1, 2), most=10_000) == 10_000
 
 
 @pytest.mark.parametrize(("spec", "wrong"), [("bubblesort:5", 0.75), ("star:5", 0.75)])
-def test_exhibit_algorithm_4_repaired_is_mostly_wrong(spec: str, wrong: float) -> None:
-    """What it returns is the same element, but for more than three pairs in four not its least word."""
+def test_algorithm_4_corrected_to_terminate_is_mostly_wrong(spec: str, wrong: float) -> None:
+    """Its result is the same element, but for more than three pairs in four not the least word."""
     found, diff = group(spec), automaton(group(spec), trimmed=False)
     forwards = reducer(spec)
     failures = pairs = 0

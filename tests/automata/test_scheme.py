@@ -1,4 +1,4 @@
-"""The scheme on the automata: shortest ways everywhere, labels, and the prefixes that switches hold."""
+"""The scheme wmgr-cayley: shortest paths, labels, and the prefixes in switches' tables."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ def test_stretch_is_one(spec: str, hosts: str) -> None:
     distances = dict(nx.all_pairs_shortest_path_length(graph(scheme.fabric)))
     for source in range(0, scheme.fabric.servers, 3):
         for destination in range(scheme.fabric.servers):
-            way = path(scheme, source, destination)
-            assert way is not None
-            assert len(way) - 1 == distances[source][destination]
+            nodes = path(scheme, source, destination)
+            assert nodes is not None
+            assert len(nodes) - 1 == distances[source][destination]
 
 
-def test_the_way_from_the_identity_is_the_normal_form() -> None:
+def test_the_path_from_the_identity_is_the_normal_form() -> None:
     scheme, star = bound("star:5"), family("star:5")
     for vertex, word in normal_forms("star:5").items():
-        ways = [star.spell(tuple(letter + 1 for letter in word[:t])) for t in range(len(word) + 1)]
-        assert path(scheme, 0, vertex) == tuple(ways)
+        nodes = [star.spell(tuple(letter + 1 for letter in word[:t])) for t in range(len(word) + 1)]
+        assert path(scheme, 0, vertex) == tuple(nodes)
 
 
 @pytest.mark.parametrize("s", [3, 5, 6])
-def test_hypercubes_need_a_prefix_per_port(s: int) -> None:
+def test_hypercubes_need_one_prefix_per_port(s: int) -> None:
     scheme = bound(f"hypercube:{s},hosts=1")
     switches = range(scheme.fabric.servers, scheme.fabric.size)
     assert {len(compile_table(scheme, node).entries) for node in switches} == {s + 1}
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if not spec.startswith("hypercube")])
-def test_elsewhere_only_the_identity_does_with_so_few(spec: str) -> None:
-    """Its prefixes are the first letters; the other switches need more, but fewer than a full table."""
+def test_on_other_graphs_only_the_identity_has_one_prefix_per_port(spec: str) -> None:
+    """Its prefixes are the first letters; other switches need more, but fewer than a full table has."""
     scheme = bound(f"{spec},hosts=1")
     first, degree = scheme.fabric.servers, len(family(spec).letters)
     sizes = [len(compile_table(scheme, node).entries) for node in range(first, scheme.fabric.size)]
@@ -64,8 +64,8 @@ def test_elsewhere_only_the_identity_does_with_so_few(spec: str) -> None:
     assert degree + 1 < max(sizes) < scheme.fabric.switches
 
 
-def test_prefixes_of_few_values_are_those_of_all() -> None:
-    """Values that are left out may come out any way, as those decided by None."""
+def test_values_left_out_are_dont_cares() -> None:
+    """Prefixes for some values are those for all values with None for the others."""
     decisions = {3: "a", 4: "b", 5: "b", 9: "a", 14: "b"}
     few = list(prefixes(4, decisions.__getitem__, sorted(decisions)))
     assert few == list(prefixes(4, decisions.get))
@@ -95,7 +95,8 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_command() -> None:
-    both = [json.loads(dcnlab("star:4", "--json", "--from", road).stdout) for road in ("graph", "presentation")]
+    sources = ("graph", "presentation")
+    both = [json.loads(dcnlab("star:4", "--json", "--from", source).stdout) for source in sources]
     for found in both:
         assert found.pop("seconds") >= 0
     assert both[0] | {"from": ""} == both[1] | {"from": ""}
@@ -105,11 +106,11 @@ def test_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [(("bcube:4,1",), "is not a Cayley graph"), (("star:4", "--order", "2"), "separated by full stops")],
 )
-def test_command_refuses(words: tuple[str, ...], says: str) -> None:
+def test_command_refuses(words: tuple[str, ...], message: str) -> None:
     found = dcnlab(*words)
     assert found.returncode == 2
-    assert says in found.stderr
+    assert message in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1

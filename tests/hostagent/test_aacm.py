@@ -211,7 +211,7 @@ def test_usable_radices_are_those_whose_addresses_are_all_legal(sizes: tuple[int
         except ipv4.AddressError:
             return False
 
-    assert frames.usable(sizes) == all(map(legal, itertools.product(*map(range, sizes))))
+    assert ipv4.usable_radices(sizes) == all(map(legal, itertools.product(*map(range, sizes))))
 
 
 # --- any history ------------------------------------------------------------------

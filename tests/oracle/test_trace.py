@@ -1,7 +1,7 @@
-"""Open vSwitch itself says what the compiled tables do: ofproto/trace against the schemes' rules.
+"""Compiled tables in Open vSwitch against the schemes' rules, by ofproto/trace.
 
-Every topology x scheme pair is compiled and installed in a private Open vSwitch; then
-every header that any walk between any two endpoints brings to a switch is traced there.
+The tests compile every topology x scheme pair and install it in a private Open vSwitch.  Then they trace
+every header that some walk between two endpoints brings to a switch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.ovs
 
 
 def instances() -> Iterator[str]:
-    """The example of every family, with switches where it can have them."""
+    """The example of every family, with switches where the family can have them."""
     for family in topologies.known().values():
         example = topologies.parse(family.example)
         if not example.counts()[1] and any(item.name == "hosts" for item in dataclasses.fields(example)):
@@ -38,7 +38,7 @@ def instances() -> Iterator[str]:
             yield example.spec
 
 
-#: Fewer ways per pair than usual: more of them only make the tables longer.
+#: Fewer paths per pair than by default: more paths only make the tables longer.
 FEWER = {"ksp": "ksp:k=3"}
 PAIRS = [
     (spec, FEWER.get(name, name))
@@ -58,7 +58,7 @@ def fabric(request: pytest.FixtureRequest, ovs: PrivateOvs) -> Iterator[Fabric]:
 
 @pytest.fixture(scope="module")
 def datapath(fabric: Fabric, ovs: PrivateOvs) -> dict[str, tuple[str, int]]:
-    """(bridge, OpenFlow port) by the datapath's port number, as traces name ports."""
+    """(bridge, OpenFlow port) by the datapath's port number, which traces contain."""
     return {
         str(number): (name.partition("-eth")[0], int(name.partition("-eth")[2] or 0))
         for name, number in ovs.datapath_ports().items()
@@ -67,7 +67,7 @@ def datapath(fabric: Fabric, ovs: PrivateOvs) -> dict[str, tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Frame:
-    """What matters of a frame when it leaves a switch: the port (0: it does not) and its addresses."""
+    """A frame that leaves a switch: the port (0 for none) and the addresses."""
 
     port: int
     eth_src: str = ""
@@ -85,8 +85,9 @@ def bind(spec: str, fabric: Fabric) -> Scheme:
 
 
 def visits(scheme: Scheme, links: LinkState) -> set[tuple[int, Header]]:
-    """Every (switch, header) that occurs on a walk between endpoints, whatever is drawn; with source
-    routes, and after failures, from three sources to every other destination."""
+    """Every (switch, header) that occurs on some walk between endpoints, for all random choices.
+
+    With source routes, and after failures: from three sources to every second destination."""
     sources = endpoints = scheme.endpoints()
     if scheme.tag_bits or links:
         sources, endpoints = endpoints[:: -(-len(endpoints) // 3)], endpoints[::2]
@@ -110,8 +111,9 @@ def visits(scheme: Scheme, links: LinkState) -> set[tuple[int, Header]]:
 
 
 def distinct(scheme: Scheme, links: LinkState) -> list[tuple[int, Header]]:
-    """The visits without those that differ from another by an arrival port that changes nothing;
-    packets that go back where they came from always stay."""
+    """The visits, without those that differ from another only in an arrival port that does not matter.
+
+    Visits where a packet leaves by its arrival port always stay."""
     kept = {}
     found = visits(scheme, links)
     for at, header in sorted(found, key=lambda item: (item[0], dataclasses.astuple(item[1]))):
@@ -130,8 +132,8 @@ def frame(scheme: Scheme, header: Header, port: int = 0) -> Frame:
 
 
 def expected(scheme: Scheme, at: int, header: Header, links: LinkState) -> dict[Frame, float]:
-    """What the rule lets leave, with its weights; Frame(0) for nothing."""
-    found: dict[Frame, float] = {}
+    """The frames that leave by the rule, with their weights; Frame(0) for none."""
+    frames: dict[Frame, float] = {}
     for action, weight in scheme.next_hops(at, header, links):
         leaving = Frame(0)
         if isinstance(action, Forward):
@@ -140,12 +142,12 @@ def expected(scheme: Scheme, at: int, header: Header, links: LinkState) -> dict[
             assert end is not None
             if scheme.fabric.is_end_host(end.node) and scheme.label_field is Field.ETH_DST:
                 leaving = dataclasses.replace(leaving, eth_dst=mac.text(mac.hardware(end.node, end.number)))
-        found[leaving] = found.get(leaving, 0.0) + weight
-    return found
+        frames[leaving] = frames.get(leaving, 0.0) + weight
+    return frames
 
 
 def traced(ovs: PrivateOvs, bridge: str, entering: Frame, datapath: dict[str, tuple[str, int]]) -> Frame | int:
-    """What Open vSwitch says that leaves ``bridge``; the number of the group where one decides."""
+    """The frame that leaves ``bridge`` by Open vSwitch's trace; a group's number where a group decides."""
     sent = f"ip,dl_src={entering.eth_src},dl_dst={entering.eth_dst},nw_dst={entering.ipv4_dst},nw_ttl=64"
     text = ovs.appctl("ofproto/trace", bridge, f"in_port={entering.port or 'LOCAL'},{sent}")
     actions = text.rpartition("Datapath actions: ")[2].strip()
@@ -160,8 +162,8 @@ def traced(ovs: PrivateOvs, bridge: str, entering: Frame, datapath: dict[str, tu
     return Frame(port, fields["dl_src"], fields["dl_dst"], fields["nw_dst"])
 
 
-def spread(groups: str, number: int, entering: Frame) -> dict[Frame, float]:
-    """What leaves by the buckets of a group, as Open vSwitch lists them."""
+def group_frames(groups: str, number: int, entering: Frame) -> dict[Frame, float]:
+    """The frames that leave by the buckets of a group, with their weights."""
     (line,) = (line for line in dump.normal_lines(groups) if line.startswith(f"group_id={number},"))
     weighted: dict[Frame, float] = {}
     for bucket in line.split("bucket=")[1:]:
@@ -176,7 +178,7 @@ def spread(groups: str, number: int, entering: Frame) -> dict[Frame, float]:
 
 
 @pytest.mark.parametrize(("fabric", "name"), PAIRS, indirect=["fabric"])
-def test_tables_do_what_the_rule_says(
+def test_tables_forward_by_the_rule(
     fabric: Fabric, name: str, ovs: PrivateOvs, datapath: dict[str, tuple[str, int]]
 ) -> None:
     scheme = bind(name, fabric)
@@ -189,20 +191,22 @@ def test_tables_do_what_the_rule_says(
             groups[switch] = ovs.ofctl("dump-groups", fabric.name(switch)) if table.groups else ""
         for switch, header in distinct(known, links):
             entering = frame(known, header, header.in_port)
-            found = traced(ovs, fabric.name(switch), entering, datapath)
+            result = traced(ovs, fabric.name(switch), entering, datapath)
             rule = expected(known, switch, header, links)
-            done = spread(groups[switch], found, entering) if isinstance(found, int) else {found: 1.0}
-            assert done == pytest.approx(rule, abs=1e-3), (fabric.name(switch), header)
+            frames = (
+                group_frames(groups[switch], result, entering) if isinstance(result, int) else {result: 1.0}
+            )
+            assert frames == pytest.approx(rule, abs=1e-3), (fabric.name(switch), header)
 
 
-class Turning(Shortest):
-    """A scheme that may send a packet back, by a rule that does not look at the port."""
+class Hairpin(Shortest):
+    """A scheme that may send a packet back to its arrival port, by a rule that does not match the port."""
 
     hairpin = True
 
 
 class Mirror(Shortest):
-    """Every packet goes back where it came from, by one rule per port."""
+    """A scheme that sends every packet back to its arrival port, by one rule per port."""
 
     def next_hops(self, at: int, header: Header, links: LinkState = ALL_UP) -> NextHops:
         return only(Forward(header.in_port))
@@ -213,8 +217,8 @@ class Mirror(Shortest):
 
 
 @pytest.mark.parametrize("fabric", ["fattree:4"], indirect=True)
-@pytest.mark.parametrize("scheme", [Turning, Mirror])
-def test_packets_can_go_back_where_they_came_from(
+@pytest.mark.parametrize("scheme", [Hairpin, Mirror])
+def test_packets_can_leave_by_their_arrival_port(
     fabric: Fabric, scheme: type[Shortest], ovs: PrivateOvs, datapath: dict[str, tuple[str, int]]
 ) -> None:
     bound, switch = scheme(fabric), fabric.servers
@@ -224,5 +228,5 @@ def test_packets_can_go_back_where_they_came_from(
         for port, end in fabric.ports(switch):
             header = Header(label, in_port=port)
             if bound.next_hops(switch, header) == only(Forward(port)) and not fabric.is_end_host(end.node):
-                found = traced(ovs, fabric.name(switch), frame(bound, header, port), datapath)
-                assert found == frame(bound, header, port)
+                result = traced(ovs, fabric.name(switch), frame(bound, header, port), datapath)
+                assert result == frame(bound, header, port)

@@ -1,4 +1,4 @@
-"""AACM's codec: every frame comes back as it was, and any other bytes are rejected, never raised."""
+"""AACM's codec: decoding returns the encoded frame, and rejects any other bytes without an exception."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from addressing.fields import ipv4
 from hostagent import registry
 from hostagent.control import authentication
 from hostagent.protocols.aacm import frames as aacm_frames
@@ -24,7 +25,7 @@ FRAME = Frame(Flag.CONFIG, 1, 7, 3, 0x0100, (1, 2), (4, 4), b"data")
 
 @st.composite
 def frames(draw: st.DrawFn) -> Frame:
-    sizes = draw(st.lists(st.integers(2, 32), min_size=1, max_size=6).map(tuple).filter(aacm_frames.usable))
+    sizes = draw(st.lists(st.integers(2, 32), min_size=1, max_size=6).map(tuple).filter(ipv4.usable_radices))
     place = st.tuples(*(st.integers(0, size - 1) for size in sizes))
     kind = draw(st.sampled_from(sorted(aacm_frames.KINDS)))
     address = draw(place if kind == Flag.CONFIG else st.none() | place)
@@ -34,7 +35,9 @@ def frames(draw: st.DrawFn) -> Frame:
 
 
 @given(frames(), st.none() | st.binary(min_size=1, max_size=40), st.binary(max_size=30))
-def test_frames_come_back_as_they_were_padded_or_not(frame: Frame, key: bytes | None, padding: bytes) -> None:
+def test_frames_are_decoded_as_encoded_with_and_without_padding(
+    frame: Frame, key: bytes | None, padding: bytes
+) -> None:
     data = aacm_frames.encode(frame, key)
     assert aacm_frames.decode(data, key) == frame
     assert aacm_frames.decode(data + padding, key) == frame
@@ -42,7 +45,7 @@ def test_frames_come_back_as_they_were_padded_or_not(frame: Frame, key: bytes | 
 
 
 @given(frames(), st.data())
-def test_no_changed_bit_and_no_shortened_frame_passes(frame: Frame, data: st.DataObject) -> None:
+def test_frames_with_a_changed_bit_or_shortened_are_rejected(frame: Frame, data: st.DataObject) -> None:
     good = aacm_frames.encode(frame, KEY)
     assert isinstance(aacm_frames.decode(good[: data.draw(st.integers(0, len(good) - 1))], KEY), Rejection)
     changed = bytearray(good)
@@ -51,13 +54,13 @@ def test_no_changed_bit_and_no_shortened_frame_passes(frame: Frame, data: st.Dat
 
 
 def resealed(data: bytes, at: int, value: int) -> bytes:
-    """One byte changed, and the checksum computed anew: what a forger without the key can do."""
+    """One byte changed, with a correct checksum: what an attacker without the key can send."""
     body = bytearray(data[:-4])
     body[at] = value
     return bytes(body) + struct.pack(">I", zlib.crc32(body))
 
 
-def test_without_the_key_nothing_can_be_forged() -> None:
+def test_frames_cannot_be_forged_without_the_key() -> None:
     good = aacm_frames.encode(FRAME, KEY)
     for at in range(len(good) - 4):
         forged = resealed(good, at, good[at] ^ 1)
@@ -66,7 +69,7 @@ def test_without_the_key_nothing_can_be_forged() -> None:
     assert aacm_frames.decode(aacm_frames.encode(FRAME, b"another"), KEY) is Rejection.KEY
 
 
-def test_a_tag_of_one_protocol_is_none_of_another() -> None:
+def test_a_tag_of_one_protocol_is_invalid_in_another() -> None:
     body = aacm_frames.encode(FRAME)[: -authentication.MIN_OVERHEAD]
     assert aacm_frames.decode(authentication.authenticate(body, aacm_frames.ETHERTYPE, KEY), KEY) == FRAME
     assert (
@@ -92,7 +95,7 @@ def test_a_tag_of_one_protocol_is_none_of_another() -> None:
         (17, 33, Rejection.SIZES),
     ],
 )
-def test_illegal_fields_are_named(at: int, value: int, why: Rejection) -> None:
+def test_invalid_fields_are_named(at: int, value: int, why: Rejection) -> None:
     assert aacm_frames.decode(resealed(aacm_frames.encode(FRAME), at, value)) is why
 
 
@@ -111,14 +114,14 @@ reports = st.builds(
 
 
 @given(reports)
-def test_reports_come_back_as_they_were(report: Report) -> None:
+def test_reports_are_decoded_as_encoded(report: Report) -> None:
     assert Report.decode(report.encode()) == report
     assert Report.decode(report.encode()[:-1]) is None
 
 
 @given(reports.map(Report.encode) | st.binary(max_size=100), st.integers(min_value=0), st.binary(max_size=3))
 def test_any_bytes_are_a_report_or_none(data: bytes, place: int, written: bytes) -> None:
-    """Reports with some bytes overwritten reach what is behind the lengths."""
+    """Reports with some bytes overwritten reach the decoder's code after the length checks."""
     at = place % (len(data) + 1)
     damaged = (data[:at] + written + data[at + len(written) :])[: len(data)]
     found = Report.decode(damaged)
@@ -128,7 +131,7 @@ def test_any_bytes_are_a_report_or_none(data: bytes, place: int, written: bytes)
 
 
 def test_a_million_random_and_mutated_frames() -> None:
-    """Mutants carry a right checksum, so that they reach the checks behind it."""
+    """Mutated frames have a correct checksum, so that they reach the checks after it."""
     rng = random.Random(4)
     good = [
         aacm_frames.encode(Frame(kind, 1, 6, 3, 0x0100, (1, 2, 0), (4, 5, 2), bytes(12)), key)
