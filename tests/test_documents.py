@@ -97,8 +97,12 @@ def test_the_scenario_of_the_reference_is_accepted(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_readme_counts_topologies_and_schemes() -> None:
+def test_the_readme_has_the_present_counts() -> None:
     text = " ".join((ROOT / "README.md").read_text().split())
+    page = (DOCS / "reproduction.md").read_text()
+    counts = re.search(r"^(\d+) does not hold, (\d+) holds", page, re.MULTILINE)
+    assert counts is not None
+    assert f"{counts[2]} published values are reproduced and {counts[1]} are not" in text
     assert f"{len(schemes.known())} routing schemes" in text
     assert f"{len(topologies.known())} topologies" in text
 
