@@ -1,7 +1,7 @@
-"""``python -m hostagent N OPTIONS``: the agents' parent, which a lab starts and orders about.
+"""``python -m hostagent N OPTIONS``: the supervisor of a lab's agents.
 
-N is an inherited stream socket that carries JSON lines (see :mod:`hostagent`), OPTIONS one JSON
-object (see :class:`hostagent.options.Options`).  The process ends when the other end of N is closed.
+N is the number of an inherited stream socket that carries JSON lines (see :mod:`hostagent`), OPTIONS a JSON
+object (see :class:`hostagent.options.Options`).  The process ends when the lab closes the socket.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from topos.spec import SpecError
 
 
 def main() -> int:
-    """Serve; the exit code is 2 when the specifications name nothing that can run."""
+    """Serve the lab; the exit code is 2 if topology and scheme cannot run."""
     descriptor, options = int(sys.argv[1]), Options.from_json(json.loads(sys.argv[2]))
     control = Channel(socket.socket(fileno=descriptor))
     try:
         factory = AgentFactory(options)
         supervisor = Supervisor(factory, control)
     except (SpecError, LabelTooWide, AddressError) as error:
-        with contextlib.suppress(OSError):  # the lab is gone already
+        with contextlib.suppress(OSError):  # the lab has ended already
             control.send({"event": "failed", "node": None, "error": str(error)})
         return 2
-    with contextlib.suppress(BrokenPipeError):  # the lab is gone: so are we
+    with contextlib.suppress(BrokenPipeError):  # the lab has ended
         if factory.no_fast_path:
             control.send({"event": "no-fast-path", "reason": factory.no_fast_path})
         supervisor.serve()

@@ -1,7 +1,7 @@
-"""The lab's side of the agents: a blocking interface over their parent's control socket.
+"""The lab's side of the agents: a blocking interface over the supervisor's control channel.
 
-pool = AgentPool("bcube:4,1", "brp")            # returns at once; imports run meanwhile
-pool.start([AgentPlace(0, "/run/netns/h0", {1: "h0-eth1", 2: "h0-eth2"}), ...])
+pool = AgentPool(Options("bcube:4,1", "brp"))       # returns at once
+pool.start([AgentPlacement(0, "/run/netns/h0", {1: "h0-eth1", 2: "h0-eth2"}), ...])
 pool.wait_ready(10)
 pool.on_link_change = lambda node, port, up: ...    # called from the reader thread
 pool.links([3, 17]); pool.wait_links([3, 17])
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class AgentError(RuntimeError):
-    """An agent or the agents' parent failed; one line that says which and why."""
+    """An agent or the supervisor failed; one line with the reason."""
 
 
 class AgentPool:
@@ -48,12 +48,12 @@ class AgentPool:
     """
 
     def __init__(self, options: Options) -> None:
-        """Start the parent and return; what it finds wrong is raised by the calls that wait."""
+        """Start the supervisor and return; the calls that wait raise its errors."""
         ours, theirs = socket.socketpair()
         with theirs:
             arguments = [str(theirs.fileno()), json.dumps(options.to_json())]
             words = [sys.executable, "-P", "-m", "hostagent", *arguments]
-            # Agents multiply no matrices: a pool of threads for that would only make forks dearer.
+            # Agents need no thread pool of numpy's, which would slow the forks down.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)
         self.failures: list[tuple[int | None, str]] = []
@@ -61,7 +61,7 @@ class AgentPool:
         self.no_fast_path = ""
         self._channel = Channel(ours)
         self._changed = threading.Condition()
-        #: A long order goes in pieces, between which no other thread's may come.
+        #: A long order is sent in pieces; no other thread's order may come between them.
         self._sending = threading.Lock()
         self._starts = self._serial = 0
         self._ready = self._ready_agents = 0
@@ -106,18 +106,18 @@ class AgentPool:
         self._order({"op": "start", "agents": [place.to_json() for place in places]})
 
     def wait_ready(self, timeout: float = _TIMEOUT) -> None:
-        """Until all agents started so far are ready; AgentError if one failed or time (seconds) is up."""
+        """Wait until all agents started so far are ready; AgentError if one fails, or after ``timeout`` s."""
         self._wait(lambda: self._ready >= self._starts, timeout, "become ready")
         if self.failures:
             raise AgentError(self._first_failure())
 
     def links(self, down: Iterable[int]) -> None:
-        """Tell all agents which links are down; :meth:`wait_links` waits until they follow it."""
+        """Send all agents the links that are down; :meth:`wait_links` waits until they follow."""
         state = sorted(down)
         self._link_state_serials[tuple(state)] = self._ask({"op": "links", "down": state})
 
     def wait_links(self, down: Iterable[int], timeout: float = _TIMEOUT) -> int:
-        """Until the state last given to :meth:`links` as ``down`` is in force; by how many agents."""
+        """Wait until the state that :meth:`links` sent as ``down`` is applied; returns by how many agents."""
         return int(self._answer(self._link_state_serials.pop(tuple(sorted(down))), timeout)["count"])
 
     def stats(self, timeout: float = _TIMEOUT) -> dict[int, dict[str, int]]:
@@ -170,8 +170,10 @@ class AgentPool:
         self.initiate("labelling", root)
 
     def wait_labels(self, wanted: Mapping[int, Label], timeout: float) -> float | None:
-        """Until every server has the label that is wanted of it: when the last one took it, on the
-        clock of time.monotonic(); None when that does not happen within so many seconds."""
+        """Wait until every server has its ``wanted`` label; None after ``timeout`` seconds.
+
+        Returns when the last server took its label, in seconds on the clock of time.monotonic().
+        """
 
         def labelled() -> bool:
             return all(node in self._labels and self._labels[node][0] == wanted[node] for node in wanted)
@@ -188,22 +190,24 @@ class AgentPool:
             return {node: label for node, (label, _) in self._labels.items()}
 
     def _configured(self) -> bool:
-        """AACM has ended, and where it succeeded all have their addresses."""
-        found = self._outcome
-        return found is not None and (not found["success"] or len(self._coordinates) >= self._ready_agents)
+        """Whether AACM has ended and, if it succeeded, all servers have their addresses."""
+        outcome = self._outcome
+        return outcome is not None and (not outcome["success"] or len(self._coordinates) >= self._ready_agents)
 
-    def pin(self, ways: Iterable[Sequence[int]], timeout: float = _TIMEOUT) -> int:
-        """Send packets from each way's first server to its last along its servers (source routing
-        only), all others as the scheme says; what was pinned before is not any more."""
-        message = {"op": "pin", "paths": [list(way) for way in ways]}
+    def pin(self, paths: Iterable[Sequence[int]], timeout: float = _TIMEOUT) -> int:
+        """Pin packets between the ends of each path to that path (source routing only).
+
+        This replaces what was pinned before; other packets follow the scheme.
+        """
+        message = {"op": "pin", "paths": [list(path) for path in paths]}
         return int(self._answer(self._ask(message), timeout)["count"])
 
     def load_balance(self, value: LoadBalance) -> None:
-        """How agents choose among several next hops from now on."""
+        """Set how agents choose among several next hops."""
         self._order({"op": "load_balance", "value": value})
 
     def close(self) -> None:
-        """End all agents and wait for their parent's end."""
+        """End all agents and wait for the end of the supervisor."""
         with contextlib.suppress(OSError):
             self._channel.socket.shutdown(socket.SHUT_RDWR)
         try:
@@ -243,7 +247,7 @@ class AgentPool:
 
     def _first_failure(self) -> str:
         if not self.failures:
-            return "the agents' parent ended"
+            return "the agents' supervisor has ended"
         node, error = self.failures[0]
         return error if node is None else f"the agent of h{node} failed: {error}"
 
@@ -282,10 +286,11 @@ class AgentPool:
                 _log.error("agent %s: %s", message["node"], message["error"])
             elif message["event"] == "no-fast-path":
                 self.no_fast_path = message["reason"]
-            elif "node" in message:
-                self._ready_agents += 1
-            else:
-                self._ready += 1
+            elif message["event"] == "ready":
+                if "node" in message:
+                    self._ready_agents += 1
+                else:
+                    self._ready += 1
             self._changed.notify_all()
 
     def _handle_link_change(self, node: int, port: int, up: bool) -> None:

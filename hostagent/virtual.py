@@ -1,7 +1,7 @@
-"""Nodes without sockets or clocks on cables in memory, driven by a virtual clock.
+"""Nodes without sockets or clocks on links in memory, driven by a virtual clock.
 
-Cables can lose, duplicate and reorder frames; nodes can be dead and cables swapped.  The
-same seed gives the same run.
+Links can lose, duplicate and reorder frames; nodes can fail, and links can be connected wrongly.  The same seed
+gives the same run.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LATENCY = 15e-6
 
 @dataclass(frozen=True)
 class Noise:
-    """What cables do to frames: probabilities of loss and of a second copy, and the mean of an
-    exponential extra delay in seconds, which reorders."""
+    """What links do to frames: the probabilities of loss and of a second copy, and the mean of an
+    exponential extra delay in seconds, which reorders frames."""
 
     loss: float = 0.0
     duplicate: float = 0.0
@@ -36,8 +36,7 @@ M = TypeVar("M", bound=StateMachine)
 
 @dataclass
 class VirtualNetwork(ABC, Generic[M]):
-    """Stations by node number, and the cables between their ports, both of which may be changed
-    while nothing runs."""
+    """Nodes by number and the links between their ports; both may be changed between steps."""
 
     seed: int = field(default=1, kw_only=True)
     noise: Noise = field(default_factory=Noise, kw_only=True)
@@ -55,54 +54,54 @@ class VirtualNetwork(ABC, Generic[M]):
 
     @abstractmethod
     def machine(self, node: int) -> M:
-        """A node that has just started."""
+        """The state machine of a node that has just started."""
 
     def drain_events(self, node: int) -> None:
-        """A node has done something: take note of its news."""
+        """Handle the events of a node that has done something."""
         return
 
-    # --- cables and nodes ---------------------------------------------------------
+    # --- links and nodes ----------------------------------------------------------
 
     def connect(self, a: Port, b: Port) -> None:
-        """Put a cable between two ports."""
+        """Connect two ports by a link."""
         self.peers[a], self.peers[b] = b, a
 
     def cut(self, a: Port) -> None:
-        """Take the cable at a port out, if there is one."""
+        """Remove the link at a port, if there is one."""
         b = self.peers.pop(a, None)
         if b is not None:
             del self.peers[b]
 
     def swap(self, a: Port, b: Port) -> None:
-        """Exchange what is plugged in at two ports."""
+        """Exchange the links at two ports, as if their cables were swapped."""
         far_a, far_b = self.peers[a], self.peers[b]
         if far_a != b:
             self.connect(a, far_b)
             self.connect(b, far_a)
 
     def stop_node(self, node: int) -> None:
-        """A node dies; its cables stay."""
+        """A node fails; its links stay."""
         self.machines.pop(node, None)
 
     def restart_node(self, node: int) -> None:
-        """A node starts afresh, without memory."""
+        """A node restarts with a new state machine."""
         self.machines[node] = self.machine(node)
         self._armed.pop(node, None)
 
     # --- running ------------------------------------------------------------------
 
     def inject(self, end: Port, data: bytes) -> None:
-        """Let bytes arrive at a port now, wherever they come from."""
+        """Let bytes arrive at a port now, as if somebody had forged them."""
         self.machines[end.node].receive_frame(data, end.number, self.now)
         self.flush(end.node)
 
     @property
     def busy(self) -> bool:
-        """True while something is going to happen."""
+        """Whether frames are under way or timers are armed."""
         return bool(self._events)
 
     def step(self) -> None:
-        """Let the next thing happen: a frame arrives, or a timer ends."""
+        """Process the next event: a frame arrives, or a timer is due."""
         self.now, _, node, port, data = heapq.heappop(self._events)
         machine = self.machines.get(node)
         if machine is None:
@@ -115,7 +114,7 @@ class VirtualNetwork(ABC, Generic[M]):
         self.flush(node)
 
     def flush(self, node: int) -> None:
-        """Send what a node has to say, note its news, arm its timer."""
+        """Send the frames of a node, handle its events, arm its timer."""
         machine = self.machines[node]
         for port, data in machine.frames_to_send():
             self._transmit(Port(node, port), data)

@@ -1,10 +1,10 @@
-"""How control frames end: a tag that proves knowledge of a shared key, and a checksum.
+"""The end of every control frame: a tag that proves knowledge of a shared key, and a checksum.
 
     body | tag length 8 | tag | CRC-32 of all before
 
-The tag is the beginning of HMAC-SHA256 (RFC 2104) over the frame's EtherType and the body, so that
-no protocol's frames pass as another's; without a key it is empty.  The checksum finds damage, the
-tag forgery.  That a frame is not an old one sent again is for the protocols' numbers to say.
+The tag is the beginning of HMAC-SHA256 (RFC 2104) over the frame's EtherType and the body, so that frames of
+one protocol do not pass as another's; without a key it is empty.  The checksum detects damage, the tag forgery.
+Each protocol's own sequence numbers detect replayed frames.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import zlib
 TAG_SIZE = 16
 _ETHERTYPE = struct.Struct(">H")
 _CHECKSUM = struct.Struct(">I")
-#: What the shortest seal adds to a body.
+#: The bytes that checksum and empty tag add to a body.
 MIN_OVERHEAD = 1 + _CHECKSUM.size
 
 
 class Rejection(enum.Enum):
-    """Why bytes are no frame."""
+    """Why bytes are rejected as a frame."""
 
     LENGTH = "wrong length"
     CHECKSUM = "wrong checksum"
@@ -37,10 +37,9 @@ def authenticate(body: bytes, ethertype: int, key: bytes | None = None) -> bytes
 
 
 def verify(data: bytes, size: int, ethertype: int, key: bytes | None = None) -> Rejection | None:
-    """What is wrong with the seal of the body of ``size`` bytes that ``data`` begins with; None when
-    nothing is.  What follows the seal is padding.
+    """Check tag and checksum of the body of ``size`` bytes that ``data`` begins with; None if they are correct.
 
-    With a ``key`` bodies need its tag; without one a tag is not looked at.
+    What follows the checksum is padding.  With a ``key`` its tag is required; without one tags are ignored.
     """
     if len(data) < size + MIN_OVERHEAD:
         return Rejection.LENGTH

@@ -1,7 +1,7 @@
-"""An agent with its devices: packets are read, decided on and sent.
+"""An agent with its devices: it reads packets, decides on them and sends them.
 
-Where packets come one at a time, each is read and sent by plain system calls, which is the
-shortest way through; where more wait, they are taken in batches (:mod:`hostagent.runtime.mmsg`).
+Packets that come one at a time are read and sent by plain system calls, which takes the least time.  Where more
+of them wait, they are handled in batches (:mod:`hostagent.runtime.mmsg`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from hostagent.runtime.mmsg import BATCH, PacketBuffers
 from topos.graph import LinkState
 
 EventSink = Callable[[Message], None]
-#: What to call when a descriptor is readable, and whether it was in the event loop's last round too.
+#: Called when a descriptor is readable; the argument: whether it was readable in the last round, too.
 Handler = Callable[[bool], None]
 
-#: The host, where cards are known by their ports.
+#: The host, in place of a port number.
 _HOST = 0
 
 
 class AgentIO:
-    """An agent with its devices: reads a packet or a batch, has the agent decide, sends it on.
+    """An agent with its devices.
 
-    ``report`` is told of carriers lost and found, first of those missing to begin with.  All agents
-    have the same ``key``, by which they know each other's own frames.
+    ``report`` sends events to the lab: links that go down or come up, first those that are down at the start.
+    ``key`` authenticates the control frames of all agents of a lab.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class AgentIO:
         #: The control protocols that run, by name.
         self.protocols: dict[str, AgentProtocol[Any]] = {}
         self.sent: Counter[str] = Counter()
-        #: Says what is waited for at a descriptor, as epoll's modify does, once the loop runs.
+        #: Changes the events that are polled for at a descriptor: epoll's modify, once the loop runs.
         self.modify_epoll: Callable[[int, int], None] = lambda descriptor, events: None
         self._buffers = slots
-        #: The ports where packets come one at a time.
+        #: The ports at which packets come one at a time.
         self._one_at_a_time = {_HOST, *(nic.port for nic in devices.nics)}
         self._nics = {nic.port: nic.socket.fileno() for nic in devices.nics}
         self._ports = {nic.index: nic.port for nic in devices.nics}
@@ -66,14 +66,14 @@ class AgentIO:
             self._handle_link_change(nic.port, nic.port in devices.up)
 
     def descriptors(self) -> set[int]:
-        """All that are open for this agent."""
+        """All descriptors that are open for this agent."""
         netlink = self.devices.netlink
         spare = set() if netlink is None else {netlink.socket.fileno()}
         spare |= {each.fileno() for nic in self.devices.nics for each in nic.control}
         return spare | {*self._nics.values(), self.devices.tun, self.devices.carriers.socket.fileno()}
 
     def handlers(self) -> dict[int, Handler]:
-        """What to call when a descriptor becomes readable."""
+        """The handlers by descriptor, called when it becomes readable."""
         nics = {
             each.fileno(): partial(self._from_nic, nic if each is nic.socket else replace(nic, socket=each))
             for nic in self.devices.nics
@@ -86,14 +86,14 @@ class AgentIO:
         }
 
     def counts(self) -> dict[str, int]:
-        """The agent's counters and those of the devices."""
+        """The counters of the agent, its devices and its control protocols."""
         counts = self.agent.counts() | self.sent
         for protocol in self.protocols.values():
             counts |= protocol.counts()
         return counts
 
     def apply_link_state(self, links: LinkState) -> None:
-        """The lab says that ``links`` are down."""
+        """The lab reports that ``links`` are down."""
         self.agent.apply_link_state(links)
 
     # --- control protocols ------------------------------------------------------
@@ -143,7 +143,7 @@ class AgentIO:
             read(nic)
         except BlockingIOError:
             pass
-        except OSError:  # the card went down; the carrier watch says so as well
+        except OSError:  # the interface went down; the carrier watch reports it as well
             self.sent["receive errors"] += 1
 
     def _one_from_nic(self, nic: Nic) -> None:
@@ -192,17 +192,17 @@ class AgentIO:
         self._send(leaving)
 
     def _read_host(self, index: int) -> int:
-        """Fill a slot with a packet of the host: where it ends, 0 when there is none."""
+        """Read a packet of the host into a slot; returns its end, 0 if there is none."""
         try:
             return os.readv(self.devices.tun, self._buffers.host_buffers[index]) + packet.HOST_OFFSET
         except BlockingIOError:
             return 0
-        except OSError:  # somebody has set the device down
+        except OSError:  # the device was set down
             self.sent["host errors"] += 1
             return 0
 
     def _adapt_batching(self, port: int, count: int) -> None:
-        """As many packets as just now will wait there next time."""
+        """Expect as many packets as this time."""
         if count > 1:
             self._one_at_a_time.discard(port)
         else:
@@ -223,7 +223,7 @@ class AgentIO:
                 self._send_frames_of(protocol)
 
     def _send_burst(self, ports: list[int], count: int) -> None:
-        """Send what fills the first slots out of ``ports``, one for all or one each."""
+        """Send the packets in the first slots by ``ports``, one for all or one each."""
         if len(ports) == 1:
             self._count_sent(self._buffers.forward(self._nics[ports[0]], count), count)
             return
@@ -244,7 +244,7 @@ class AgentIO:
             self.sent["send errors"] += wanted - sent
 
     def _send_one(self, out: int, view: memoryview, end: int) -> None:
-        """Send a packet that fills ``view[:end]`` out of the port ``out``, or give it to the host."""
+        """Send a packet in ``view[:end]`` by port ``out``, or give it to the host."""
         if out > 0:
             self._write(out, view[:end])
         elif out == TO_HOST:
@@ -253,7 +253,7 @@ class AgentIO:
             self._send_outbox()
 
     def _send_outbox(self) -> None:
-        """What the agent itself has to say: rare, so one at a time."""
+        """Send the frames of the agent itself: they are rare, so one at a time."""
         for port, data in self.agent.outbox:
             if port == TO_HOST:
                 self._to_host(data)
@@ -271,5 +271,5 @@ class AgentIO:
     def _to_host(self, data: memoryview | bytes) -> None:
         try:
             os.write(self.devices.tun, data)
-        except OSError:  # the stack refuses it: bad offsets in a forged header, or the device is down
+        except OSError:  # the kernel refuses it: wrong offsets in a forged header, or the device is down
             self.sent["host errors"] += 1

@@ -1,9 +1,8 @@
-"""A station with finite buffers: cards that take only a few frames at a time, and a host that waits.
+"""Agent I/O with finite buffers: interfaces that accept only a few frames at a time, and a host that waits.
 
-A card's socket is given so small a send buffer that the kernel refuses a frame while the
-link is busy with those before it; epoll tells when it takes more.  The TUN device is read
-only while the relay has room.  The host's packets come one by one: a TCP super-packet
-would be many frames that ask for one credit.
+The send buffer of an interface's socket is so small that the kernel refuses a frame while the link is busy with
+earlier ones; epoll reports when it accepts more.  The TUN device is read only while the relay has room.  TCP
+segmentation offload is off, because a super-packet would be many frames for one credit.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from hostagent.runtime.devices import Devices, Nic, disable_segmentation_offload
 from hostagent.runtime.mmsg import BATCH, PacketBuffers
 from topos.graph import LinkState
 
-#: Bytes of frames, as the kernel counts them, that a card takes: four of full size.
+#: Bytes of frames, as the kernel counts them, that an interface accepts: four frames of full size.
 _SEND_BUFFER = 4608
 
 
 class BufferedAgentIO(AgentIO):
-    """A station whose packets wait in a :class:`~hostagent.flowcontrol.relay.Relay`."""
+    """Agent I/O whose packets wait in a :class:`~hostagent.flowcontrol.relay.Relay`."""
 
     def __init__(
         self, relay: Relay, devices: Devices, slots: PacketBuffers, report: EventSink, key: bytes
@@ -67,7 +66,7 @@ class BufferedAgentIO(AgentIO):
         slots, port, receive, now = self._buffers, nic.port, self._relay.receive_frame, time.monotonic()
         try:
             count = slots.receive(nic.socket.fileno())
-        except OSError:  # the card went down; the carrier watch says so as well
+        except OSError:  # the interface went down; the carrier watch reports it as well
             self.sent["receive errors"] += 1
             count = 0
         for view, end in zip(slots.views, slots.ends(count), strict=False):
@@ -84,7 +83,7 @@ class BufferedAgentIO(AgentIO):
                 end = os.readv(self.devices.tun, slots.host_buffers[index]) + packet.HOST_OFFSET
             except BlockingIOError:
                 break
-            except OSError:  # somebody has set the device down
+            except OSError:  # the device was set down
                 self.sent["host errors"] += 1
                 break
             if self._relay.receive_packet(slots.views[index], end, now) == TO_HOST:
@@ -92,7 +91,7 @@ class BufferedAgentIO(AgentIO):
         self._flush()
 
     def _flush(self) -> None:
-        """Send what can leave; then ask only for what there is room for."""
+        """Send what can leave; then poll only for packets for which there is room."""
         relay, now = self._relay, time.monotonic()
         for port, data in list(self._pending_frames.items()):
             if self._try_send(port, data):
@@ -111,12 +110,12 @@ class BufferedAgentIO(AgentIO):
             )
 
     def _try_send(self, port: int, data: bytes) -> bool:
-        """Give a card a frame; False while it takes none."""
+        """Write a frame to an interface; False while it accepts none."""
         try:
             os.write(self._nics[port], data)
         except BlockingIOError:
             return False
-        except OSError:  # the cable is out: the frame is lost with it
+        except OSError:  # the link is down: the frame is lost
             self.sent["send errors"] += 1
         else:
             self.sent["sent"] += 1

@@ -1,4 +1,4 @@
-"""The devices of an agent: the TUN device to its host, a packet socket per card, its namespace."""
+"""The devices of an agent: the TUN device to its host, a packet socket per interface, its namespace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _TUNSETOFFLOAD, _TUNSETVNETHDRSZ = 0x400454CA, 0x400454D0, 0x400454D8
 _TUNSETIFINDEX = 0x400454DA
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
-#: Packets may come and go with a checksum to compute, and as TCP super-packets (with ECN).
+#: Packets may have a checksum still to be computed, and may be TCP super-packets (with ECN).
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
 _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
 _ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
@@ -37,7 +37,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Nic:
-    """One interface card: its port's number, its interface's index, and its packet socket."""
+    """An interface: the number of its port, its index, and its packet socket."""
 
     port: int
     index: int
@@ -48,14 +48,14 @@ class Nic:
 
 @dataclass(frozen=True)
 class Devices:
-    """What an agent holds open in its namespace; nothing of it needs the namespace entered again."""
+    """What an agent holds open in its namespace, which need not be entered again."""
 
     tun: int
     nics: tuple[Nic, ...]
     carriers: CarrierWatch
-    #: The ports whose card had a carrier when the devices were opened; ``carriers`` tells of later.
+    #: The ports with a carrier when the devices were opened; ``carriers`` reports later changes.
     up: frozenset[int]
-    #: While the TUN device has no address yet: what gives it one, and the device's index.
+    #: While the TUN device has no address: the socket to assign one, and the device's index.
     netlink: Netlink | None = None
     tun_index: int = 0
     #: Whether the programs of the fast path are attached.
@@ -72,7 +72,7 @@ class Devices:
         _assign(self.netlink, self.tun_index, address)
 
     def close(self) -> None:
-        """Give everything back; the TUN device goes with its descriptor."""
+        """Close everything; the TUN device disappears with its descriptor."""
         os.close(self.tun)
         for nic in self.nics:
             for each in (nic.socket, *nic.control):
@@ -85,7 +85,7 @@ class Devices:
 def open_devices(
     namespace: str, ports: Mapping[int, str], address: bytes | None, acceleration: Acceleration | None = None
 ) -> Devices:
-    """Set a server's namespace up for its agent, and open what the agent works with.
+    """Set up a server's namespace for its agent, and open the agent's devices.
 
     ``ports`` names the interface of each port; ``address`` is the server's IPv4
     address, None when it is to be given later.  With ``acceleration`` the kernel forwards as
@@ -94,7 +94,7 @@ def open_devices(
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         _no_ipv6()
-        watch = undo.enter_context(CarrierWatch())  # before anything is looked up: no change is missed
+        watch = undo.enter_context(CarrierWatch())  # before interfaces are read, so that no change is missed
         tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
         undo.callback(os.close, tun)
         with Netlink() as netlink:
@@ -120,7 +120,7 @@ def open_devices(
             first, *control = (undo.enter_context(_open_packet_socket(name, kind)) for kind in kinds)
             nics.append(Nic(port, found[name].index, first, tuple(control)))
         later = undo.enter_context(Netlink()) if address is None else None
-        undo.pop_all()  # everything is open: it stays so
+        undo.pop_all()  # everything is open, and stays open
     up = frozenset(port for port, name in ports.items() if found[name].up)
     return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
 
@@ -135,7 +135,7 @@ def _attach(acceleration: Acceleration, netlink: Netlink, interfaces: Mapping[in
 
 @contextlib.contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """Do something in the network namespace that a file stands for, then return to one's own."""
+    """Run the body in the network namespace of a file, then return to the own one."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         _enter(os.open(namespace, os.O_RDONLY | os.O_CLOEXEC))
@@ -145,9 +145,9 @@ def inside(namespace: str) -> Iterator[None]:
 
 
 def ranges_excluding(keep: set[int]) -> list[tuple[int, int]]:
-    """What ``os.closerange`` is to be called with to close every other descriptor."""
+    """The arguments of ``os.closerange`` that close all descriptors but these."""
     edges = sorted(keep | {-1, _MAX_DESCRIPTORS})
-    # os.closerange takes an empty range at 0 for everything
+    # os.closerange treats an empty range at 0 as everything
     return [(below + 1, above) for below, above in pairwise(edges) if above > below + 1]
 
 
@@ -173,7 +173,7 @@ def _open_tun(index: int = 0) -> int:
 
 
 def _configure_tun(netlink: Netlink, index: int, address: bytes | None, mtu: int) -> None:
-    netlink.set_up_tun(index, mtu)  # ICMP errors that the agent sends its own host come from the host's address
+    netlink.set_up_tun(index, mtu)  # the agent's ICMP errors to its own host come from the host's address
     if address is not None:
         _assign(netlink, index, address)
 
@@ -184,7 +184,7 @@ def _assign(netlink: Netlink, index: int, address: bytes) -> None:
 
 
 def disable_segmentation_offload(tun: int) -> None:
-    """Have the host's packets come as they fit into frames, with their checksums computed."""
+    """Have the host's packets come in the size of frames, with computed checksums."""
     fcntl.ioctl(tun, _TUNSETOFFLOAD, 0)
 
 
@@ -195,16 +195,16 @@ def _open_packet_socket(name: str, kind: int) -> socket.socket:
     for force, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):
         try:
             nic.setsockopt(socket.SOL_SOCKET, force, _SOCKET_BUFFER)
-        except PermissionError:  # not root outside: as much as net.core.*mem_max gives
+        except PermissionError:  # not root: as much as net.core.*mem_max allows
             nic.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
     nic.bind((name, kind))
     return nic
 
 
 def _no_ipv6() -> None:
-    """Switch IPv6 off, unless new interfaces begin without it: a write to ``all`` visits every one."""
+    """Switch IPv6 off, unless it is off for new interfaces: writing to ``all`` visits every interface."""
     with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
-        # By plain calls: a text file would be three times as many, for each server.
+        # Plain calls: a text file would need three times as many, for each server.
         default = os.open(f"{_IPV6}/default/disable_ipv6", os.O_RDONLY | os.O_CLOEXEC)
         try:
             off = os.read(default, 1) == b"1"

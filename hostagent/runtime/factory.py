@@ -1,7 +1,7 @@
-"""Agents and their devices, made in the agents' parent.
+"""Creates agents and their devices in the supervisor.
 
-Fabric, scheme and all else that is the same for every agent are built once; forked
-processes share them (``gc.freeze`` keeps the collector from touching them).
+Fabric, scheme and everything else that all agents have in common is built once.  Forked processes share this
+memory; ``gc.freeze`` keeps the garbage collector from touching it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _KEY_SIZE = 16
 
 
 class AgentFactory:
-    """Makes stations for servers of one lab."""
+    """Creates the agents of one lab."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         plugins.load(options.custom)
         self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
         self._nodes = addresses_of(self._scheme)
-        #: The agents' own: it authenticates what they tell each other, and is written to no channel.
+        #: Authenticates the agents' control frames; it is sent over no channel.
         self._key = os.urandom(_KEY_SIZE)
         self._buffers = PacketBuffers()
         #: Maps and programs of the fast path, and why there are none where one is asked for.
@@ -52,8 +52,10 @@ class AgentFactory:
     def agent_io(
         self, place: AgentPlacement, links: LinkState, load_balance: LoadBalance, report: EventSink
     ) -> AgentIO:
-        """An agent with its devices open; made before its process is forked, because a fresh
-        child would first copy every page that this work touches."""
+        """An agent with its devices open.
+
+        It is created before its process is forked: a child would first copy every page that this work touches.
+        """
         options = self.options
         agent = self._agent(place.node, links, load_balance)
         acceleration = None
@@ -90,7 +92,7 @@ class AgentFactory:
         return agent
 
     def _open_io(self, agent: Agent, devices: Devices, links: LinkState, report: EventSink) -> AgentIO:
-        """With buffers of its own when it is to have some, otherwise the fast path."""
+        """Agent I/O with finite buffers if the options ask for them, otherwise without."""
         options = self.options
         if not options.buffers:
             return AgentIO(agent, devices, self._buffers, report, self._key)
@@ -106,7 +108,7 @@ class AgentFactory:
 
 
 def _precompute(scheme: Scheme) -> None:
-    """Have the scheme compute what it computes once, so that the agents share it."""
+    """Have the scheme compute what it caches, so that the agents share it."""
     servers = scheme.fabric.servers
     if servers > 1:
         list(walk(scheme, 0, servers - 1))

@@ -1,8 +1,7 @@
 """Many packets per system call: recvmmsg(2) and sendmmsg(2) over slots, through ctypes.
 
-The kernel's message headers are laid out once; per batch only addresses and lengths
-are written, as plain numbers through memory views, which costs a tenth of what ctypes
-structures would.
+The kernel's message headers are laid out once.  Per batch only addresses and lengths are written, as numbers
+through memory views, in a tenth of the time that ctypes structures take.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from hostagent.forwarding.packet import HOST_OFFSET, MAX_END
 
 _CACHE_LINE = 64
 
-#: Packets of a batch; where a socket's last ones were small, which keeps the memory that is touched low,
-#: as many as there are slots.
+#: Packets of a batch; as many as there are slots where a socket's last packets were all SMALL, since these
+#: touch little memory.
 BATCH, BUFFER_COUNT, SMALL = 64, 256, 2048
-#: Bytes of a slot: a packet of 64 KB and its headers.  No multiple of a page, or the headers of all would
+#: Bytes of a slot: a packet of 64 KB and its headers.  Not a multiple of a page: otherwise all headers would
 #: fall into the same few lines of the processor's cache.
 BUFFER_SIZE = (MAX_END // _CACHE_LINE + 1) * _CACHE_LINE
 
@@ -58,7 +57,7 @@ class _Message(ctypes.Structure):
 
 
 class _Messages:
-    """SLOTS message headers, each with one vector."""
+    """BUFFER_COUNT message headers, each with one vector."""
 
     def __init__(self) -> None:
         self.vectors = (_Vector * BUFFER_COUNT)()
@@ -70,9 +69,9 @@ class _Messages:
 
 
 class PacketBuffers:
-    """The slots of one process: memory that counts only once it is touched.
+    """The slots of one process; the kernel provides their memory on first use.
 
-    One batch is in them at a time: receive, decide, send, before the next.
+    They hold one batch at a time: it is received, decided on and sent before the next.
     """
 
     def __init__(self) -> None:
@@ -91,17 +90,17 @@ class PacketBuffers:
                 vector.base, vector.length = address, BUFFER_SIZE
         stride, place = ctypes.sizeof(_Message) // 4, _Message.length.offset // 4
         self._ends = memoryview(self._incoming.headers).cast("B").cast("I")[place::stride]
-        #: Bytes of each packet that was received last.
+        #: Bytes of each packet of the last batch.
         self.lengths = np.asarray(self._ends)
         self._forwarded_lengths = np.frombuffer(memoryview(self._forwarded.vectors), np.uint64)[1::2]
         self._leaving = memoryview(self._outgoing.vectors).cast("B").cast("Q")
-        #: Sockets of whose small packets there were more than were asked for.
+        #: Sockets with more small packets than a batch takes.
         self._small: set[int] = set()
 
     def receive(self, descriptor: int) -> int:
-        """Fill slots 0, 1, ... with what waits at a socket; how many.  :attr:`lengths` has the bytes of each.
+        """Receive waiting packets into slots 0, 1, ...; returns how many.
 
-        Raises OSError (ENETDOWN after the interface has gone down).
+        Their sizes are in :attr:`lengths`.  Raises OSError (ENETDOWN after the interface has gone down).
         """
         most = BUFFER_COUNT if descriptor in self._small else BATCH
         count: int = _recvmmsg(descriptor, self._incoming.at, most, socket.MSG_DONTWAIT, None)
@@ -114,19 +113,19 @@ class PacketBuffers:
         return count
 
     def ends(self, count: int) -> list[int]:
-        """The first ``count`` of :attr:`lengths`, for less where they are few."""
+        """The first ``count`` of :attr:`lengths` as a list, which is cheaper where they are few."""
         return self._ends[:count].tolist()
 
     def send(self, descriptor: int, extents: list[int]) -> int:
-        """Send ``extents``, an address and a length per packet, in turn; how many were sent.
+        """Send ``extents``, address and length of each packet in turn; returns how many were sent.
 
-        A packet that the socket has no room for or that the kernel refuses is left out.
+        Packets are skipped for which the socket has no room, or that the kernel refuses.
         """
         self._leaving[: len(extents)] = array("Q", extents)
         return _send(descriptor, self._outgoing, len(extents) // 2)
 
     def forward(self, descriptor: int, count: int) -> int:
-        """Send what :meth:`receive` put into the first ``count`` slots, otherwise as :meth:`send`."""
+        """Send the packets that :meth:`receive` put into the first ``count`` slots, as :meth:`send` does."""
         self._forwarded_lengths[:count] = self.lengths[:count]
         return _send(descriptor, self._forwarded, count)
 

@@ -1,4 +1,4 @@
-"""rtnetlink, as much as an agent needs: set up its interfaces, hear of carriers lost and found."""
+"""The part of rtnetlink that agents need: set up interfaces, watch their carriers."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ class Interface:
     name: str
     mtu: int
     flags: int
-    #: RFC 2863's, in Linux's numbers.
+    #: The operational state (RFC 2863), in Linux's numbers.
     state: int
 
     @property
     def up(self) -> bool:
-        """It is up and has a carrier."""
+        """Whether it is up and has a carrier."""
         return self.flags & (_IFF_UP | _IFF_LOWER_UP) == _IFF_UP | _IFF_LOWER_UP
 
     @property
     def starting(self) -> bool:
-        """It has a carrier, but the kernel still drops what it is to send."""
+        """Whether it has a carrier, but the kernel still drops packets to be sent."""
         return self.up and self.state != _OPERSTATE_UP
 
     @property
     def no_arp(self) -> bool:
-        """It is up and asks nobody for hardware addresses."""
+        """Whether it is up and does not use ARP."""
         return self.flags & (_IFF_UP | _IFF_NOARP) == _IFF_UP | _IFF_NOARP
 
 
 class _Socket:
-    """A routing socket of the network namespace in which it is made; closes as a context."""
+    """A routing socket in the current network namespace; a context manager."""
 
     socket: socket.socket
 
@@ -82,7 +82,7 @@ class _Socket:
 
 
 class Netlink(_Socket):
-    """Asks the kernel for interfaces, addresses and routes."""
+    """Reads interfaces from the kernel; sets addresses and routes."""
 
     def __init__(self) -> None:
         self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC)
@@ -91,16 +91,16 @@ class Netlink(_Socket):
     def interfaces(self) -> dict[str, Interface]:
         """All interfaces of the namespace, by name."""
         self._send(_GETLINK, _DUMP, _LINK.pack(socket.AF_UNSPEC, 0, 0, 0, 0))
-        found: dict[str, Interface] = {}
+        interfaces: dict[str, Interface] = {}
         while True:
             for kind, body in _messages(self.socket.recv(_BUFFER)):
                 if kind != _NEWLINK:
-                    return found
+                    return interfaces
                 interface = _interface(kind, body)
-                found[interface.name] = interface
+                interfaces[interface.name] = interface
 
     def interface(self, index: int) -> Interface:
-        """One interface; one that is starting is set going by being asked for (Linux 6.8)."""
+        """One interface; this request also makes Linux 6.8 complete the start of an interface."""
         self._send(_GETLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0))
         [(kind, body)] = _messages(self.socket.recv(_BUFFER))
         _raise_refusal(kind, body)
@@ -111,7 +111,7 @@ class Netlink(_Socket):
         self._set_up(index, 0 if arp else _IFF_NOARP, b"")
 
     def set_up_tun(self, index: int, mtu: int) -> None:
-        """Bring a TUN device up that may bring packets from this host's own addresses."""
+        """Bring a TUN device up that accepts packets from this host's own addresses."""
         accept = _attribute(_ACCEPT_LOCAL, struct.pack("=I", 1))
         settings = _attribute(socket.AF_INET, _attribute(_IFLA_INET_CONF, accept))
         attributes = _attribute(_IFLA_MTU, struct.pack("=I", mtu)) + _attribute(_IFLA_AF_SPEC, settings)
@@ -119,19 +119,19 @@ class Netlink(_Socket):
 
     def _set_up(self, index: int, flags: int, attributes: bytes) -> None:
         body = _LINK.pack(socket.AF_UNSPEC, 0, index, _IFF_UP | flags, _IFF_UP | _IFF_NOARP)
-        self._ask(_SETLINK, 0, body + attributes)
+        self._request(_SETLINK, 0, body + attributes)
 
     def add_address(self, index: int, address: bytes) -> None:
-        """Give an interface an IPv4 address (four bytes) of its own, without a network."""
+        """Assign an IPv4 address (four bytes) to an interface, as a /32."""
         body = _ADDRESS.pack(socket.AF_INET, 32, 0, 0, index)
         attributes = _attribute(_IFA_LOCAL, address) + _attribute(_IFA_ADDRESS, address)
-        self._ask(_NEWADDR, _CREATE | _REPLACE, body + attributes)
+        self._request(_NEWADDR, _CREATE | _REPLACE, body + attributes)
 
     def add_default_route(self, index: int, source: bytes) -> None:
-        """Send all of IPv4 out of an interface, from the address ``source``."""
+        """Add the IPv4 default route by an interface, with the address ``source``."""
         body = _ROUTE.pack(socket.AF_INET, 0, 0, 0, _MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST, 0)
         attributes = _attribute(_RTA_OIF, struct.pack("=I", index)) + _attribute(_RTA_PREFSRC, source)
-        self._ask(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
+        self._request(_NEWROUTE, _CREATE | _REPLACE, body + attributes)
 
     def attach_classifier(self, index: int, program: int, *, ingress: bool) -> None:
         """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it.
@@ -140,7 +140,7 @@ class Netlink(_Socket):
         """
         qdisc = _TRAFFIC.pack(socket.AF_UNSPEC, index, _CLSACT_HANDLE, _CLSACT_PARENT, 0)
         with contextlib.suppress(FileExistsError):
-            self._ask(_NEWQDISC, _CREATE | _EXCLUSIVE, qdisc + _attribute(_TCA_KIND, b"clsact\0"))
+            self._request(_NEWQDISC, _CREATE | _EXCLUSIVE, qdisc + _attribute(_TCA_KIND, b"clsact\0"))
         options = (
             _attribute(_TCA_BPF_FD, struct.pack("=I", program))
             + _attribute(_TCA_BPF_NAME, b"dcnlab\0")
@@ -150,21 +150,21 @@ class Netlink(_Socket):
         parent = _INGRESS if ingress else _EGRESS
         body = _TRAFFIC.pack(socket.AF_UNSPEC, index, 1, parent, priority_and_protocol)
         body += _attribute(_TCA_KIND, b"bpf\0") + _attribute(_TCA_OPTIONS, options)
-        self._ask(_NEWTFILTER, _CREATE | _REPLACE, body)
+        self._request(_NEWTFILTER, _CREATE | _REPLACE, body)
 
     def _send(self, kind: int, flags: int, body: bytes) -> None:
         size = _HEADER.size + len(body)
         self.socket.send(_HEADER.pack(size, kind, _REQUEST | flags, 0, 0) + body)
 
-    def _ask(self, kind: int, flags: int, body: bytes) -> None:
-        """Send a request and await its acknowledgement; raises OSError if it is refused."""
+    def _request(self, kind: int, flags: int, body: bytes) -> None:
+        """Send a request and wait for its acknowledgement; raises OSError if it is refused."""
         self._send(kind, flags | _ACK, body)
         for answer, content in _messages(self.socket.recv(_BUFFER)):
             _raise_refusal(answer, content)
 
 
 class CarrierWatch(_Socket):
-    """Hears of interfaces of this namespace that gain or lose their carrier."""
+    """Reports interfaces of this namespace that lose or regain their carrier."""
 
     def __init__(self) -> None:
         self.socket = socket.socket(
@@ -173,9 +173,9 @@ class CarrierWatch(_Socket):
         self.socket.bind((0, _GROUP_LINK))
 
     def events(self) -> Iterator[Interface]:
-        """What was heard since the last call.
+        """The interfaces that have changed since the last call.
 
-        When the kernel had to drop news, all interfaces as they are now instead.
+        If the kernel had to drop messages: all interfaces as they are now.
         """
         while True:
             try:
@@ -193,7 +193,7 @@ class CarrierWatch(_Socket):
 
 
 def _raise_refusal(kind: int, body: bytes) -> None:
-    """Raise OSError for an answer that refuses what was asked."""
+    """Raise OSError for an answer that refuses a request."""
     (code,) = struct.unpack_from("=i", body)
     if kind == _ERROR and code:
         raise OSError(-code, f"rtnetlink: {os.strerror(-code)}")

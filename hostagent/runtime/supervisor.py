@@ -1,9 +1,8 @@
-"""The agents' parent: builds what all agents share, then forks them.
+"""The supervisor: it builds what all agents share, forks them, and passes orders and events on.
 
-An agent so costs a fork and its own devices, not an interpreter (preparing.py).  The parent
-passes orders down and events up, and gathers answers of all into one.  Where there are many
-agents it first forks deputies, one per processor, each of which is such a parent of its share:
-preparing and forking are then done on all processors.
+So an agent costs a fork and its own devices, not an interpreter (:mod:`hostagent.runtime.factory`).  The
+supervisor collects the answers of all agents into one.  With many agents it first forks second-level
+supervisors, one per processor, each for a share of the agents: then all processors take part in the launch.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from hostagent.runtime.factory import AgentFactory
 from hostagent.runtime.worker import Worker, failure_event
 from topos.graph import ALL_UP, LinkState
 
-#: How many agents are prepared before they are forked; bounds the descriptors that are open meanwhile.
+#: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _FORK_BATCH = 64
 
 
 @dataclass(eq=False)
 class ChildProcess:
-    """A forked worker or deputy: its process, its channel, and its agents that have not failed."""
+    """A forked worker or supervisor: its process, its channel, and its agents that have not failed."""
 
     pid: int
     channel: Channel
@@ -41,36 +40,36 @@ class ChildProcess:
 
 @dataclass
 class PendingQuery:
-    """A question to all children: who still owes an answer, and the answers so far."""
+    """A query to all children: the merged answers so far, and the children that have not answered."""
 
     answer: Message
     waiting: set[int]
 
 
 class Supervisor:
-    """Serves the lab's end of ``control`` until that is closed."""
+    """Serves the lab over ``control`` until the lab closes it."""
 
     def __init__(
         self,
-        preparer: AgentFactory,
+        factory: AgentFactory,
         control: Channel,
         links: LinkState = ALL_UP,
         load_balance: LoadBalance | None = None,
     ) -> None:
-        self._preparer = preparer
-        self._options = preparer.options
+        self._factory = factory
+        self._options = factory.options
         self._control = control
         self._links = links
-        self._load_balance: LoadBalance = load_balance or preparer.options.load_balance
+        self._load_balance: LoadBalance = load_balance or factory.options.load_balance
         self._children: dict[int, ChildProcess] = {}
         self._pending_queries: dict[int, PendingQuery] = {}
-        #: For each order to start agents that deputies carry out: those that are not done.
+        #: For each start order: the second-level supervisors that have not completed it.
         self._starts: list[set[int]] = []
         self._selector = selectors.DefaultSelector()
         self._selector.register(control.socket, selectors.EVENT_READ, None)
 
     def serve(self) -> None:
-        """Until the lab is gone; the children end with their parent."""
+        """Serve until the lab closes the channel; the children end with their parent."""
         while True:
             for key, _ in self._selector.select():
                 if key.data is not None:
@@ -105,7 +104,7 @@ class Supervisor:
 
     def _broadcast(self, order: Message) -> None:
         for child in self._children.values():
-            with contextlib.suppress(OSError):  # it has ended, and is buried when that is heard
+            with contextlib.suppress(OSError):  # it has ended, and is reaped when its channel closes
                 child.channel.send(order)
 
     def _start(self, places: Sequence[AgentPlacement]) -> None:
@@ -115,7 +114,7 @@ class Supervisor:
             self.start_local(places)
 
     def _fork_supervisor(self, share: Sequence[AgentPlacement]) -> int:
-        """Fork a deputy that starts a share of the agents; its process number."""
+        """Fork a supervisor that starts a share of the agents; returns its process number."""
         ours, theirs = socket.socketpair()
         foreign = ranges_excluding({theirs.fileno(), 0, 1, 2})
         pid = os.fork() or _run_child(foreign, lambda: self._run_supervisor(theirs, share))
@@ -124,21 +123,23 @@ class Supervisor:
         return pid
 
     def _run_supervisor(self, control: socket.socket, share: Sequence[AgentPlacement]) -> None:
-        """What a deputy does: it is a parent with the same state and other children."""
-        deputy = Supervisor(self._preparer, Channel(control), self._links, self._load_balance)
-        deputy.start_local(share)
-        deputy.serve()
+        """In the forked process: a supervisor with the same state and other children."""
+        supervisor = Supervisor(self._factory, Channel(control), self._links, self._load_balance)
+        supervisor.start_local(share)
+        supervisor.serve()
 
     def start_local(self, places: Sequence[AgentPlacement]) -> None:
-        """Start agents as children of this process, and say so of each and of all."""
+        """Start agents as children of this process; report each of them, then all."""
         together = _FORK_BATCH if self._options.agents == "host" else max(1, len(places))
         for first in range(0, len(places), together):
             self._start_batch(places[first : first + together])
         self._control.send({"event": "ready"})
 
     def _start_batch(self, places: Sequence[AgentPlacement]) -> None:
-        """Prepare agents, then fork them in a tight loop: every page that the parent touches
-        between two forks is one more page that the child does not share."""
+        """Prepare agents, then fork them in a tight loop.
+
+        Every page that the parent touches between two forks is a page that the child does not share.
+        """
         prepared = [agent_io for agent_io in map(self._prepare, places) if agent_io is not None]
         per_host = self._options.agents == "host"
         processes = len(prepared) if per_host else min(len(prepared), len(os.sched_getaffinity(0)))
@@ -146,7 +147,7 @@ class Supervisor:
         pairs = [socket.socketpair() for _ in groups]
         workers = [Worker(Channel(theirs), group) for (_, theirs), group in zip(pairs, groups, strict=True)]
         gc.freeze()
-        shared = self._preparer.shared_descriptors | {0, 1, 2}
+        shared = self._factory.shared_descriptors | {0, 1, 2}
         foreign = [ranges_excluding(worker.descriptors | shared) for worker in workers]
         pids = [
             os.fork() or _run_child(other, worker.run) for worker, other in zip(workers, foreign, strict=True)
@@ -160,7 +161,7 @@ class Supervisor:
     def _prepare(self, place: AgentPlacement) -> AgentIO | None:
         """An agent with its devices; None when it failed."""
         try:
-            return self._preparer.agent_io(place, self._links, self._load_balance, self._control.send)
+            return self._factory.agent_io(place, self._links, self._load_balance, self._control.send)
         except Exception as error:
             self._control.send(failure_event(place.node, error))
             return None
@@ -190,7 +191,7 @@ class Supervisor:
             else:
                 self._control.send(message)
                 if message["event"] == "failed":
-                    self._preparer.invalidate(message["node"])
+                    self._factory.invalidate(message["node"])
                     child.nodes.discard(message["node"])
 
     def _gather(self, child: ChildProcess, message: Message) -> None:
@@ -202,10 +203,10 @@ class Supervisor:
         current.waiting.discard(child.pid)
         self._finish(message["serial"])
 
-    def _done_starting(self, deputy: ChildProcess) -> None:
-        """All its agents run, or it has ended: when that is so of all deputies, the order is carried out."""
+    def _done_starting(self, child: ChildProcess) -> None:
+        """All agents of a child run, or it has ended; after the last child the start order is complete."""
         for waiting in self._starts:
-            waiting.discard(deputy.pid)
+            waiting.discard(child.pid)
         while self._starts and not self._starts[0]:
             del self._starts[0]
             self._control.send({"event": "ready"})
@@ -215,13 +216,13 @@ class Supervisor:
             self._control.send(self._pending_queries.pop(serial).answer)
 
     def _reap(self, child: ChildProcess) -> None:
-        """A child has ended, which none does of itself: report its agents as failed."""
+        """A child has ended, which is always a failure: report its agents as failed."""
         self._selector.unregister(child.channel.socket)
         child.channel.close()
         _, status = os.waitpid(child.pid, 0)
         del self._children[child.pid]
         for node in sorted(child.nodes):
-            self._preparer.invalidate(node)
+            self._factory.invalidate(node)
             code = os.waitstatus_to_exitcode(status)
             self._control.send({"event": "failed", "node": node, "error": f"its process ended with {code}"})
         for serial, current in list(self._pending_queries.items()):
@@ -231,23 +232,25 @@ class Supervisor:
 
 
 def _shares(places: Sequence[AgentPlacement]) -> list[Sequence[AgentPlacement]]:
-    """The agents of each deputy, one per processor; none where one parent is as fast."""
-    deputies = min(len(os.sched_getaffinity(0)), len(places) // _FORK_BATCH)
-    return [places[first::deputies] for first in range(deputies)] if deputies > 1 else []
+    """The agents of each second-level supervisor, one per processor; none where one process is as fast."""
+    supervisors = min(len(os.sched_getaffinity(0)), len(places) // _FORK_BATCH)
+    return [places[first::supervisors] for first in range(supervisors)] if supervisors > 1 else []
 
 
 def _run_child(foreign: Sequence[tuple[int, int]], work: Callable[[], None]) -> NoReturn:
-    """The life of a forked process, which ends with its parent: that is the end of its channel.
-    It first closes what is not its own."""
+    """Run a forked process: it closes the descriptors of others, works, and exits.
+
+    It ends with its parent, because its channel closes then.
+    """
     code = 1
     try:
         for descriptors in foreign:
             os.closerange(*descriptors)
         work()
         code = 0
-    except BrokenPipeError:  # the parent is gone: so are we
+    except BrokenPipeError:  # the parent has ended
         code = 0
-    except BaseException:  # nothing may return into the parent's life
+    except BaseException:  # never return into the parent's code
         traceback.print_exc()
     finally:
         os._exit(code)

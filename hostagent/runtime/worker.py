@@ -1,7 +1,7 @@
 """One process that runs agents: an event loop over the devices of one host, or of many.
 
-It knows its parent by a :class:`Channel` and is ended by the end of that.  An error in
-one agent is reported and ends that agent only.
+It is connected to its parent process, a supervisor, by a :class:`Channel`, and ends when that closes.  An error
+in one agent is reported and ends that agent only.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from topos.graph import LinkState
 
 
 class Worker:
-    """The event loop over the parent's channel and any number of stations.
+    """The event loop over the parent's channel and any number of agents.
 
-    It is made before its process is forked and enters :meth:`run` there.
+    It is created before its process is forked, which then calls :meth:`run`.
     """
 
     def __init__(self, channel: Channel, agent_ios: Sequence[AgentIO]) -> None:
@@ -41,17 +41,17 @@ class Worker:
 
     @property
     def descriptors(self) -> set[int]:
-        """All that are open for these agents."""
+        """All descriptors that are open for these agents."""
         return set(self._handlers).union(*(agent_io.descriptors() for agent_io in self._agent_ios.values()))
 
     def close(self) -> None:
-        """Give up all devices and the channel: what the parent does with its copies."""
+        """Close all devices and the channel: the parent does this with its copies."""
         for agent_io in self._agent_ios.values():
             agent_io.devices.close()
         self.channel.close()
 
     def run(self) -> None:
-        """Until the parent is gone."""
+        """Run until the parent closes the channel."""
         epoll = select.epoll()
         for descriptor in self._handlers:
             epoll.register(descriptor, select.EPOLLIN)
@@ -76,11 +76,11 @@ class Worker:
             agent_io.agent.stop_fast_path()
 
     def _update_timed(self) -> None:
-        """Which stations have timers: most often none, and then no time is spent on them."""
+        """Note which agents have timers: mostly none, and then they take no time."""
         self._with_timers = [agent_io for agent_io in self._agent_ios.values() if agent_io.has_timers]
 
     def _poll_timeout(self) -> float | None:
-        """How long nothing is due, in seconds; None: until something arrives."""
+        """Seconds until a timer is due; None: wait until something arrives."""
         if not self._with_timers:
             return None
         timers = (agent_io.next_timer() for agent_io in self._with_timers)
@@ -93,7 +93,7 @@ class Worker:
             agent_io.handle_timer(now)
 
     def _fail(self, agent_io: AgentIO | None, error: Exception) -> None:
-        """Report an error; a station that raised it is served no more."""
+        """Report an error; the agent that raised it runs no longer."""
         if agent_io is None:
             raise error
         node = agent_io.agent.node
@@ -132,7 +132,7 @@ class Worker:
                     initiator.initiate(message["protocol"], **message["arguments"])
             case "pin":
                 for agent in agents:
-                    agent.pin(tuple(way) for way in message["paths"] if way[0] == agent.node)
+                    agent.pin(tuple(path) for path in message["paths"] if path[0] == agent.node)
                 self._answer(message, {"event": "pinned", "count": len(agents)})
             case "load_balance":
                 for agent in agents:
