@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import typer.main
 
+import dcnlab
 from addressing import registry as schemes
 from dcnlab.cli import app, catalogue
 from dcnlab.lab.scenario import reading, reference
@@ -95,6 +96,12 @@ def test_the_scenario_of_the_reference_is_accepted(tmp_path: Path) -> None:
     assert [str(expectation) for expectation in scenario.expect] == [
         "stream.outage_ms < 500", "fail.converged_ms < 1000", "ping.lost == 0",
     ]  # fmt: skip
+
+
+def test_the_python_page_lists_the_interface() -> None:
+    table = (DOCS / "python.md").read_text().partition("## Labs")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(dcnlab.__all__)
 
 
 def test_the_readme_has_the_present_counts() -> None:
