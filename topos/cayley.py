@@ -2,8 +2,8 @@
 
 Element u has an edge to u g for every generator g; the edge leaves u by g's port and
 arrives by the port of g's inverse (the same port where g is an involution).  Vertex 0
-is always the identity.  Elements are told by their vertex numbers; a family adds
-accessors for what its elements are (permutations, words, pairs).
+is always the identity.  An element is given by its vertex number; a family adds
+methods for the form of its elements (permutations, words, pairs).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Permutation = tuple[int, ...]
 
 @dataclass(frozen=True)
 class CayleyGraph(SymmetricGraph):
-    """Base of the Cayley families."""
+    """Base of the families that are Cayley graphs."""
 
     @property
     @abstractmethod
@@ -35,12 +35,12 @@ class CayleyGraph(SymmetricGraph):
 
     @property
     def inverses(self) -> tuple[int, ...]:
-        """Per generator, in port order, the port of its inverse; itself for involutions."""
+        """Per generator, in port order, the port of its inverse; its own port for an involution."""
         return tuple(range(1, len(self.letters) + 1))
 
     @abstractmethod
     def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Row by row the vertices u g for each u, one column per generator in port order."""
+        """The vertices u g: a row per vertex u, a column per generator in port order."""
 
     @abstractmethod
     def product(self, u: int, v: int) -> int:
@@ -55,15 +55,15 @@ class CayleyGraph(SymmetricGraph):
         return int(self.images(np.array([vertex]))[0, port - 1])
 
     def spell(self, word: tuple[int, ...]) -> int:
-        """The element that a word of generators (as ports) stands for."""
+        """The product of a word of generators, given as ports."""
         vertex = 0
         for port in word:
             vertex = self.step(vertex, port)
         return vertex
 
     def edges(self) -> IntArray:
-        """Vertex by vertex in port order, each edge from the generator with the lower port, or from
-        the lower vertex."""
+        """Vertex by vertex in port order.  An edge is listed at the end with the lower port; where both ports
+        are equal, at the lower vertex."""
         start = np.arange(self.vertices, dtype=np.int64)
         ports = np.arange(1, len(self.letters) + 1)
         back = np.array(self.inverses)
@@ -86,14 +86,14 @@ class PermutationGraph(CayleyGraph):
     @property
     @abstractmethod
     def generators(self) -> tuple[Permutation, ...]:
-        """In port order; generator g says which position's symbol comes to positions 1..s."""
+        """In port order; entry x of a generator is the position whose symbol moves to position x."""
 
     @property
     def vertices(self) -> int:
         return math.factorial(self.s)
 
     def permutation(self, vertex: int) -> Permutation:
-        """The arrangement of 1..s with that number."""
+        """The arrangement of 1..s with this number."""
         return tuple(self._arrangements(np.array([vertex]))[0].tolist())
 
     def rank(self, permutation: Permutation) -> int:
@@ -124,18 +124,18 @@ class PermutationGraph(CayleyGraph):
 
     @cached_property
     def _weights(self) -> list[int]:
-        """How many arrangements follow each choice of the symbol at a position."""
+        """Per position, the number of arrangements for each choice of its symbol."""
         return [math.factorial(rest) for rest in reversed(range(self.s))]
 
     def _arrangements(self, vertices: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Rows of symbols, from the digits of the number in the factorial base (Lehmer codes)."""
-        found = np.zeros((len(vertices), self.s), dtype=np.int8)
+        """Rows of symbols, from the digits of the numbers in the factorial base (Lehmer codes)."""
+        symbols = np.zeros((len(vertices), self.s), dtype=np.int8)
         for position in reversed(range(self.s)):
             digit = (vertices // self._weights[position] % (self.s - position)).astype(np.int8)
-            later = found[:, position + 1 :]
+            later = symbols[:, position + 1 :]
             later += later >= digit[:, None]
-            found[:, position] = digit
-        return found + np.int8(1)
+            symbols[:, position] = digit
+        return symbols + np.int8(1)
 
     def _ranks(self, arrangements: NDArray[np.int8]) -> NDArray[np.int64]:
         rank = np.zeros(len(arrangements), dtype=np.int64)
@@ -146,11 +146,11 @@ class PermutationGraph(CayleyGraph):
 
 
 def transposition(s: int, i: int, j: int) -> Permutation:
-    """The permutation of 1..s that exchanges i and j."""
+    """The permutation of 1..s that swaps i and j."""
     moved = {i: j, j: i}
     return tuple(moved.get(x, x) for x in range(1, s + 1))
 
 
 def colex_pairs(s: int) -> tuple[tuple[int, int], ...]:
-    """All pairs i < j of 1..s, by j and then by i: those of s - 1 come first."""
+    """All pairs i < j of 1..s, ordered by j and then by i: the pairs of 1..s-1 come first."""
     return tuple(sorted(itertools.combinations(range(1, s + 1), 2), key=lambda pair: pair[::-1]))

@@ -1,4 +1,4 @@
-"""Recursive structures of servers at switches in which every two sibling cells share one cable."""
+"""Base of DCell, FiConn and HCN: recursive cells of servers and switches, one link between sibling cells."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class CellFamily(Family):
     """Base of DCell, FiConn and HCN.
 
     A cell of level 0 is a switch with n servers; a cell of level l consists of cells of
-    level l - 1, any two of them joined by one cable.  A server's address is
+    level l - 1, any two of them joined by one link.  A server's address is
     (a_k, ..., a_1, a_0): the number of its level-(l-1) cell in its level-l cell for each
-    l, and its place a_0 at its switch.  Servers are numbered with a_0 running fastest.
+    l, and its position a_0 at its switch.  Servers are numbered with a_0 running fastest.
     Port 1 of server u leads to switch u // n, on switch port a_0 + 1.  ``parts`` makes a
-    partial structure of that many full cells of level k - 1, all joined to one another.
+    partial structure of that many full cells of level k - 1, each joined to all others.
     """
 
     centric: ClassVar[Centric] = "server"
@@ -37,21 +37,21 @@ class CellFamily(Family):
     n: int = param("servers per switch", low=2)
     k: int = param("levels of cells above a switch", low=0, high=20)
     _: KW_ONLY
-    parts: int | None = param("full cells of level k - 1; all there are when not given", low=2, default=None)
+    parts: int | None = param("full cells of level k - 1; default: all", low=2, default=None)
 
     @property
     @abstractmethod
     def sizes(self) -> tuple[int, ...]:
-        """(t_0, ..., t_k): the servers of a full cell of each level."""
+        """(t_0, ..., t_k): the number of servers in a full cell of each level."""
 
     @abstractmethod
     def gateway_place(self, level: int, here: Places, there: Places) -> Places:
-        """The place, within cell ``here`` of a level-``level`` cell, of the server whose cable leads
-        to its cell ``there``; numbers from 0."""
+        """The position, within sub-cell ``here`` of a level-``level`` cell, of the server whose link leads
+        to sub-cell ``there``; cells and positions count from 0."""
 
     @abstractmethod
     def level_port(self, level: int) -> int:
-        """The port that servers use for cables between the cells of a level-``level`` cell."""
+        """The server port for links between the sub-cells of a level-``level`` cell."""
 
     def check(self) -> None:
         most = self.sizes[-1] // self.sizes[-2] if self.k else 0
@@ -60,7 +60,7 @@ class CellFamily(Family):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many values each digit of an address takes, a_0 first: at level k the parts."""
+        """The number of values of each address digit, a_0 first; at level k the parts."""
         full = (self.n, *(size // below for below, size in zip(self.sizes, self.sizes[1:], strict=False)))
         return (*full[:-1], self.parts) if self.parts else full
 
@@ -83,23 +83,23 @@ class CellFamily(Family):
 
     def digits(self, server: int) -> tuple[int, ...]:
         """(a_0, ..., a_k): index l is the digit of level l."""
-        found = []
+        digits = []
         for size in reversed(self.sizes[:-1]):
             digit, server = divmod(server, size)
-            found.append(digit)
-        return (server, *reversed(found))
+            digits.append(digit)
+        return (server, *reversed(digits))
 
     def server(self, digits: tuple[int, ...]) -> int:
-        """The server with those digits, a_0 first."""
+        """The server with these digits, a_0 first."""
         return digits[0] + sum(d * size for d, size in zip(digits[1:], self.sizes, strict=False))
 
     def cell(self, server: int, level: int) -> int:
-        """The number of the level-``level`` cell that a server lies in, counted over the fabric."""
+        """The number of a server's level-``level`` cell, counted over the whole fabric."""
         return server // self.sizes[level]
 
     def gateway(self, level: int, cell: int, other: int) -> int:
-        """The server of level-(``level`` - 1) cell ``cell`` whose cable leads to its sibling ``other``;
-        both are counted over the fabric, as :meth:`cell` counts them."""
+        """The server of level-(``level`` - 1) cell ``cell`` whose link leads to its sibling ``other``; both
+        are numbered over the whole fabric, as in :meth:`cell`."""
         width = self.widths[level]
         place = self.gateway_place(level, np.array(cell % width), np.array(other % width))
         return cell * self.sizes[level - 1] + int(place)

@@ -17,8 +17,8 @@ from topos.graph import ALL_UP, NONE, Adjacency, IntArray, Kind, Link, LinkState
 class Fabric:
     """A network of servers and switches.
 
-    ``cables`` has one row ``(a, a_port, b, b_port)`` per link, in the family's
-    canonical order; a link's number is its row.
+    ``link_ends`` has one row ``(a, a_port, b, b_port)`` per link, in the family's
+    canonical order; the number of a link is its row.
     """
 
     family: Family
@@ -28,12 +28,12 @@ class Fabric:
 
     @classmethod
     def of(cls, family: Family) -> Fabric:
-        """The network that a family instance defines, built."""
+        """Build the network of a family instance."""
         servers, switches = family.counts()
         return cls(family, servers, switches, np.ascontiguousarray(family.link_ends(), dtype=np.int32))
 
     def problem(self) -> str | None:
-        """What makes these links no network; None when all is well (for families of other people)."""
+        """What is wrong with the links; None when nothing is.  Asked of families from outside this program."""
         if self.link_ends.ndim != 2 or self.link_ends.shape[1] != 4:
             return f"link_ends has shape {self.link_ends.shape}; it must have rows (a, a_port, b, b_port)"
         nodes, ports = self.link_ends[:, [0, 2]], self.link_ends[:, [1, 3]]
@@ -55,18 +55,17 @@ class Fabric:
 
     @property
     def size(self) -> int:
-        """The number of nodes, servers and switches together."""
+        """The number of nodes: servers and switches."""
         return self.servers + self.switches
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """Adjacency by port; built once, on first use."""
+        """Adjacency by port (CSR), built on first use."""
         return adjacency(self.size, self.link_ends)
 
     @cached_property
     def relaying(self) -> bool:
-        """True when servers forward for others: any server with more than one port in use,
-        or a cable between two servers."""
+        """True when servers relay packets: some server has more than one link, or a link joins two servers."""
         if not self.servers:
             return False
         ends = self.link_ends[:, [0, 2]]
@@ -78,7 +77,7 @@ class Fabric:
         return node < self.servers
 
     def is_end_host(self, node: int) -> bool:
-        """True for a server that only sends and receives: an ordinary host."""
+        """True for a plain host: a server that relays nothing."""
         return node < self.servers and not self.relaying
 
     def name(self, node: int) -> str:
@@ -86,9 +85,9 @@ class Fabric:
         return f"h{node}" if node < self.servers else f"s{node - self.servers}"
 
     def index(self, name: str) -> int:
-        """The node named ``name``: ``h3``, ``s0``, or coordinates as the family prints them.
+        """The node with that name (``h3``, ``s0``) or with those coordinates, as the family prints them.
 
-        Raises KeyError with the text to show when there is no such node.
+        Raises KeyError with one line for the user when there is none.
         """
         head, number = name[:1], name[1:]
         if number.isdecimal() and head in "hs":
@@ -96,16 +95,16 @@ class Fabric:
             if int(number) < limit:
                 return int(number) + offset
         else:
-            found = self.family.locate(name)
-            if found is not None:
-                return found
+            node = self.family.locate(name)
+            if node is not None:
+                return node
         raise KeyError(
             f"no node {name!r} in {self.spec}: h0..h{self.servers - 1}"
             + (f", s0..s{self.switches - 1}" if self.switches else "")
         )
 
     def node(self, node: int) -> Node:
-        """The node as a value, with its coordinates as the family prints them."""
+        """The node as a value, with its coordinates."""
         kind: Kind = "server" if node < self.servers else "switch"
         return Node(node, self.name(node), kind, self.family.label(node))
 
@@ -119,7 +118,7 @@ class Fabric:
         return Link(index, Port(a, a_port), Port(b, b_port))
 
     def attributes(self, link: int) -> Mapping[str, Any]:
-        """What is known of a link beyond its ends; empty for most families."""
+        """Further attributes of a link, such as its length; empty for most families."""
         return self._attributes[link] if self._attributes else {}
 
     @cached_property
@@ -132,30 +131,30 @@ class Fabric:
             yield Link(index, Port(a, a_port), Port(b, b_port))
 
     def port_count(self, node: int) -> int:
-        """The highest port number at ``node`` (ports without a cable count)."""
+        """The highest port number at ``node``; unused ports below it are counted."""
         start = self.adjacency.start
         return int(start[node + 1] - start[node])
 
     def peer(self, node: int, port: int) -> Port | None:
-        """The other end of the cable at ``port``; None where no cable is."""
+        """The other end of the link at ``port``; None for an unused port."""
         if not 1 <= port <= self.port_count(node):
             return None
-        slot = int(self.adjacency.start[node]) + port - 1
-        other = int(self.adjacency.peer[slot])
-        return None if other == NONE else Port(other, int(self.adjacency.peer_port[slot]))
+        entry = int(self.adjacency.start[node]) + port - 1
+        other = int(self.adjacency.peer[entry])
+        return None if other == NONE else Port(other, int(self.adjacency.peer_port[entry]))
 
     def link_at(self, node: int, port: int) -> int:
-        """The number of the link at ``port``; NONE (-1) where no cable is."""
+        """The number of the link at ``port``; NONE (-1) for an unused port."""
         return int(self.adjacency.link[int(self.adjacency.start[node]) + port - 1])
 
     def ports(self, node: int, links: LinkState = ALL_UP) -> Iterator[tuple[int, Port]]:
-        """``(port number, the other end)`` in port order, of the links at ``node`` that are up."""
-        slots = self.adjacency
-        first, last = int(slots.start[node]), int(slots.start[node + 1])
+        """``(port number, other end)`` of the links at ``node`` that are up, in port order."""
+        adjacency = self.adjacency
+        first, last = int(adjacency.start[node]), int(adjacency.start[node + 1])
         rows = zip(
-            slots.peer[first:last].tolist(),
-            slots.peer_port[first:last].tolist(),
-            slots.link[first:last].tolist(),
+            adjacency.peer[first:last].tolist(),
+            adjacency.peer_port[first:last].tolist(),
+            adjacency.link[first:last].tolist(),
             strict=True,
         )
         for number, (peer, peer_port, link) in enumerate(rows, start=1):
@@ -163,17 +162,17 @@ class Fabric:
                 yield number, Port(peer, peer_port)
 
     def neighbours(self, node: int, links: LinkState = ALL_UP) -> Iterator[int]:
-        """The nodes at the other ends, in port order."""
+        """The neighbours over links that are up, in port order."""
         return (end.node for _, end in self.ports(node, links))
 
     def port_to(self, node: int, neighbour: int, links: LinkState = ALL_UP) -> int | None:
-        """The lowest port of ``node`` whose cable leads to ``neighbour``; None if there is none."""
+        """The lowest port of ``node`` that leads to ``neighbour``; None if there is none."""
         return next((p for p, end in self.ports(node, links) if end.node == neighbour), None)
 
     def links_between(self, a: int, b: int) -> tuple[int, ...]:
-        """The numbers of the links between two nodes (several where cables are parallel)."""
+        """The numbers of the links between two nodes; several where links are parallel."""
         return tuple(self.link_at(a, p) for p, end in self.ports(a) if end.node == b)
 
     def links_of(self, node: int) -> tuple[int, ...]:
-        """The numbers of all links at a node: those that fail with it."""
+        """The numbers of all links at a node: they fail with it."""
         return tuple(self.link_at(node, p) for p, _ in self.ports(node))

@@ -1,17 +1,17 @@
-"""What a family is: a frozen dataclass whose fields are its parameters.
+"""Base of all families: a family is a frozen dataclass whose fields are its parameters.
 
     @dataclass(frozen=True)
     class Ring(Family):
-        '''ring:n -- n servers in a circle.'''
+        '''ring:n -- n servers in a ring.'''
         name: ClassVar[str] = "ring"
         example: ClassVar[str] = "ring:5"
         n: int = param("servers", low=3)
 
         def counts(self): return self.n, 0
-        def cables(self): ...
+        def link_ends(self): ...
 
-A file in ``topos/families`` that defines such a class is found by the registry;
-nothing else has to be edited.
+The registry finds such a class in ``topos/families``, in ``--custom`` files and in installed
+packages; nothing else is edited.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from topos.graph import IntArray
 
-#: Who forwards: the servers (BCube), the switches only (fat tree), or whichever
-#: of the two the parameter ``hosts`` asks for (graphs whose vertices are alike).
+#: Who forwards: servers (BCube), only switches (fat tree), or either of them by the
+#: parameter ``hosts`` (plain graphs).
 Centric = Literal["server", "switch", "symmetric"]
 
 
@@ -37,7 +37,7 @@ MAX_NODES = 2**28
 
 
 class ParameterError(ValueError):
-    """A parameter out of range; its text is one line for the user."""
+    """A parameter out of range, or parameters that do not fit; one line for the user."""
 
 
 def param(
@@ -48,10 +48,10 @@ def param(
     choices: tuple[str, ...] = (),
     default: Any = dataclasses.MISSING,
 ) -> Any:
-    """Declare a parameter: a dataclass field with its meaning and its range (inclusive) or choices.
+    """Declare a parameter: a dataclass field with its meaning and its inclusive range or its choices.
 
-    Keyword-only fields (after ``_: KW_ONLY``) are written ``key=value`` only, after the
-    positional ones; base classes need that for parameters that their families share.
+    Keyword-only fields (after ``_: KW_ONLY``) are written as ``key=value`` after the positional ones;
+    base classes declare shared parameters that way.
     """
     metadata = {"doc": doc, "low": low, "high": high, "choices": choices}
     return dataclasses.field(default=default, metadata=metadata)
@@ -68,7 +68,7 @@ def check_range(owner: str, fields: tuple[dataclasses.Field[Any], ...], values: 
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, str) or part is None:
                 continue
-            if low is not None and not part >= low:  # not a number is refused as well
+            if low is not None and not part >= low:  # also refuses nan
                 raise ParameterError(f"{owner}: {item.name} must be at least {low}, not {part}")
             if high is not None and part > high:
                 raise ParameterError(f"{owner}: {item.name} must be at most {high}, not {part}")
@@ -76,14 +76,14 @@ def check_range(owner: str, fields: tuple[dataclasses.Field[Any], ...], values: 
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """Base of all families; see the module's text for what a subclass states."""
+    """Base of all families; the docstring of this module shows a subclass."""
 
     #: The name in a specification, before the colon.
     name: ClassVar[str]
     #: A small instance that `dcnlab list` shows and the lab tests launch.
     example: ClassVar[str]
     centric: ClassVar[Centric]
-    #: Where the definition stands: paper and section.
+    #: Where the topology is defined: paper and section.
     source: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class Family(ABC):
 
     @abstractmethod
     def counts(self) -> tuple[int, int]:
-        """(servers, switches), by closed form: cheap, asked before anything is built."""
+        """(servers, switches) in closed form: called before anything is built."""
 
     @abstractmethod
     def link_ends(self) -> IntArray:
@@ -110,13 +110,13 @@ class Family(ABC):
         return ()
 
     def label(self, node: int) -> str:
-        """The node's coordinates as people write them; its number unless overridden."""
+        """The coordinates of a node as text; its number by default."""
         return str(node)
 
     def locate(self, text: str) -> int | None:
         """The node whose ``label`` is ``text``; None if there is none.
 
-        Searches all labels unless a family knows better.
+        The default searches the labels of up to 100,000 nodes.
         """
         servers, switches = self.counts()
         if servers + switches > 100_000:
@@ -124,18 +124,18 @@ class Family(ABC):
         return next((v for v in range(servers + switches) if self.label(v) == text), None)
 
     def layout(self) -> NDArray[np.float64] | None:
-        """A row (x, y) per node, where the paper's figures draw it (:mod:`topos.layout` has the common
-        arrangements); None: nodes are placed by their distances."""
+        """A row (x, y) per node, as the paper's figures draw it (helpers: :mod:`topos.layout`); None: nodes
+        are placed by their distances."""
         return None
 
     def link_attributes(self) -> Sequence[Mapping[str, Any]]:
-        """What is known of each link beyond its ends, such as its length; empty when nothing is."""
+        """Further attributes of each link, such as its length, by link number; may be empty."""
         return ()
 
     @property
     def spec(self) -> str:
-        """The canonical specification: positional where there is no default, then ``key=value``
-        for every parameter that differs from its default."""
+        """The canonical specification: parameters without a default by position, then ``key=value`` for
+        those that differ from their default."""
         positional, named = [], []
         for item in dataclasses.fields(self):
             value = getattr(self, item.name)
@@ -147,7 +147,7 @@ class Family(ABC):
 
 
 def format_value(value: object) -> str:
-    """A parameter as it is written in a specification: ``4x4`` for tuples."""
+    """A parameter value as specifications write it: ``4x4`` for tuples."""
     if isinstance(value, tuple):
         return "x".join(str(part) for part in value)
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Finite fields of small prime-power order, as tables: what MMS graphs need."""
+"""Finite fields of small prime-power order as tables, for MMS graphs (Slim Fly)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Field:
 
 def field(q: int) -> Field:
     """GF(q) for a prime power q; ValueError otherwise."""
-    found = prime_power(q)
-    if found is None:
+    power = prime_power(q)
+    if power is None:
         raise ValueError(f"{q} is not a prime power")
-    p, e = found
+    p, e = power
     digits = np.arange(q)[:, None] // p ** np.arange(e) % p
     add = (digits[:, None, :] + digits[None, :, :]) % p @ p ** np.arange(e)
     powers = np.array(_primitive_powers(p, e))
@@ -54,7 +54,7 @@ def field(q: int) -> Field:
 
 
 def _primitive_powers(p: int, e: int) -> list[int]:
-    """1, g, g^2, ... for the first primitive element found.
+    """1, g, g^2, ... for the first primitive element g.
 
     For e > 1, g is x modulo a monic polynomial of degree e over GF(p), tried in order until
     the powers of x run through all non-zero elements (then the polynomial is primitive).

@@ -1,9 +1,9 @@
-"""Node, Port, Link, LinkState and Adjacency: the values that a network is made of.
+"""Node, Port, Link, LinkState and Adjacency: the values that describe a network.
 
 Nodes are numbered: servers ``0 .. servers-1`` (named ``h0, h1, ...``), then
 switches (named ``s0, s1, ...``).  Ports are numbered from 1 at every node, as
 OpenFlow numbers them: port 2 of switch ``s3`` is OpenFlow port 2 and the
-interface ``s3-eth2``; there is no second numbering anywhere.
+interface ``s3-eth2``.  There is no second numbering.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Kind = Literal["server", "switch"]
 IntArray = NDArray[np.int32]
 
-#: What stands in an array of peers or ports where a port has no cable.
+#: The entry of an unused port in arrays of peers, ports and links.
 NONE = -1
 
 
@@ -42,7 +42,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A cable between two ports, with its number in the fabric."""
+    """A link between two ports, and its number in the fabric."""
 
     index: int
     a: Port
@@ -51,16 +51,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """Which links are down, as somebody knows them; all others are up."""
+    """The links that are known to be down; all others are up."""
 
     down: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
-        """True when anything is down."""
+        """True when a link is down."""
         return bool(self.down)
 
     def fail(self, links: Iterable[int]) -> LinkState:
-        """The state after ``links`` have failed as well."""
+        """The state after ``links`` have failed too."""
         return LinkState(self.down.union(links))
 
     def restore(self, links: Iterable[int]) -> LinkState:
@@ -73,10 +73,10 @@ ALL_UP = LinkState()
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Adjacency in compressed rows: port ``p`` of node ``v`` is slot ``start[v] + p - 1``.
+    """Adjacency as compressed sparse rows: port ``p`` of node ``v`` is entry ``start[v] + p - 1``.
 
-    ``start`` has nodes + 1 entries; ``peer``, ``peer_port`` and ``link`` have one
-    entry per slot, ``NONE`` where a port number is not cabled.
+    ``start`` has nodes + 1 elements; ``peer``, ``peer_port`` and ``link`` have one per entry, ``NONE``
+    for an unused port.
     """
 
     start: NDArray[np.int64]
@@ -86,7 +86,7 @@ class Adjacency:
 
 
 def adjacency(size: int, link_ends: IntArray) -> Adjacency:
-    """Compressed rows from a cable list; raises ValueError where two cables share a port."""
+    """Compressed sparse rows of a list of links; raises ValueError when two links share a port."""
     ends = np.concatenate([link_ends[:, :2], link_ends[:, 2:]]).astype(np.int64)
     others = np.concatenate([link_ends[:, 2:], link_ends[:, :2]])
     highest = np.zeros(size, dtype=np.int64)
@@ -97,5 +97,5 @@ def adjacency(size: int, link_ends: IntArray) -> Adjacency:
     peer[where], peer_port[where] = others[:, 0], others[:, 1]
     link[where] = np.tile(np.arange(len(link_ends), dtype=np.int32), 2)
     if np.count_nonzero(link != NONE) != len(where):
-        raise ValueError("two cables share a port")
+        raise ValueError("two links share a port")
     return Adjacency(start, peer, peer_port, link)

@@ -1,11 +1,11 @@
-"""Edge: every family as a Mininet ``Topo``, for stock Mininet.
+"""Every family as a Mininet ``Topo``, for stock Mininet.
 
     sudo mn --custom topos/mn.py --topo bcube,4,1 --controller none --test none
 
-Hosts are h0, h1, ..., switches s0, s1, ... (datapath number of s<j>: j + 1), and every
-cable joins the ports that it joins in the fabric.  ``mn`` runs this file by itself, with
-any Python: Debian's finds numpy in the project's ``.venv`` when both are of the same
-version.  Stock Mininet starts no agents and no routing; that is what ``dcnlab up`` does.
+Hosts are h0, h1, ..., switches s0, s1, ... (the datapath id of s<j> is j + 1), and every link
+joins the same ports as in the fabric.  ``mn`` runs this file as a script with any Python:
+Debian's Python finds numpy in the project's ``.venv`` when both have the same version.
+Stock Mininet starts no agents and no routing; ``dcnlab up`` does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import ClassVar
 
 
 def _find_project() -> None:
-    """Make the project and its virtual environment importable, after everything else."""
+    """Append the project and its virtual environment to the search path."""
     frame = inspect.currentframe()
     assert frame is not None
     root = Path(frame.f_code.co_filename).resolve().parents[1]
@@ -25,7 +25,7 @@ def _find_project() -> None:
     sys.path += [str(root), str(root / ".venv" / "lib" / python / "site-packages")]
 
 
-if __name__ != "topos.mn":  # run by mn, which gives a file neither name nor path
+if __name__ != "topos.mn":  # mn executes the file without __name__ and __file__
     _find_project()
 
 try:
@@ -39,12 +39,12 @@ from topos.registry import fabric, known  # noqa: E402
 
 
 class FabricTopo(Topo):  # type: ignore[misc]
-    """One family; arguments are those of its specification."""
+    """One family; its arguments are the parameters of the specification."""
 
     family: ClassVar[str]
 
     def build(self, *positional: object, **named: object) -> None:
-        """Add nodes and cables; raises SpecError when the arguments name no network."""
+        """Add nodes and links; raises SpecError when the arguments are wrong."""
         arguments = [str(value) for value in positional] + [f"{key}={value}" for key, value in named.items()]
         network = fabric(f"{self.family}:{','.join(arguments)}")
         for server in range(network.servers):

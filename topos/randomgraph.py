@@ -1,4 +1,4 @@
-"""Random graphs by seed: regular ones and lifts, connected, as arrays of edges."""
+"""Connected random regular graphs and lifts, by seed, as arrays of edges."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ def check_regular(name: str, n: int, d: int, what: str) -> None:
     if d >= n:
         raise ParameterError(f"{name}: {what} must be less than the number of vertices, {n}, not {d}")
     if n * d % 2:
-        raise ParameterError(f"{name}: {n} vertices of odd degree {d} cannot be joined: make one of them even")
+        raise ParameterError(
+            f"{name}: no graph has {n} vertices of degree {d}: one of the two numbers must be even"
+        )
     if d < 2 and n > 2:
-        raise ParameterError(f"{name}: {what} must be at least 2, or {n} vertices fall apart")
+        raise ParameterError(f"{name}: {what} must be at least 2 to connect {n} vertices")
 
 
 def random_regular(rng: np.random.Generator, n: int, d: int) -> Pairs:
     """A connected simple d-regular graph on n vertices: rows (a, b), a < b, sorted.
 
-    Stubs are paired at random, bad pairs repaired and pieces joined by switching pairs
-    of edges; a graph denser than half is the complement of a sparse one.
+    Stubs are paired at random (configuration model); loops and repeated pairs are repaired, and
+    components joined, by switching edges.  A dense graph is drawn as the complement of a sparse one.
     """
     dense = 2 * d >= n
     pairs = _simple(rng, n, n - 1 - d if dense else d)
@@ -33,8 +35,11 @@ def random_regular(rng: np.random.Generator, n: int, d: int) -> Pairs:
 
 
 def random_lift(rng: np.random.Generator, p: int, q: int) -> Pairs:
-    """A connected random q-lift of the complete graph on p + 1 vertices (p > 1): vertex v's copies are
-    v q to v q + q - 1; every edge becomes a random perfect matching of two vertices' copies."""
+    """A connected random q-lift of the complete graph on p + 1 vertices (p > 1).
+
+    The copies of vertex v are v q to v q + q - 1; every edge becomes a random perfect matching of the
+    copies of its ends.
+    """
     copies = np.arange(q)
     matchings = [
         np.stack([u * q + copies, v * q + rng.permutation(q)], axis=1) for u, v in combinations(range(p + 1), 2)
@@ -43,7 +48,7 @@ def random_lift(rng: np.random.Generator, p: int, q: int) -> Pairs:
 
 
 def _simple(rng: np.random.Generator, n: int, d: int) -> Pairs:
-    """A simple d-regular graph, perhaps in pieces."""
+    """A simple d-regular graph; it may have several components."""
     pairs = rng.permutation(np.repeat(np.arange(n), d)).reshape(-1, 2)
     while len(bad := _repeated(pairs)):
         for row in bad:
@@ -53,7 +58,7 @@ def _simple(rng: np.random.Generator, n: int, d: int) -> Pairs:
 
 
 def _repeated(pairs: Pairs) -> Pairs:
-    """The rows that are loops or repeat an earlier row."""
+    """The rows that are loops, or the same edge as an earlier row."""
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     key = low * (int(pairs.max(initial=0)) + 1) + high
     order = np.argsort(key, kind="stable")
@@ -69,14 +74,14 @@ def _complement(pairs: Pairs, n: int) -> Pairs:
 
 
 def _joined(rng: np.random.Generator, pairs: Pairs, n: int, block: int) -> Pairs:
-    """The graph once it is in one piece: edges of two pieces exchange ends as long as there are several.
+    """The graph made connected: edges of two components swap ends until there is one component.
 
-    Only edges of the same block (``block`` rows from a multiple of it) exchange ends; between
-    pieces there was no edge before, so that none is repeated.
+    Only edges of the same block (``block`` rows from a multiple of it) swap ends.  No edge is repeated,
+    because there was none between the components.
     """
-    while (piece := components(pairs, n)).any():
+    while (component := components(pairs, n)).any():
         start = block * int(rng.integers(len(pairs) // block))
-        inside = piece[pairs[start : start + block, 0]] == 0
+        inside = component[pairs[start : start + block, 0]] == 0
         a, b = (start + rng.choice(np.flatnonzero(side)) for side in (inside, ~inside))
         pairs[[a, b], 1] = pairs[[b, a], 1]
     return np.sort(pairs, axis=1)

@@ -1,4 +1,4 @@
-"""Specifications such as ``bcube:4,1`` and ``ksp:k=8``: a name, and parameters read by a dataclass's fields."""
+"""Specifications such as ``bcube:4,1`` and ``ksp:k=8``: a name, and values of a dataclass's fields."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ T = TypeVar("T")
 
 
 class SpecError(ValueError):
-    """A specification that names nothing or cannot be read; its text is one line for the user."""
+    """A specification that is wrong, or a plugin that is broken; one line for the user."""
 
 
 def split_spec(text: str) -> tuple[str, str]:
-    """``name:arguments`` in its two parts."""
+    """The name and the arguments of ``name:arguments``."""
     name, _, arguments = text.strip().partition(":")
     return name, arguments
 
 
 def lookup(name: str, table: Mapping[str, T], what: str) -> T:
-    """``table[name]``, or SpecError offering the nearest names."""
+    """``table[name]``; SpecError with the nearest names when there is none."""
     if name in table:
         return table[name]
     near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.5)
@@ -34,7 +34,7 @@ def lookup(name: str, table: Mapping[str, T], what: str) -> T:
 
 
 def instantiate(owner: type, name: str, arguments: str, *given: object) -> object:
-    """``owner(*given, ...)`` with the text ``arguments`` read by its parameters."""
+    """``owner(*given, ...)`` with the values that the text ``arguments`` gives to its parameters."""
     fields = parameters(owner)
     values = _assign(name, fields, [part.strip() for part in arguments.split(",") if part.strip()])
     hints = typing.get_type_hints(owner)
@@ -46,15 +46,15 @@ def instantiate(owner: type, name: str, arguments: str, *given: object) -> objec
 
 
 def parameters(owner: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
-    """The fields of a dataclass that a specification can set (those of a type that can be read
-    from text), the positional ones first."""
+    """The fields of a dataclass that a specification can set (their type can be read from text), the
+    positional ones first."""
     hints = typing.get_type_hints(owner)
     fields = [f for f in dataclasses.fields(owner) if f.init and _reader(hints[f.name])]
     return tuple(sorted(fields, key=lambda f: bool(f.kw_only)))
 
 
 def usage(owner: type[Any], name: str) -> str:
-    """How a specification of ``owner`` is written: ``bcube:n,k``."""
+    """The form of a specification of ``owner``: ``bcube:n,k``."""
     return _form(name, parameters(owner))
 
 
@@ -64,19 +64,19 @@ def _form(name: str, fields: tuple[dataclasses.Field[Any], ...]) -> str:
 
 
 def _assign(name: str, fields: tuple[dataclasses.Field[Any], ...], parts: list[str]) -> dict[str, str]:
-    """Give each part to its field: by position first, then by ``key=``."""
+    """The text of each field: by position first, then by ``key=``."""
     names = [f.name for f in fields]
     positional = [f.name for f in fields if not f.kw_only]
-    shown = _form(name, fields) if names else f"{name} (it takes no parameters)"
+    form = _form(name, fields) if names else f"{name} (it takes no parameters)"
     values: dict[str, str] = {}
     position = 0
     for part in parts:
         key, equals, value = part.partition("=")
         if not equals or key not in names:
             if equals and key.isidentifier():
-                raise SpecError(f"{name} has no parameter {key!r}: write {shown}")
+                raise SpecError(f"{name} has no parameter {key!r}: write {form}")
             if position >= len(positional):
-                raise SpecError(f"too many parameters: write {shown}")
+                raise SpecError(f"too many parameters: write {form}")
             key, value = positional[position], part
             position += 1
         if key in values:
@@ -84,13 +84,12 @@ def _assign(name: str, fields: tuple[dataclasses.Field[Any], ...], parts: list[s
         values[key] = value
     missing = [f.name for f in fields if f.default is dataclasses.MISSING and f.name not in values]
     if missing:
-        raise SpecError(f"{name} needs {', '.join(missing)}: write {shown}")
+        raise SpecError(f"{name} needs {', '.join(missing)}: write {form}")
     return values
 
 
 def _boolean(text: str) -> bool:
-    words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-    return words[text.lower()]
+    return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}[text.lower()]
 
 
 def _finite(text: str) -> float:
@@ -114,17 +113,17 @@ _READERS: list[tuple[object, Callable[[str], object], str]] = [
 
 
 def _reader(hint: object) -> tuple[Callable[[str], object], str] | None:
-    """How a value of that type is read from text, and its name; None when it cannot be."""
+    """The reader of values of that type, and their description; None when text cannot give them."""
     wanted = typing.get_args(hint)[0] if type(None) in typing.get_args(hint) else hint
-    return next(((reader, words) for kind, reader, words in _READERS if wanted == kind), None)
+    return next(((reader, values) for kind, reader, values in _READERS if wanted == kind), None)
 
 
 def _read(name: str, key: str, hint: object, text: str) -> object:
-    """``text`` as the field's type says; SpecError when it is not of that form."""
-    found = _reader(hint)
-    assert found is not None
-    reader, words = found
+    """The value of ``text`` for a field of that type; SpecError when it has another form."""
+    known = _reader(hint)
+    assert known is not None
+    reader, values = known
     try:
         return reader(text)
     except (ValueError, KeyError):
-        raise SpecError(f"{name}: {key} must be {words}, not {text!r}") from None
+        raise SpecError(f"{name}: {key} must be {values}, not {text!r}") from None

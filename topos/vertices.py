@@ -1,12 +1,11 @@
-"""Graphs of vertices that are alike: servers that relay, or switches with hosts.
+"""Plain graphs: the vertices are servers that relay, or switches with hosts.
 
-A family that defines a plain graph states its ``vertices`` and its ``edges`` with
-ports; whether a vertex is a server or a switch is decided here, once, by the
-*concentration* (hosts per switch, the usual term for routers):
+A family of plain graphs states its ``vertices`` and its ``edges`` with ports.  The *concentration*
+(the number of hosts per switch) decides whether a vertex is a server or a switch:
 
-- 0: every vertex is a server that relays, server v being vertex v;
-- m > 0: every vertex is a switch, switch v being vertex v, with m plain hosts;
-  host v * m + i (i from 0) is on port i + 1 of switch v, and port p of the graph is
+- 0: every vertex is a server that relays; server v is vertex v;
+- m > 0: every vertex is a switch with m plain hosts; switch v is vertex v,
+  host v * m + i (i from 0) is at port i + 1 of switch v, and port p of the graph is
   port m + p of the switch.
 """
 
@@ -24,17 +23,17 @@ from topos.wiring import with_hosts
 
 @dataclass(frozen=True)
 class VertexGraph(Family):
-    """Base of all families that are a graph of like vertices."""
+    """Base of all families of plain graphs."""
 
     @property
     @abstractmethod
     def concentration(self) -> int:
-        """Hosts per vertex; 0 when the vertices are servers themselves."""
+        """Hosts per vertex; 0 when the vertices are servers."""
 
     @property
     @abstractmethod
     def vertices(self) -> int:
-        """The number of vertices, by closed form."""
+        """The number of vertices, in closed form."""
 
     @abstractmethod
     def edges(self) -> IntArray:
@@ -50,20 +49,20 @@ class VertexGraph(Family):
         return with_hosts(self.edges(), self.vertices, self.concentration)
 
     def vertex(self, node: int) -> int:
-        """The vertex that a node is, or, for a host, that it is attached to."""
+        """The vertex of a node; for a host, the vertex of its switch."""
         hosts = self.concentration * self.vertices
         return node // self.concentration if node < hosts else node - hosts
 
     def node_of(self, vertex: int) -> int:
-        """The node (server or switch) that a vertex is."""
+        """The node (server or switch) of a vertex."""
         return self.concentration * self.vertices + vertex
 
     def port_of(self, number: int) -> int:
-        """The node's port that is port ``number`` of the graph."""
+        """The port of the node for port ``number`` of the graph."""
         return self.concentration + number
 
     def vertex_layout(self) -> Points | None:
-        """A row (x, y) per vertex, where the paper's figures draw it; None: by distances."""
+        """A row (x, y) per vertex, as the paper's figures draw it; None: placed by distances."""
         return None
 
     def layout(self) -> Points | None:
@@ -75,12 +74,12 @@ class VertexGraph(Family):
         )
 
     def vertex_label(self, vertex: int) -> str:
-        """The coordinates of a vertex as people write them; its hosts append a full stop and i."""
+        """The coordinates of a vertex as text; host i of a vertex appends ``.i``."""
         return str(vertex)
 
     def vertex_at(self, text: str) -> int | None:
-        """The vertex with that label; None if there is none. Searches unless labels are numbers or
-        a family knows better."""
+        """The vertex with that label; None if there is none.  The default searches the labels of up to
+        100,000 vertices."""
         if text.isdecimal() and int(text) < self.vertices and self.vertex_label(int(text)) == text:
             return int(text)
         if self.vertices > 100_000:
@@ -105,7 +104,7 @@ class VertexGraph(Family):
 
 @dataclass(frozen=True)
 class SymmetricGraph(VertexGraph):
-    """A graph that runs either way: ``hosts=0`` (default) or ``hosts=m``."""
+    """A plain graph of servers (``hosts=0``, the default) or of switches with hosts (``hosts=m``)."""
 
     centric: ClassVar[Centric] = "symmetric"
 

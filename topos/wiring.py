@@ -1,4 +1,4 @@
-"""Arrays of cables from arrays of edges: port numbering, hosts at vertices, connectedness."""
+"""Arrays of links from arrays of edges: port numbers, hosts at vertices, components."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Pairs = NDArray[np.int64]
 
 
 def numbered_ports(pairs: Pairs, first: int = 1) -> IntArray:
-    """Rows ``(a, a_port, b, b_port)`` for rows ``(a, b)``: every node numbers its ports from
-    ``first`` on in the order in which the pairs name it."""
+    """Rows ``(a, a_port, b, b_port)`` for rows ``(a, b)``: each node's ports are numbered from ``first``
+    in the order of its pairs."""
     ends = np.asarray(pairs, dtype=np.int64).reshape(-1)
     order = np.argsort(ends, kind="stable")
     sorted_ends = ends[order]
@@ -23,24 +23,24 @@ def numbered_ports(pairs: Pairs, first: int = 1) -> IntArray:
 
 
 def access_links(servers: int, per_switch: int) -> IntArray:
-    """Every server's port 1 to its switch: server u to port u % per_switch + 1 of switch
-    u // per_switch, switches numbered after the servers."""
+    """The links of servers to their switches: port 1 of server u to port u % per_switch + 1 of switch
+    u // per_switch; switches are numbered after the servers."""
     server = np.arange(servers, dtype=np.int32)
     switch = servers + server // per_switch
     return np.stack([server, np.ones_like(server), switch, server % per_switch + 1], axis=1)
 
 
 def with_hosts(edges: IntArray, vertices: int, concentration: int) -> IntArray:
-    """Cables of a graph whose vertices are switches with ``concentration`` hosts each: host
-    vertex * concentration + i on switch port i + 1, the graph's own ports after them."""
+    """The links of a graph of switches with ``concentration`` hosts each: host vertex * concentration + i
+    is at switch port i + 1; the ports of the graph follow."""
     hosts = vertices * concentration
     shift = np.array([hosts, concentration, hosts, concentration], dtype=np.int32)
     return np.concatenate([access_links(hosts, concentration), edges + shift])
 
 
 def components(pairs: Pairs, size: int) -> NDArray[np.int32]:
-    """Per node the number of its connected component, counted from 0."""
-    # scipy.sparse takes a quarter of a second to import: only who draws graphs pays for it.
+    """Per node the number of its connected component, from 0."""
+    # scipy.sparse takes a quarter of a second to import: only random graphs need it.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

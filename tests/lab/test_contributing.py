@@ -180,9 +180,7 @@ def test_labs_find_what_is_installed(installed: Path, folder: Path) -> None:
     ],
     ids=["raises", "syntax", "ports", "nodes", "dataclass", "name", "method", "constant"],
 )
-def test_what_is_wrong_with_a_file_is_one_line_that_says_where(
-    old: str, new: str, said: str, folder: Path
-) -> None:
+def test_errors_in_a_file_are_one_line_with_file_and_line(old: str, new: str, said: str, folder: Path) -> None:
     text = (folder / "ring.py").read_text()
     assert old in text
     (folder / "ring.py").write_text(text.replace(old, new))
@@ -193,7 +191,7 @@ def test_what_is_wrong_with_a_file_is_one_line_that_says_where(
     assert done.stderr.count("\n") == 1
 
 
-def test_what_a_rule_raises_is_one_line_too(folder: Path) -> None:
+def test_errors_of_a_rule_are_one_line_too(folder: Path) -> None:
     text = (folder / "roundabout.py").read_text().replace("Forward(1", "Forward(1 // 0")
     (folder / "roundabout.py").write_text(text)
     line = text[: text.index("1 // 0")].count("\n") + 1

@@ -1,4 +1,4 @@
-"""What the topology tests share: small instances of any family, and fabrics as other libraries see them."""
+"""Shared by the topology tests: small instances of every family, and fabrics as networkx and scipy graphs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWS = 1500
 
 @functools.cache
 def instances(name: str) -> tuple[str, ...]:
-    """Specifications of small networks of a family, whatever its parameters are."""
+    """Specifications of small networks of a family, for any parameters that it has."""
     family, draw = known()[name], random.Random(name)
     hints = typing.get_type_hints(family)
     fields = parameters(family)
@@ -66,7 +66,7 @@ def built(spec: str) -> Fabric:
 
 
 def refusal(spec: str) -> str | None:
-    """What parsing a specification says against it; None when it names a network."""
+    """The error of parsing a specification; None when it names a network."""
     try:
         parse(spec)
     except SpecError as error:
@@ -75,12 +75,12 @@ def refusal(spec: str) -> str | None:
 
 
 def links(network: Fabric) -> set[tuple[int, int]]:
-    """The cables as pairs of nodes, the lower one first."""
+    """The links as pairs of nodes, the lower one first."""
     return {(min(a, b), max(a, b)) for a, _, b, _ in network.link_ends.tolist()}
 
 
 def graph(network: Fabric, down: LinkState = ALL_UP) -> nx.MultiGraph:
-    """The fabric as networkx sees it, all nodes and the cables that are up."""
+    """The fabric as a networkx graph: all nodes, and the links that are up."""
     found = nx.MultiGraph()
     found.add_nodes_from(range(network.size))
     ends = network.link_ends[:, [0, 2]].tolist()
@@ -96,13 +96,13 @@ def adjacency(pairs: Iterable[tuple[int, int]], size: int) -> csr_array:
 
 
 def distances(network: Fabric, sources: Iterable[int]) -> NDArray[np.float64]:
-    """Rows of hops over cables from each source, by scipy."""
+    """Distances in links from each source, by scipy: a row per source."""
     matrix = adjacency(links(network), network.size)
     return np.asarray(shortest_path(matrix, unweighted=True, indices=list(sources)))
 
 
 def server_hops(network: Fabric, sources: Iterable[int]) -> NDArray[np.float64]:
-    """Rows of server-to-server steps from each source: a cable or a shared switch is one step."""
+    """Distances in server-to-server steps from each source; a link or a shared switch is one step."""
     pairs = {(a, b) for a, b in links(network) if b < network.servers}
     for switch in range(network.servers, network.size):
         servers = sorted(network.neighbours(switch))

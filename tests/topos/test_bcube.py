@@ -1,4 +1,4 @@
-"""BCube against its definition: a switch joins the servers that differ in one digit."""
+"""BCube follows its definition: a switch joins the servers that differ in one digit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_members_of_switches(spec: str) -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(2, 2), (4, 1), (3, 2), (5, 1)])
 def test_diameter_and_degree(n: int, k: int) -> None:
-    """k + 1 server steps (BCube, Theorem 1); 2 (k + 1) cables and max(n, k + 1) ports (PAPERS 4)."""
+    """k + 1 server steps (BCube, Theorem 1); 2 (k + 1) links and max(n, k + 1) ports (PAPERS 4)."""
     network = built(f"bcube:{n},{k}")
     assert server_hops(network, range(network.servers)).max() == k + 1
     assert distances(network, range(network.size)).max() == 2 * (k + 1)

@@ -1,4 +1,4 @@
-"""The Cayley families: group laws, generators by brute force, networkx, known diameters."""
+"""The Cayley families agree with group laws, generators by brute force, networkx and known diameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_group_laws(name: str, data: st.DataObject) -> None:
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_port_p_is_generator_p(name: str, data: st.DataObject) -> None:
-    """From every vertex port p leads to the product with generator p, and arrives by its inverse's port."""
+    """From every vertex port p leads to the product with generator p, at the port of its inverse."""
     family = drawn(data, name)
     network = built(family.spec)
     generators = [family.step(0, port) for port in range(1, len(family.letters) + 1)]
@@ -113,7 +113,7 @@ def test_ranks_are_lexicographic(s: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("s", [1, 2, 4])
-def test_hypercube_is_networkx(s: int) -> None:
+def test_hypercube_equals_networkx(s: int) -> None:
     assert nx.is_isomorphic(nx.Graph(graph(built(f"hypercube:{s}"))), nx.hypercube_graph(s))
     assert all((a ^ b).bit_count() == 1 for a, b in links(built(f"hypercube:{s}")))
 
@@ -144,7 +144,7 @@ def test_butterfly_by_levels(s: int) -> None:
     ],
 )
 def test_diameters(spec: str, diameter: int) -> None:
-    """Known for each family (WMGR Table I; pancake numbers, OEIS A058986); from one vertex, all being alike."""
+    """WMGR Table I; pancake numbers: OEIS A058986.  From one vertex, because all are equivalent."""
     assert distances(built(spec), [0]).max() == diameter
 
 
@@ -209,21 +209,21 @@ def test_borel_tables_3_and_4(spec: str, vertices: int, diameter: int, mean: flo
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("borel:9,2,1,2", "borel: p must be prime, not 9"),
         ("borel:7,7,1,2", "borel: a must be less than p = 7, not 7"),
         ("borel:7,2,1,3", "borel: t2 must be less than the order of a, 3, not 3"),
-        ("borel:7,3,3,1", "borel: t1 = 3 is half the order of a: that generator has order 2"),
+        ("borel:7,3,3,1", "borel: t1 = 3 is half the order of a: the generator would be its own inverse"),
         (
             "borel:7,3,2,4",
-            "borel: t1 and t2 must differ and have no divisor in common with 6, the order of a: the graph"
-            " falls apart otherwise",
+            "borel: t1 and t2 must differ and share no divisor with 6, the order of a: otherwise the graph"
+            " is not connected",
         ),
         ("butterfly:2", "butterfly: s must be at least 3, not 2"),
         ("hypercube:3,2", "too many parameters: write hypercube:s,hosts=..."),
         ("star:11", "star: s must be at most 10, not 11"),
     ],
 )
-def test_refusals(spec: str, said: str) -> None:
-    assert refusal(spec) == said
+def test_refusals(spec: str, message: str) -> None:
+    assert refusal(spec) == message

@@ -1,4 +1,4 @@
-"""DCell, FiConn and HCN against their papers' constructions, written out literally."""
+"""DCell, FiConn and HCN equal the constructions of their papers, written out literally."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def hcn(n: int, k: int) -> Iterator[Pair]:
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 0), (2, 1), (5, 1), (2, 2), (3, 2), (2, 3)])
-def test_dcell_is_the_papers(n: int, k: int) -> None:
+def test_dcell_equals_the_papers_construction(n: int, k: int) -> None:
     servers, found = dcell(n, k)
     network = built(f"dcell:{n},{k}")
     assert network.servers == servers
@@ -72,7 +72,7 @@ def test_dcell_is_the_papers(n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 0), (2, 1), (4, 1), (2, 2), (4, 2), (6, 2), (2, 3)])
-def test_ficonn_is_the_papers(n: int, k: int) -> None:
+def test_ficonn_equals_the_papers_construction(n: int, k: int) -> None:
     servers, found = ficonn(n, k)
     network = built(f"ficonn:{n},{k}")
     assert network.servers == servers
@@ -80,7 +80,7 @@ def test_ficonn_is_the_papers(n: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 0), (3, 1), (2, 3), (4, 2), (3, 3)])
-def test_hcn_is_the_papers(n: int, k: int) -> None:
+def test_hcn_equals_the_papers_construction(n: int, k: int) -> None:
     network = built(f"hcn:{n},{k}")
     assert links(network) == set(hcn(n, k)) | access(n ** (k + 1), n)
 
@@ -95,13 +95,13 @@ def test_hcn_is_the_papers(n: int, k: int) -> None:
         ("hcn:8,3,parts=4", 2048, 256),
     ],
 )
-def test_counts_that_the_papers_print(spec: str, servers: int, switches: int) -> None:
+def test_counts_of_the_papers(spec: str, servers: int, switches: int) -> None:
     assert parse(spec).counts() == (servers, switches)
 
 
 @pytest.mark.parametrize("spec", ["dcell:3,1", "dcell:4,1", "dcell:2,2", "dcell:3,2", "dcell:2,3"])
 def test_dcell_diameters(spec: str) -> None:
-    """At most 2^(k+1) - 1 server steps (Theorem 2), 3 * 2^k - 1 cables (PAPERS, WMGR Table I)."""
+    """At most 2^(k+1) - 1 server steps (Theorem 2), 3 * 2^k - 1 links (PAPERS, WMGR Table I)."""
     network = built(spec)
     servers = range(network.servers)
     k = network.family.k
@@ -119,7 +119,7 @@ def test_dual_port_structures(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["dcell:3,2,parts=4", "hcn:4,2,parts=3", "ficonn:4,2,parts=2"])
-def test_partial_structures_are_what_the_parts_span(spec: str) -> None:
+def test_partial_structures_are_induced_by_their_parts(spec: str) -> None:
     network = built(spec)
     whole = built(spec.partition(",parts")[0])
     servers = range(network.servers)
@@ -164,7 +164,7 @@ def test_ficonn_levels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("dcell:2,1,parts=4", "dcell: 2,1 has 3 parts, not 4"),
         ("hcn:3,0,parts=2", "hcn: 3,0 has 0 parts, not 2"),
@@ -173,5 +173,5 @@ def test_ficonn_levels() -> None:
         ("dcell:8,4", "dcell:8,4 has more than 268435456 nodes: more than can be numbered"),
     ],
 )
-def test_refusals(spec: str, said: str) -> None:
-    assert refusal(spec) == said
+def test_refusals(spec: str, message: str) -> None:
+    assert refusal(spec) == message

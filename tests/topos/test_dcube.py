@@ -1,4 +1,4 @@
-"""DCube: the cubes against their definitions on bit strings, the theorems of PAPERS 1."""
+"""DCube: the cubes equal their definitions on bit strings; the theorems of PAPERS 1 hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topos.families.dcube import CubeOfSwitches
 
 
 def switch_graph(network: Fabric) -> nx.Graph:
-    """Which switches have servers that are cabled to each other."""
+    """The graph of the switches, joined where their servers are linked."""
     family = network.family
     assert isinstance(family, CubeOfSwitches)
     pairs = network.link_ends[(network.link_ends[:, 2] < network.servers)][:, [0, 2]].tolist()
@@ -84,7 +84,7 @@ def test_servers_and_ports(spec: str) -> None:
         assert (end.node, end.number) == (family.server(family.neighbour(a, u % m), u), 2)
 
 
-def test_named_structures_are_the_general_one() -> None:
+def test_hdcube_and_mdcube_equal_dcube_with_their_cube() -> None:
     for name, cube in (("hdcube", "hyper"), ("mdcube", "mobius1")):
         assert np.array_equal(built(f"{name}:6,2").link_ends, built(f"dcube:6,2,cube={cube}").link_ends)
 
@@ -99,7 +99,7 @@ def test_diameters(m: int) -> None:
 
 @pytest.mark.parametrize("m", range(1, 10))
 def test_moebius_switch_diameter(m: int) -> None:
-    """ceil((m + 1) / 2) for the 1-moebius cube, which vertex 0 and others need not reach alone."""
+    """ceil((m + 1) / 2) for the 1-moebius cube, over all vertices, not only vertex 0."""
     assert nx.diameter(switch_graph(built(f"mdcube:{m},1"))) == (m + 2) // 2
 
 
@@ -117,7 +117,7 @@ def test_average_path_at_2048_servers(name: str, mean: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("hdcube:4,3", "hdcube: k must divide n, and 3 does not divide 4"),
         ("dcube:4,1,cube=twisted", "dcube: the twisted cube needs an odd n/k, not 4"),
@@ -125,5 +125,5 @@ def test_average_path_at_2048_servers(name: str, mean: float) -> None:
         ("mdcube:21,1", "mdcube: n/k must be at most 20 (2^(n/k) switches), not 21"),
     ],
 )
-def test_refusals(spec: str, said: str) -> None:
-    assert refusal(spec) == said
+def test_refusals(spec: str, message: str) -> None:
+    assert refusal(spec) == message

@@ -1,4 +1,4 @@
-"""What holds for every family in the registry: a newcomer is covered the day it arrives."""
+"""Properties of every family in the registry, and of those in ``--custom`` files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def drawn(data: st.DataObject, name: str) -> str:
 
 @EVERY
 def test_small_instances_are_found(name: str) -> None:
-    """The draws below are worth something only if there are enough networks to draw from."""
+    """The tests below need several networks to draw from."""
     assert len(instances(name)) >= 3, instances(name)
 
 
@@ -69,7 +69,7 @@ def test_ports_are_numbered_from_1_and_lead_both_ways(name: str, data: st.DataOb
 @EVERY
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
-def test_names_and_labels_lead_back(name: str, data: st.DataObject) -> None:
+def test_names_and_labels_are_found_again(name: str, data: st.DataObject) -> None:
     network = built(drawn(data, name))
     nodes = list(network.nodes())
     assert len({node.label for node in nodes}) == network.size
@@ -82,8 +82,8 @@ def test_names_and_labels_lead_back(name: str, data: st.DataObject) -> None:
 @EVERY
 @given(data=st.data(), text=st.text(alphabet="0123456789abcdefhxs.,;<>() ²", max_size=12))
 @settings(max_examples=30, deadline=None)
-def test_a_text_is_where_a_node_has_it_as_its_label(name: str, data: st.DataObject, text: str) -> None:
-    """Brackets, blanks for commas, and zeros in front of numbers: nothing else is forgiven."""
+def test_locate_finds_labels_and_nothing_else(name: str, data: st.DataObject, text: str) -> None:
+    """Brackets may be left out, blanks replace commas, numbers may have leading zeros; nothing else."""
 
     def bare(label: str) -> str:
         words = re.sub(r"[()<>]", "", label).replace(",", " ").split()
@@ -102,7 +102,7 @@ def test_a_text_is_where_a_node_has_it_as_its_label(name: str, data: st.DataObje
 @EVERY
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
-def test_specifications_lead_back(name: str, data: st.DataObject) -> None:
+def test_specifications_round_trip(name: str, data: st.DataObject) -> None:
     spec = drawn(data, name)
     family = parse(spec)
     assert parse(family.spec) == family
@@ -126,7 +126,9 @@ def test_examples_are_canonical_and_relay_as_declared(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(n for n, f in known().items() if f.centric == "symmetric"))
 @given(data=st.data(), hosts=st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
-def test_symmetric_graphs_run_either_way(name: str, data: st.DataObject, hosts: int) -> None:
+def test_symmetric_graphs_have_servers_or_switches_as_vertices(
+    name: str, data: st.DataObject, hosts: int
+) -> None:
     """With hosts=m the same graph is one of switches: hosts on ports 1 to m, graph ports after them."""
     alike = [spec for spec in instances(name) if ",hosts=" not in spec]
     bare = built(data.draw(st.sampled_from(alike)))

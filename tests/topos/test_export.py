@@ -96,13 +96,13 @@ def test_dot_of_other_programs_is_read(tmp_path: Path) -> None:
     named = [{network.family.label(link.a.node), network.family.label(link.b.node)} for link in network.links()]
     assert named == [{"Edge, 1", "b"}, {"b", "c d"}, {"d", "Edge, 1"}]
     assert [dict(network.attributes(link)) for link in range(3)] == [{"bw": "5"}, {"bw": "5"}, {}]
-    for text, said in (
+    for text, message in (
         ("graph { a -- ", "cannot be read|Expected|there is no graph"),
         ("graph { {a b} -- c }", "an edge joins a whole subgraph"),
         ("", "there is no graph|Expected|no server"),
     ):
         (tmp_path / "wrong.dot").write_text(text)
-        with pytest.raises(SpecError, match=said) as caught:
+        with pytest.raises(SpecError, match=message) as caught:
             fabric(f"file:{tmp_path / 'wrong.dot'}")
         assert "\n" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""Fabrics as values over arrays: look-ups, link states, and the scale that arrays are for."""
+"""Fabrics: look-ups, link states, ports, and their cost at scale."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_link_states(down: set[int], more: set[int]) -> None:
             assert (network.port_to(node, other, state) is None) == (other not in alive[node])
 
 
-def test_ports_without_cables() -> None:
+def test_unused_ports() -> None:
     network = built("hcn:3,1")
     assert network.peer(0, 2) is None
     assert network.peer(0, 3) is None
@@ -60,7 +60,7 @@ def test_ports_without_cables() -> None:
 
 @dataclass(frozen=True)
 class Clash(Family):
-    """Two cables in one port."""
+    """Two links at one port."""
 
     name = "clash"
     example = "clash"
@@ -74,8 +74,8 @@ class Clash(Family):
         return np.array([[0, 1, 1, 1], [0, 1, 2, 1]], dtype=np.int32)
 
 
-def test_two_cables_in_one_port_are_an_error() -> None:
-    with pytest.raises(ValueError, match="two cables share a port"):
+def test_two_links_at_one_port_are_an_error() -> None:
+    with pytest.raises(ValueError, match="two links share a port"):
         _ = Fabric.of(Clash()).adjacency
 
 
@@ -95,7 +95,7 @@ def test_ports_are_numbered_in_the_order_of_the_pairs(pairs: list[tuple[int, int
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=15))
 @settings(max_examples=60)
-def test_components_are_networkx(pairs: list[tuple[int, int]]) -> None:
+def test_components_equal_networkx(pairs: list[tuple[int, int]]) -> None:
     found = components(np.array(pairs, dtype=np.int64).reshape(-1, 2), 15)
     reference = nx.empty_graph(15)
     reference.add_edges_from(pairs)
@@ -104,15 +104,15 @@ def test_components_are_networkx(pairs: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "nodes", "cables", "seconds"),
+    ("spec", "nodes", "links", "seconds"),
     [
         ("bcube:8,3", 4096 + 2048, 16_384, 1.0),
         ("torus:100x100x100", 1_000_000, 3_000_000, 10.0),
         ("jellyfish:24,100000,16", 900_000, 1_600_000, 10.0),
     ],
 )
-def test_scale(spec: str, nodes: int, cables: int, seconds: float) -> None:
-    """Seconds of a processor, and memory in proportion to the links: at most 250 bytes a cable."""
+def test_scale(spec: str, nodes: int, links: int, seconds: float) -> None:
+    """Processor seconds, and memory in proportion to the links: at most 250 bytes per link."""
     fabric("jellyfish:4,8,3")  # what is imported on first use is not what is measured
     tracemalloc.start()
     start = time.process_time()
@@ -121,13 +121,13 @@ def test_scale(spec: str, nodes: int, cables: int, seconds: float) -> None:
     took = time.process_time() - start
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert (network.size, len(network.link_ends)) == (nodes, cables)
+    assert (network.size, len(network.link_ends)) == (nodes, links)
     assert (slots.peer != NONE).all()
     assert took < seconds
-    assert peak < 250 * cables + 1_000_000
+    assert peak < 250 * links + 1_000_000
 
 
-def test_a_fabric_is_simple_to_print() -> None:
+def test_a_fabric_prints_as_its_specification() -> None:
     network = built("clot:4x4")
     assert "link_ends" not in repr(network)
     assert isinstance(network, Fabric)

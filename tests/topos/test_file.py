@@ -1,4 +1,4 @@
-"""Graphs from files: what networkx writes is read, what is wrong is said in one line."""
+"""Graphs from files: the files that networkx writes are read; errors are one line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_directed_graphs_and_doubled_edges_are_undirected(tmp_path: Path) -> Non
 
 
 def as_printed(network: Fabric) -> dict[str, Any]:
-    """What `dcnlab topology SPEC --json` prints."""
+    """The value that `dcnlab topology SPEC --json` prints."""
     return {
         "nodes": [{"name": n.name, "kind": n.kind, "label": n.label} for n in network.nodes()],
         "links": [
@@ -104,7 +104,7 @@ NODES = [{"name": "a", "kind": "server"}, {"name": "s", "kind": "switch"}]
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         ([], "must be a mapping with nodes and links"),
         ({}, "nodes is missing in {}"),
@@ -136,19 +136,19 @@ NODES = [{"name": "a", "kind": "server"}, {"name": "s", "kind": "switch"}]
         ),
     ],
 )
-def test_what_is_wrong_is_said(data: object, said: str, tmp_path: Path) -> None:
+def test_errors_name_the_file_and_the_problem(data: object, message: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(json.dumps(data))
     with pytest.raises(SpecError) as caught:
         parse(f"file:{path}")
-    assert str(caught.value) == f"file: {path}: {said}"
+    assert str(caught.value) == f"file: {path}: {message}"
 
 
 UNKNOWN = "unknown kind of file: known are .graphml, .gml, .dot, .gv, .edgelist, .txt, .json, .yaml, .yml"
 
 
 def test_unusable_paths(tmp_path: Path) -> None:
-    for name, said in (
+    for name, message in (
         ("none.json", "No such file or directory"),
         (
             "net.xyz",
@@ -161,12 +161,12 @@ def test_unusable_paths(tmp_path: Path) -> None:
     ):
         with pytest.raises(SpecError) as caught:
             parse(f"file:{tmp_path / name}")
-        assert str(caught.value) == f"file: {tmp_path / name}: {said}"
+        assert str(caught.value) == f"file: {tmp_path / name}: {message}"
     (tmp_path / "dir.json").mkdir()
     with pytest.raises(SpecError, match="Is a directory"):
         parse(f"file:{tmp_path / 'dir.json'}")
     path = write(tmp_path / "net.json", two_tier())
-    with pytest.raises(SpecError, match="says which nodes are servers: hosts cannot be given"):
+    with pytest.raises(SpecError, match="states which nodes are servers: it takes no hosts="):
         parse(f"file:{path},hosts=1")
 
 
@@ -180,9 +180,9 @@ def test_no_content_raises_anything_else(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / f"fuzz.{suffix}"
     path.write_bytes(content)
-    said = refusal(f"file:{path}")
-    if said is None:
+    message = refusal(f"file:{path}")
+    if message is None:
         assert fabric(f"file:{path}").adjacency.start[0] == 0
     else:
-        assert "\n" not in said
-        assert str(path) in said
+        assert "\n" not in message
+        assert str(path) in message

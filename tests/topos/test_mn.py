@@ -24,7 +24,7 @@ FILE = ROOT / "topos" / "mn.py"
 
 @pytest.fixture(scope="module")
 def topos() -> dict[str, Any]:
-    """The file's dictionary, by the very statement that mn's --custom uses."""
+    """The file's dictionary, read by the statement that mn's --custom uses."""
     found: dict[str, Any] = {}
     before = list(sys.path)
     exec(compile(FILE.read_text(), str(FILE), "exec"), found, found)
@@ -75,7 +75,7 @@ ovs-vsctl list-br
 @pytest.mark.lab
 @pytest.mark.parametrize("mn", [str(Path(sys.executable).parent / "mn"), "/usr/bin/mn"], ids=["venv", "debian"])
 def test_stock_mininet_starts_and_stops_a_bcube(mn: str) -> None:
-    """In namespaces of its own, so that mn's clean-up can reach nothing else; ended by the kernel."""
+    """In its own namespaces, so that mn's clean-up affects nothing else; the kernel ends it."""
     if not Path(mn).exists() and not os.environ.get("DCNLAB_REQUIRE_LABS"):
         lacking(f"{mn} is not installed")
     command = (

@@ -47,8 +47,7 @@ def test_random_regular_graphs(n: int, d: int, seed: int) -> None:
 @given(p=st.integers(2, 7), q=st.integers(1, 9), seed=SEEDS)
 @settings(max_examples=100, deadline=None)
 def test_lifts_cover_the_complete_graph(p: int, q: int, seed: int) -> None:
-    """Each vertex has exactly one neighbour in every other group, so that the copies' numbers project
-    onto K_(p+1)."""
+    """Each vertex has exactly one neighbour in every other group: the graph covers K_(p+1)."""
     found = nx.Graph(random_lift(np.random.default_rng(seed), p, q).tolist())
     assert len(found) == (p + 1) * q
     assert nx.is_connected(found)
@@ -58,7 +57,7 @@ def test_lifts_cover_the_complete_graph(p: int, q: int, seed: int) -> None:
 
 
 def test_small_graphs_are_drawn_evenly() -> None:
-    """Each of the 12 cycles through 5 vertices about equally often."""
+    """Each of the 12 cycles through 5 vertices is drawn about equally often."""
     drawn = Counter(
         tuple(map(tuple, random_regular(np.random.default_rng(seed), 5, 2).tolist())) for seed in range(3000)
     )
@@ -94,7 +93,7 @@ def test_xpander_counts(p: int, q: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["jellyfish:6,20,4", "xpander:4,6", "random:20,3", "smallworld:6x6"])
-def test_seeds_decide(spec: str) -> None:
+def test_seeds_determine_the_graph(spec: str) -> None:
     assert np.array_equal(fabric(spec).link_ends, fabric(f"{spec},seed=1").link_ends)
     assert not np.array_equal(fabric(spec).link_ends, fabric(f"{spec},seed=2").link_ends)
 
@@ -109,15 +108,18 @@ def test_random_regular_graphs_expand(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
-        ("jellyfish:4,8,4", "jellyfish: r must be less than p = 4: no host port is left"),
+        ("jellyfish:4,8,4", "jellyfish: r must be less than p = 4: no port is left for hosts"),
         ("jellyfish:9,8,8", "jellyfish: r must be less than the number of vertices, 8, not 8"),
-        ("jellyfish:4,9,3", "jellyfish: 9 vertices of odd degree 3 cannot be joined: make one of them even"),
-        ("random:4,1", "random: d must be at least 2, or 4 vertices fall apart"),
+        (
+            "jellyfish:4,9,3",
+            "jellyfish: no graph has 9 vertices of degree 3: one of the two numbers must be even",
+        ),
+        ("random:4,1", "random: d must be at least 2 to connect 4 vertices"),
         ("jellyfish:4,8", "jellyfish needs r: write jellyfish:p,q,r,seed=..."),
         ("xpander:1,3", "xpander: p must be at least 2, not 1"),
     ],
 )
-def test_refusals(spec: str, said: str) -> None:
-    assert refusal(spec) == said
+def test_refusals(spec: str, message: str) -> None:
+    assert refusal(spec) == message

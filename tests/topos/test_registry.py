@@ -1,4 +1,4 @@
-"""Specifications: read, refused in one line, printed."""
+"""Specifications are read, refused in one line, and printed; broken files name the line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from topos.spec import SpecError, usage
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("bcub:4,1", "unknown topology 'bcub': did you mean bcube"),
         ("qqqq", "unknown topology 'qqqq': known: bcube, borel"),
@@ -36,10 +36,10 @@ from topos.spec import SpecError, usage
         ("jellyfish:4,8,3,seed=-1", "jellyfish: seed must be at least 0, not -1"),
     ],
 )
-def test_refusals(text: str, said: str) -> None:
+def test_refusals(text: str, message: str) -> None:
     with pytest.raises(SpecError) as caught:
         parse(text)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
@@ -47,12 +47,12 @@ def test_refusals(text: str, said: str) -> None:
     name=st.sampled_from(sorted(known())), arguments=st.text(alphabet="0123456789x,=.-nkqhosts ", max_size=14)
 )
 def test_nothing_else_is_raised(name: str, arguments: str) -> None:
-    said = refusal(f"{name}:{arguments}")
-    if said is None:
+    message = refusal(f"{name}:{arguments}")
+    if message is None:
         family = parse(f"{name}:{arguments}")
         assert parse(family.spec) == family
     else:
-        assert "\n" not in said
+        assert "\n" not in message
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ _HEAD = "from topos.family import Family\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             _HEAD + "x = nothing\n",
@@ -104,8 +104,8 @@ _HEAD = "from topos.family import Family\n"
     ],
     ids=["name", "syntax", "empty", "abstract"],
 )
-def test_what_is_wrong_with_a_new_file_is_one_line_that_says_where(
-    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_errors_in_a_new_file_are_one_line_with_file_and_line(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "myfamilies"
     folder.mkdir()
@@ -117,4 +117,4 @@ def test_what_is_wrong_with_a_new_file_is_one_line_that_says_where(
     registry: Registry[Family] = Registry(importlib.import_module("myfamilies"), Family, "topology", "none")
     with pytest.raises(SpecError) as caught:
         registry["mine"]
-    assert str(caught.value) == said.format(file=folder / "mine.py")
+    assert str(caught.value) == message.format(file=folder / "mine.py")

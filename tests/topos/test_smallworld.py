@@ -23,7 +23,7 @@ def world(spec: str) -> SmallWorld:
 
 @pytest.mark.parametrize("torus", ["yes", "no"])
 @pytest.mark.parametrize("sizes", [(3, 4), (5, 5), (2, 3), (3, 3, 3)])
-def test_without_random_links_it_is_networkx_grid(torus: str, sizes: tuple[int, ...]) -> None:
+def test_without_random_links_it_equals_networkx_grid(torus: str, sizes: tuple[int, ...]) -> None:
     family = world(f"smallworld:{'x'.join(map(str, sizes))},links=0,torus={torus}")
     grid, drawn = family.pairs
     assert len(drawn) == 0
@@ -70,7 +70,7 @@ def test_repeats_give_every_switch_its_link(torus: bool) -> None:
 
 @pytest.mark.parametrize("torus", ["yes", "no"])
 def test_partners_follow_the_power_law(torus: str) -> None:
-    """Observed displacements from one world against d^-q over all targets, by chi-square."""
+    """The displacements of one graph against d^-q over all targets, by a chi-square test."""
     family = world(f"smallworld:9x8,links=400,q=1.6,torus={torus}")
     switches = np.repeat(np.arange(72), 400)
     targets = family._targets(np.random.default_rng(5), switches)
@@ -91,7 +91,7 @@ def test_partners_follow_the_power_law(torus: str) -> None:
 
 
 def test_the_papers_size() -> None:
-    """8192 switches: degree about 6; the 3-D torus beside it has mean 16.00 and diameter 32 (PAPERS 5)."""
+    """8192 switches: degree about 6; a 3-D torus of that size has mean 16.00 and diameter 32 (PAPERS 5)."""
     network = built("smallworld:64x128,clusters=4x4")
     grid, drawn = network.family.pairs  # type: ignore[attr-defined]
     assert 5.7 < 2 * (len(grid) + len(drawn)) / 8192 < 6
@@ -118,7 +118,7 @@ def test_ports_hosts_then_grid_then_random(seed: int, links: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("smallworld:4x4,clusters=3x2", "smallworld: 3 clusters do not divide a side of 4 switches"),
         ("smallworld:4x4,clusters=2", "smallworld: clusters must have as many sides as the grid (2)"),
@@ -127,5 +127,5 @@ def test_ports_hosts_then_grid_then_random(seed: int, links: int) -> None:
         ("smallworld:4x4,torus=maybe", "smallworld: torus must be yes or no, not 'maybe'"),
     ],
 )
-def test_refusals(spec: str, said: str) -> None:
-    assert refusal(spec) == said
+def test_refusals(spec: str, message: str) -> None:
+    assert refusal(spec) == message

@@ -1,4 +1,4 @@
-"""Fat tree, Slim Fly and Dragonfly: counts, diameters, definitions; the finite fields below Slim Fly."""
+"""Fat tree, Slim Fly and Dragonfly: counts, diameters, definitions; finite fields for Slim Fly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def routers(spec: str) -> nx.Graph:
 
 @pytest.mark.parametrize("r", [2, 4, 6, 8, 16])
 def test_fat_tree_counts(r: int) -> None:
-    """r^3/4 hosts, 5 r^2/4 switches of r ports; hosts of different pods are 6 cables apart."""
+    """r^3/4 hosts, 5 r^2/4 switches of r ports; hosts of different pods are 6 links apart."""
     network = built(f"fattree:{r}")
     assert (network.servers, network.switches) == (r**3 // 4, 5 * r**2 // 4)
     assert all(network.port_count(s) == r for s in range(network.servers, network.size))
@@ -154,7 +154,7 @@ def test_slim_fly_hosts() -> None:
 
 @pytest.mark.parametrize(("a", "p", "h"), [(1, 1, 1), (2, 1, 1), (4, 2, 2), (3, 1, 2), (8, 4, 4)])
 def test_dragonfly(a: int, p: int, h: int) -> None:
-    """a h + 1 complete groups, exactly one cable between any two, routers of a - 1 + h + p ports."""
+    """a h + 1 complete groups, exactly one link between any two, routers of a - 1 + h + p ports."""
     spec = f"dragonfly:{a},{p},{h}"
     network = built(spec)
     family = network.family
@@ -189,8 +189,8 @@ def test_dragonfly_ports(spec: str) -> None:
         assert family.gateway(there, here) == (family.vertex(end.node), end.number - family.concentration)
 
 
-def test_oracles_see_the_same_graph() -> None:
-    """The scipy matrix that distances are taken from is the graph that networkx sees."""
+def test_scipy_and_networkx_get_the_same_graph() -> None:
+    """The scipy matrix of the distances and the networkx graph have the same edges."""
     network = built("dragonfly:4,2,2")
     matrix = adjacency(links(network), network.size).toarray()
     assert (matrix == nx.to_numpy_array(graph(network), nodelist=range(network.size))).all()

@@ -1,4 +1,4 @@
-"""Torus, CLOT, NovaCube: definitions, networkx's grids, the distances of PAPERS 2."""
+"""Torus, CLOT and NovaCube: definitions, grids of networkx, distances of PAPERS 2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def written(name: str, sizes: tuple[int, ...]) -> str:
 
 @given(sizes=SIZES)
 @settings(max_examples=40, deadline=None)
-def test_torus_is_networkx_periodic_grid(sizes: tuple[int, ...]) -> None:
+def test_torus_equals_networkx_periodic_grid(sizes: tuple[int, ...]) -> None:
     network = built(written("torus", sizes))
     torus = network.family
     assert isinstance(torus, Torus)
@@ -120,7 +120,7 @@ def test_clot_diameter(n: int, k: int) -> None:
 def test_average_paths_in_three_dimensions(
     k: int, torus: float, clot: float, one_hop: float, nova: float
 ) -> None:
-    """From one server, since all are alike; switches count two hops, then one."""
+    """From one server, because all are equivalent; a switch counts two hops, then one."""
     sizes = (k, k, k)
     for name, mean in (("torus", torus), ("clot", clot), ("novacube", nova)):
         network = built(written(name, sizes))
@@ -131,8 +131,8 @@ def test_average_paths_in_three_dimensions(
 
 
 @pytest.mark.parametrize("spec", ["torus:4x3", "clot:4x4", "novacube:4x6", "clot:4x6x2"])
-def test_all_servers_are_alike(spec: str) -> None:
-    """Which is what lets averages be taken from one server."""
+def test_all_servers_are_equivalent(spec: str) -> None:
+    """Averages may therefore be taken from one server."""
     network = built(spec)
     rows = distances(network, range(network.servers))[:, : network.servers]
     rows.sort(axis=1)

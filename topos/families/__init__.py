@@ -1,1 +1,1 @@
-"""One file per family; :mod:`topos.registry` finds them by the ``name`` in their class."""
+"""One file per family; :mod:`topos.registry` finds a file by the family's name."""

@@ -19,10 +19,9 @@ from topos.layout import Points, levels
 class BCube(Family):
     """bcube:n,k -- n^(k+1) servers with addresses a_k ... a_0 in base n.
 
-    The switch of level l and index a (the address without digit l) joins the n
-    servers that differ in digit l only: to the server whose digit is d on its port
-    d + 1, and each server uses its port l + 1.  Switches are numbered level by level.
-    ``parts`` makes a partial BCube_k of that many full BCube_(k-1) on all n^k switches
+    The switch of level l and index a (the address without digit l) joins the n servers that differ
+    in digit l only: its port d + 1 to port l + 1 of the server whose digit is d.  Switches are numbered
+    level by level.  ``parts`` makes a partial BCube_k of that many full BCube_(k-1) on all n^k switches
     of level k: the digit a_k takes ``parts`` values.
     """
 
@@ -32,8 +31,8 @@ class BCube(Family):
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3; partial: section 5.1"
 
     n: int = param("ports per switch", low=2)
-    k: int = param("levels of switches, less one", low=0, high=16)
-    parts: int | None = param("full BCube_(k-1) present; all n when not given", low=2, default=None)
+    k: int = param("levels of switches, minus one", low=0, high=16)
+    parts: int | None = param("full BCube_(k-1) in a partial structure; default: all n", low=2, default=None)
 
     def check(self) -> None:
         if self.parts is not None and self.parts > self.n:
@@ -41,12 +40,12 @@ class BCube(Family):
 
     @property
     def radices(self) -> tuple[int, ...]:
-        """How many values each digit takes, a_0 first: n, and at level k the parts."""
+        """The number of values of each digit, a_0 first: n, and at level k the parts."""
         return (self.n,) * self.k + (self.parts or self.n,)
 
     @cached_property
     def level_starts(self) -> tuple[int, ...]:
-        """Per level its first switch, as a node number; then the number of nodes."""
+        """Per level its first switch (a node number); then the number of nodes."""
         top: int = self.n**self.k
         lower = self.radices[-1] * top // self.n
         servers = self.radices[-1] * top
@@ -71,11 +70,11 @@ class BCube(Family):
         return tuple(server // self.n**level % self.n for level in range(self.k + 1))
 
     def server(self, digits: tuple[int, ...]) -> int:
-        """The server with those digits, a_0 first."""
+        """The server with these digits, a_0 first."""
         return sum(digit * self.n**level for level, digit in enumerate(digits))
 
     def level(self, switch: int) -> int:
-        """The level of a switch, given as a node number."""
+        """The level of a switch (a node number)."""
         return bisect.bisect_right(self.level_starts, switch, hi=self.k + 1) - 1
 
     def layout(self) -> Points:

@@ -42,11 +42,13 @@ class Borel(CayleyGraph):
             if t >= self.k:
                 raise ParameterError(f"borel: {name} must be less than the order of a, {self.k}, not {t}")
             if 2 * t == self.k:
-                raise ParameterError(f"borel: {name} = {t} is half the order of a: that generator has order 2")
+                raise ParameterError(
+                    f"borel: {name} = {t} is half the order of a: the generator would be its own inverse"
+                )
         if self.t1 == self.t2 or math.gcd(self.t1, self.t2, self.k) > 1:
             raise ParameterError(
-                f"borel: t1 and t2 must differ and have no divisor in common with {self.k},"
-                " the order of a: the graph falls apart otherwise"
+                f"borel: t1 and t2 must differ and share no divisor with {self.k}, the order of a:"
+                " otherwise the graph is not connected"
             )
 
     @cached_property
@@ -71,7 +73,7 @@ class Borel(CayleyGraph):
         return vertex % self.k, vertex // self.k
 
     def vertex_of(self, t: int, y: int) -> int:
-        """The vertex (t, y), taken modulo k and p."""
+        """The vertex (t mod k, y mod p)."""
         return y % self.p * self.k + t % self.k
 
     def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from topos.cayley import Permutation, PermutationGraph, transposition
 
 @dataclass(frozen=True)
 class BubbleSort(PermutationGraph):
-    """bubblesort:s -- arrangements of 1..s in lexicographic order; port i exchanges positions i and i + 1."""
+    """bubblesort:s -- arrangements of 1..s in lexicographic order; port i swaps positions i and i + 1."""
 
     name: ClassVar[str] = "bubblesort"
     example: ClassVar[str] = "bubblesort:4"

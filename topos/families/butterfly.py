@@ -45,7 +45,7 @@ class Butterfly(CayleyGraph):
         return vertex >> self.s, vertex & (2**self.s - 1)
 
     def vertex_of(self, level: int, word: int) -> int:
-        """The vertex at that level (modulo s) with that word."""
+        """The vertex at a level (modulo s) with a word."""
         return level % self.s << self.s | word
 
     def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:

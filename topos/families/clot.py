@@ -1,4 +1,4 @@
-"""CLOT (Wang et al.): a torus of servers whose farthest nodes share switches."""
+"""CLOT (Wang et al.): a torus of servers in which the farthest servers share a switch."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from topos.layout import Points, beside
 class Clot(Torus):
     """clot:4x4x4 -- a torus; each switch joins the 2^n servers (a_i + s_i k_i / 2).
 
-    Switches are numbered by the coordinates a_i < k_i / 2 of their first member; the
-    member with offsets (s_1, ..., s_n) is on port 1 + s_1...s_n read in binary, and a
-    server's switch is on its port 2n + 1.
+    Switches are numbered by the coordinates a_i < k_i / 2 of their first member.  The member with
+    offsets (s_1, ..., s_n) is at switch port 1 + s_1...s_n (read in binary); it uses its port 2n + 1.
     """
 
     name: ClassVar[str] = "clot"
@@ -46,7 +45,7 @@ class Clot(Torus):
         return np.concatenate([super().link_ends(), switched]).astype(np.int32)
 
     def switch_of(self, server: int) -> int:
-        """The switch of a server, as a node number."""
+        """The switch of a server (a node number)."""
         low = tuple(c % half for c, half in zip(self.coordinates(server), self.halves, strict=True))
         return math.prod(self.sizes) + int(np.ravel_multi_index(low, self.halves))
 

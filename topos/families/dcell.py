@@ -1,4 +1,4 @@
-"""DCell (Guo et al., SIGCOMM 2008): every sub-cell has one cable to every other."""
+"""DCell (Guo et al., SIGCOMM 2008): each sub-cell has one link to every other sub-cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topos.family import param
 class DCell(CellFamily):
     """dcell:n,k -- DCell_k: t_0 = n servers, g_l = t_(l-1) + 1 cells at level l, t_l = g_l t_(l-1).
 
-    For i < j the level-l cable between cells i and j joins server j - 1 of cell i to
+    For i < j the level-l link between cells i and j joins server j - 1 of cell i to
     server i of cell j, on port l + 1 of both.
     """
 
@@ -28,10 +28,10 @@ class DCell(CellFamily):
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        found = [self.n]
+        sizes = [self.n]
         for _ in range(self.k):
-            found.append(found[-1] * (found[-1] + 1))
-        return tuple(found)
+            sizes.append(sizes[-1] * (sizes[-1] + 1))
+        return tuple(sizes)
 
     def gateway_place(self, level: int, here: Places, there: Places) -> Places:
         return np.where(here < there, there - 1, there)

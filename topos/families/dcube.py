@@ -24,7 +24,7 @@ def _hypercube(a: Addresses, j: int, m: int) -> Addresses:
 
 
 def _mobius(top: int) -> Callable[[Addresses, int, int], Addresses]:
-    """e_j where bit j + 1 is 0, else E_j (bits j to 0); bit m is taken as ``top`` (Cull and Larson)."""
+    """e_j where bit j + 1 is 0, else E_j (bits j to 0); bit m counts as ``top`` (Cull and Larson)."""
 
     def mask(a: Addresses, j: int, m: int) -> Addresses:
         above = a >> (j + 1) & 1 if j + 1 < m else np.full_like(a, top)
@@ -34,15 +34,15 @@ def _mobius(top: int) -> Callable[[Addresses, int, int], Addresses]:
 
 
 def _twisted(a: Addresses, j: int, m: int) -> Addresses:
-    """Bits come in pairs above bit 0; with odd parity of the bits below the pair the lower cable
-    of the pair flips its own bit, with even parity both bits (Hilbers et al.; odd m only)."""
+    """Above bit 0 bits form pairs.  The lower dimension of a pair flips its own bit where the bits below
+    the pair have odd parity, both bits where it is even (Hilbers et al.; odd m only)."""
     if j % 2 == 0:
         return np.full_like(a, 1 << j)
     parity = np.bitwise_count(a & ((1 << j) - 1)) & 1
     return np.where(parity == 1, 1 << j, 3 << j)
 
 
-#: For each cube: the bits in which the neighbours along dimension j of an m-bit address differ.
+#: For each cube: the bits in which an m-bit address and its neighbour along dimension j differ.
 MASKS: dict[str, Callable[[Addresses, int, int], Addresses]] = {
     "hyper": _hypercube,
     "mobius0": _mobius(0),
@@ -53,7 +53,7 @@ MASKS: dict[str, Callable[[Addresses, int, int], Addresses]] = {
 
 @dataclass(frozen=True)
 class CubeOfSwitches(Family):
-    """What all DCube families share: DCube(n, k), m = n / k, k divides n.
+    """Base of the DCube families: DCube(n, k), m = n / k, k divides n.
 
     2^m switches with m-bit addresses a; server <a, u> (u from 0 to n - 1), number
     a n + u, has port 1 on port u + 1 of switch a, and port 2 on port 2 of server
@@ -70,7 +70,7 @@ class CubeOfSwitches(Family):
     @property
     @abstractmethod
     def cube(self) -> str:
-        """Which graph the switches form: a name in MASKS."""
+        """The graph of the switches: a name in MASKS."""
 
     def check(self) -> None:
         if self.n % self.k:
@@ -102,12 +102,12 @@ class CubeOfSwitches(Family):
         return np.concatenate([access_links(servers, self.n), across.astype(np.int32)])
 
     def address(self, node: int) -> int:
-        """The m-bit address of a switch, or of a server's switch."""
+        """The m-bit address of a switch; for a server, that of its switch."""
         servers, _ = self.counts()
         return node // self.n if node < servers else node - servers
 
     def place(self, server: int) -> int:
-        """u: a server's place at its switch, 0 to n - 1."""
+        """u: the position of a server at its switch, 0 to n - 1."""
         return server % self.n
 
     def server(self, address: int, place: int) -> int:
@@ -119,11 +119,11 @@ class CubeOfSwitches(Family):
         return self.counts()[0] + address
 
     def dimension(self, server: int) -> int:
-        """j = u mod m: the dimension along which a server's second port leads."""
+        """j = u mod m: the dimension of a server's second port."""
         return server % self.n % self.m
 
     def neighbour(self, address: int, dimension: int) -> int:
-        """The address of the switch next to ``address`` along a dimension of the cube."""
+        """The address of the neighbour of ``address`` along a dimension of the cube."""
         return address ^ int(MASKS[self.cube](np.array([address]), dimension, self.m)[0])
 
     def layout(self) -> Points | None:
@@ -160,9 +160,8 @@ class CubeOfSwitches(Family):
 class DCube(CubeOfSwitches):
     """dcube:n,k,cube=mobius0 -- the structure over any cube of MASKS.
 
-    ``hyper`` and ``mobius1`` are the paper's H-DCube and M-DCube, also known as
-    hdcube:n,k and mdcube:n,k; ``mobius0`` and ``twisted`` are among those that it names
-    as further choices.
+    ``hyper`` and ``mobius1`` are the paper's H-DCube and M-DCube, also named hdcube:n,k and
+    mdcube:n,k; the paper names ``mobius0`` and ``twisted`` as further choices.
     """
 
     name: ClassVar[str] = "dcube"

@@ -1,4 +1,4 @@
-"""The Dragonfly (Kim et al., ISCA 2008): fully meshed groups, one cable between any two."""
+"""Dragonfly (Kim et al., ISCA 2008): fully meshed groups, one link between any two groups."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from topos.vertices import VertexGraph
 
 @dataclass(frozen=True)
 class Dragonfly(VertexGraph):
-    """dragonfly:a,p,h -- a h + 1 groups of a routers, each with p hosts and h global cables.
+    """dragonfly:a,p,h -- a h + 1 groups of a routers, each with p hosts and h global links.
 
-    Router number = group a + r.  Router ports: 1 to p the hosts; then a - 1 local ones,
-    to the other routers of the group in ascending order; then h global ones: the j-th
-    of router r is the group's global cable c = r h + j (from 0), to group + c + 1
-    modulo the number of groups, where it arrives as that group's cable a h - 1 - c.
+    Router number = group a + r.  Router ports: 1 to p lead to hosts; the next a - 1 to the other
+    routers of the group in ascending order; the last h are global.  Global port j of router r is the
+    group's global link c = r h + j (from 0); it leads to group + c + 1 modulo the number of groups and
+    is that group's link a h - 1 - c.
     """
 
     name: ClassVar[str] = "dragonfly"
@@ -31,7 +31,7 @@ class Dragonfly(VertexGraph):
 
     a: int = param("routers per group", low=1)
     p: int = param("hosts per router", low=1)
-    h: int = param("global cables per router", low=1)
+    h: int = param("global links per router", low=1)
 
     @property
     def concentration(self) -> int:
@@ -50,11 +50,11 @@ class Dragonfly(VertexGraph):
         first, second = np.triu_indices(self.a, 1)
         base = np.arange(self.groups)[:, None] * self.a
         local = np.stack(np.broadcast_arrays(base + first, second, base + second, first + 1), axis=-1)
-        group, cable = np.indices((self.groups, self.a * self.h)).reshape(2, -1)
-        far, back = (group + cable + 1) % self.groups, self.a * self.h - 1 - cable
+        group, link = np.indices((self.groups, self.a * self.h)).reshape(2, -1)
+        far, back = (group + link + 1) % self.groups, self.a * self.h - 1 - link
         rows = [
-            group * self.a + cable // self.h,
-            self.a + cable % self.h,
+            group * self.a + link // self.h,
+            self.a + link % self.h,
             far * self.a + back // self.h,
             self.a + back % self.h,
         ]
@@ -66,17 +66,17 @@ class Dragonfly(VertexGraph):
         return vertex // self.a
 
     def place(self, vertex: int) -> int:
-        """The number of a router in its group."""
+        """The position of a router in its group."""
         return vertex % self.a
 
     def local_port(self, vertex: int, place: int) -> int:
-        """The graph port of a router towards router ``place`` of its own group."""
+        """The graph port of a router to router ``place`` of its own group."""
         return place if place > self.place(vertex) else place + 1
 
     def gateway(self, group: int, towards: int) -> tuple[int, int]:
-        """(vertex, graph port): the router of ``group`` with the cable to group ``towards``."""
-        cable = (towards - group - 1) % self.groups
-        return group * self.a + cable // self.h, self.a + cable % self.h
+        """(vertex, graph port) of the router of ``group`` with the link to group ``towards``."""
+        link = (towards - group - 1) % self.groups
+        return group * self.a + link // self.h, self.a + link % self.h
 
     def layout(self) -> Points:
         """Groups around a circle, each group's routers on an arc of it, their hosts behind them."""

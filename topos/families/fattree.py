@@ -19,12 +19,11 @@ Level = Literal["edge", "aggregation", "core"]
 class FatTree(Family):
     """fattree:r -- r pods of r/2 edge and r/2 aggregation switches, (r/2)^2 core switches.
 
-    Host number = (pod r/2 + edge) r/2 + i is on port i + 1 of edge switch ``edge`` of its
-    pod.  Switches are numbered: edge switches pod by pod, aggregation switches pod by
-    pod, core switches.  Ports 1 to r/2 of edge and aggregation switches lead down (to
-    host i, to edge switch i on port i + 1), ports r/2 + 1 to r up (to aggregation switch
-    j, to core switch of row ``own number`` and column j, on port r/2 + 1 + j).  Core
-    switch (row, column), number row r/2 + column, has pod p on port p + 1.
+    Host (pod r/2 + edge) r/2 + i is at port i + 1 of edge switch ``edge`` of its pod.  Switch numbers:
+    the edge switches pod by pod, the aggregation switches pod by pod, the core switches.  Ports 1 to
+    r/2 of edge and aggregation switches lead down: port i + 1 to host i, or to edge switch i.  Ports
+    r/2 + 1 to r lead up: port r/2 + 1 + j to aggregation switch j, or to core switch (own number, j).
+    Core switch (row, column) has number row r/2 + column; its port p + 1 leads to pod p.
     """
 
     name: ClassVar[str] = "fattree"
@@ -58,7 +57,7 @@ class FatTree(Family):
         return np.concatenate([access_links(hosts, half), np.concatenate([middle, top]).astype(np.int32)])
 
     def level(self, switch: int) -> Level:
-        """Edge, aggregation or core; ``switch`` is a node number."""
+        """The level of a switch (a node number)."""
         hosts, _ = self.counts()
         row = (switch - hosts) // (self.r * self.half)
         return "edge" if row == 0 else "aggregation" if row == 1 else "core"
@@ -69,19 +68,19 @@ class FatTree(Family):
         return node // self.half**2 if node < hosts else (node - hosts) // self.half % self.r
 
     def place(self, switch: int) -> int:
-        """The number of an edge or aggregation switch in its pod (0 to r/2 - 1)."""
+        """The position of an edge or aggregation switch in its pod, 0 to r/2 - 1."""
         return (switch - self.counts()[0]) % self.half
 
     def position(self, host: int) -> tuple[int, int, int]:
-        """(pod, edge switch in it, place at the switch) of a host."""
+        """(pod, edge switch, position at the switch) of a host."""
         return host // self.half**2, host // self.half % self.half, host % self.half
 
     def host(self, pod: int, edge: int, place: int) -> int:
-        """The host at that position."""
+        """The host at a position."""
         return (pod * self.half + edge) * self.half + place
 
     def core_position(self, switch: int) -> tuple[int, int]:
-        """(row, column) of a core switch; its row is the aggregation switch that reaches it."""
+        """(row, column) of a core switch; the row is the number of the aggregation switches linked to it."""
         number = switch - self.counts()[0] - 2 * self.r * self.half
         return divmod(number, self.half)
 

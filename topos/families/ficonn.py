@@ -1,4 +1,4 @@
-"""FiConn (Li et al., INFOCOM 2009): every level uses half of the servers' free second ports."""
+"""FiConn (Li et al., INFOCOM 2009): each level uses half of the second ports that are still free."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from topos.family import ParameterError, param
 class FiConn(CellFamily):
     """ficonn:n,k -- FiConn_k: N_0 = n servers, n even; g_l = N_(l-1) / 2^l + 1 copies at level l.
 
-    Within a FiConn_(l-1) the servers u = j 2^l + 2^(l-1) - 1 use port 2 at level l: for
-    i < j the cable between copies i and j joins number j - 1 of them in copy i to number
-    i in copy j.
+    Within a FiConn_(l-1) the servers u = j 2^l + 2^(l-1) - 1 use port 2 at level l.  For i < j the
+    link between copies i and j joins number j - 1 of these servers in copy i to number i in copy j.
     """
 
     name: ClassVar[str] = "ficonn"
@@ -34,10 +33,10 @@ class FiConn(CellFamily):
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        found = [self.n]
+        sizes = [self.n]
         for level in range(1, self.k + 1):
-            found.append(found[-1] * (found[-1] // 2**level + 1))
-        return tuple(found)
+            sizes.append(sizes[-1] * (sizes[-1] // 2**level + 1))
+        return tuple(sizes)
 
     def gateway_place(self, level: int, here: Places, there: Places) -> Places:
         return np.where(here < there, there - 1, there) * (1 << level) + ((1 << level - 1) - 1)
@@ -46,6 +45,6 @@ class FiConn(CellFamily):
         return 2
 
     def level(self, server: int) -> int | None:
-        """The level at which a server's second port is used in a full FiConn_k; None while it is free."""
+        """The level at which a full FiConn_k uses a server's second port; None when it is free."""
         trailing_ones = (server ^ (server + 1)).bit_length() - 1
         return trailing_ones + 1 if trailing_ones < self.k else None

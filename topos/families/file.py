@@ -81,11 +81,11 @@ class File(GivenGraph):
         except FileError as error:
             raise ParameterError(f"file: {error}") from error
         if stated and self.hosts:
-            raise ParameterError(f"file: {self.path} says which nodes are servers: hosts cannot be given")
+            raise ParameterError(f"file: {self.path} states which nodes are servers: it takes no hosts=")
 
     @cached_property
     def graph_data(self) -> GraphData:
-        """What the file says, read once."""
+        """The content of the file, read once."""
         return load(self.path)
 
 

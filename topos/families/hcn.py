@@ -1,4 +1,4 @@
-"""HCN (Guo et al., 2013): dual-port servers, n-port switches, modules joined as complete graphs."""
+"""HCN (Guo et al., 2013): dual-port servers and n-port switches; modules form complete graphs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from topos.cells import CellFamily, Places
 class Hcn(CellFamily):
     """hcn:n,k -- HCN(n, k): n modules HCN(n, k-1), n^(k+1) servers with k + 1 digits in base n.
 
-    Port 2 joins u_k ... u_(l+1) a b...b to u_k ... u_(l+1) b a...a (a at place l, then l
-    digits b; a != b); it is free at the servers whose digits are all equal, by which
-    the network can grow.
+    Port 2 joins u_k ... u_(l+1) a b...b to u_k ... u_(l+1) b a...a (a at position l, then l digits b;
+    a != b).  It is free at the servers whose digits are all equal: there the network can grow.
     """
 
     name: ClassVar[str] = "hcn"

@@ -15,7 +15,7 @@ from topos.layout import MAX_BITS, Points, corners
 
 @dataclass(frozen=True)
 class Hypercube(CayleyGraph):
-    """hypercube:s -- vertices are s-bit numbers; port p flips bit p - 1 (bit 0 is the lowest)."""
+    """hypercube:s -- vertices are s-bit numbers; port p flips bit p - 1; bit 0 is the lowest."""
 
     name: ClassVar[str] = "hypercube"
     example: ClassVar[str] = "hypercube:3"

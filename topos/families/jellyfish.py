@@ -18,8 +18,8 @@ from topos.wiring import numbered_ports
 class Jellyfish(VertexGraph):
     """jellyfish:p,q,r,seed=1 -- q switches of p ports, r of them to other switches, p - r to hosts.
 
-    The switches form a connected random r-regular graph.  Switch ports: 1 to p - r the
-    hosts, then r to the neighbours in ascending order.
+    The switches form a connected random r-regular graph.  Switch ports 1 to p - r lead to hosts, the
+    others to the neighbours in ascending order.
     """
 
     name: ClassVar[str] = "jellyfish"
@@ -29,12 +29,12 @@ class Jellyfish(VertexGraph):
 
     p: int = param("ports per switch", low=2)
     q: int = param("switches", low=2)
-    r: int = param("ports of a switch that lead to switches", low=1)
-    seed: int = param("seed of the draw", low=0, default=1)
+    r: int = param("ports per switch to other switches", low=1)
+    seed: int = param("seed of the random graph", low=0, default=1)
 
     def check(self) -> None:
         if self.r >= self.p:
-            raise ParameterError(f"jellyfish: r must be less than p = {self.p}: no host port is left")
+            raise ParameterError(f"jellyfish: r must be less than p = {self.p}: no port is left for hosts")
         check_regular("jellyfish", self.q, self.r, "r")
 
     @property

@@ -1,4 +1,4 @@
-"""NovaCube (Wang et al.): a torus of servers with a cable to the farthest server each."""
+"""NovaCube (Wang et al.): a torus of servers, each with a link to the farthest server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topos.graph import IntArray
 
 @dataclass(frozen=True)
 class NovaCube(Torus):
-    """novacube:4x4x4 -- a torus; port 2n + 1 of each server leads to the one at a_i + k_i / 2."""
+    """novacube:4x4x4 -- a torus; port 2n + 1 of a server leads to the server at a_i + k_i / 2."""
 
     name: ClassVar[str] = "novacube"
     example: ClassVar[str] = "novacube:4x4"

@@ -1,4 +1,4 @@
-"""A connected random regular graph, servers or switches."""
+"""A connected random regular graph of servers or switches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RandomRegular(SymmetricGraph):
 
     n: int = param("vertices", low=2)
     d: int = param("degree", low=1)
-    seed: int = param("seed of the draw", low=0, default=1)
+    seed: int = param("seed of the random graph", low=0, default=1)
 
     def check(self) -> None:
         check_regular("random", self.n, self.d, "d")

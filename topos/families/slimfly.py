@@ -22,9 +22,9 @@ class SlimFly(VertexGraph):
 
     (0, x, y) is joined to (0, x, y') if y - y' lies in X, (1, m, c) to (1, m, c') if c - c'
     lies in X', and (0, x, y) to (1, m, c) if y = m x + c.  X and X' are made of powers of a
-    primitive element: see :attr:`difference_sets`.  Router = (side f + x) f + y.  Its
-    ports: the hosts (half the degree, rounded up, unless ``hosts`` says otherwise),
-    then the (3 f - delta) / 2 neighbours in ascending order.
+    primitive element: see :attr:`difference_sets`.  Router = (side f + x) f + y.  Its first ports lead
+    to hosts (half the degree, rounded up, unless ``hosts`` is given), the others to the
+    (3 f - delta) / 2 neighbours in ascending order.
     """
 
     name: ClassVar[str] = "slimfly"
@@ -33,9 +33,7 @@ class SlimFly(VertexGraph):
     source: ClassVar[str] = "Besta and Hoefler, Slim Fly, SC 2014, section II-B; Hafner, 2004"
 
     f: int = param("size of the field: a prime power, not 2", low=3, high=128)
-    hosts: int | None = param(
-        "hosts per router; half of the degree, rounded up, when not given", low=1, default=None
-    )
+    hosts: int | None = param("hosts per router; default: half of the degree, rounded up", low=1, default=None)
 
     def check(self) -> None:
         if prime_power(self.f) is None:
@@ -48,7 +46,7 @@ class SlimFly(VertexGraph):
 
     @property
     def degree(self) -> int:
-        """Neighbouring routers of each: (3 f - delta) / 2."""
+        """The number of neighbours of a router: (3 f - delta) / 2."""
         return (3 * self.f - self.delta) // 2
 
     @property
@@ -61,8 +59,8 @@ class SlimFly(VertexGraph):
 
     @cached_property
     def difference_sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """X and X'.  For delta 1 and 0 the even and the odd powers of a primitive element; for delta -1
-        even powers up to 2 w - 2 and odd ones from 2 w - 1 on, and the same times the element."""
+        """X and X'.  For delta 1 and 0: the even and the odd powers of a primitive element.  For delta -1:
+        the even powers up to 2 w - 2 and the odd powers from 2 w - 1 on; X' is X times the element."""
         powers, w = field(self.f).powers, (self.f - self.delta) // 4
         if self.delta == -1:
             exponents = np.concatenate([np.arange(0, 2 * w, 2), np.arange(2 * w - 1, 4 * w - 2, 2)])
@@ -86,7 +84,7 @@ class SlimFly(VertexGraph):
         return numbered_ports(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
 
     def element(self, vertex: int) -> tuple[int, int, int]:
-        """(side, x, y) or (side, m, c) of a router (as a vertex number)."""
+        """(side, x, y) or (side, m, c) of a router (a vertex number)."""
         side, rest = divmod(vertex, self.f**2)
         return side, *divmod(rest, self.f)
 

@@ -18,7 +18,7 @@ from topos.layout import Points, grid
 from topos.vertices import VertexGraph
 from topos.wiring import Pairs, numbered_ports
 
-#: How often lost links are drawn again with ``repeats=yes`` (a small dense world may have no free pair).
+#: How often lost links are drawn again with ``repeats=yes``; a small dense graph may have no free pair.
 _ROUNDS = 1000
 
 
@@ -26,11 +26,11 @@ _ROUNDS = 1000
 class SmallWorld(VertexGraph):
     """smallworld:32x32,clusters=4x4,hosts=2,links=1,q=1.6,seed=1 -- X x Y switches on a torus.
 
-    Each switch draws ``links`` random partners, v with probability proportional to
-    d(u, v)^-q, d the distance on the torus (on the grid with ``torus=no``); a draw that
-    hits an existing link is lost unless ``repeats=yes``, which draws the lost ones again.
-    Clusters are equal blocks of the grid, ``clusters`` of them along each side.  Switch
-    ports: 1 to ``hosts`` the hosts, then the grid, then random links as drawn.
+    Each switch u draws ``links`` random partners, v with a probability proportional to d(u, v)^-q; d is
+    the distance on the torus (on the grid with ``torus=no``).  A draw that hits an existing link is
+    lost; with ``repeats=yes`` it is repeated.  Clusters are equal blocks of the grid, ``clusters`` of
+    them along each side.  Switch ports 1 to ``hosts`` lead to hosts; the grid's links and then the
+    random links, in the order of the draw, follow.
     """
 
     name: ClassVar[str] = "smallworld"
@@ -39,13 +39,13 @@ class SmallWorld(VertexGraph):
     source: ClassVar[str] = "Kieu et al., HR-SW, sections III and IV"
 
     sizes: tuple[int, ...] = param("switches along each side", low=2)
-    clusters: tuple[int, ...] = param("clusters along each side; one when not given", low=1, default=())
+    clusters: tuple[int, ...] = param("clusters along each side; default: one", low=1, default=())
     hosts: int = param("hosts per switch", low=1, default=1)
-    links: int = param("random links that each switch draws", low=0, high=65536, default=1)
+    links: int = param("random links drawn per switch", low=0, high=65536, default=1)
     q: float = param("exponent of the distance in the draw", low=0, high=100, default=1.6)
-    seed: int = param("seed of the draw", low=0, default=1)
-    torus: bool = param("wrap the grid around", default=True)
-    repeats: bool = param("draw again when a link exists", default=False)
+    seed: int = param("seed of the random links", low=0, default=1)
+    torus: bool = param("whether the grid wraps around", default=True)
+    repeats: bool = param("whether a draw that hits an existing link is repeated", default=False)
 
     def check(self) -> None:
         if len(self.sizes) != len(self.cluster_grid):
@@ -75,17 +75,17 @@ class SmallWorld(VertexGraph):
         return tuple(size // parts for size, parts in zip(self.sizes, self.cluster_grid, strict=True))
 
     def cluster(self, switch: int) -> int:
-        """The cluster of a switch (counted from 0 among the switches)."""
+        """The cluster of a switch (a vertex number)."""
         block = [int(c) // b for c, b in zip(np.unravel_index(switch, self.sizes), self.blocks, strict=True)]
         return int(np.ravel_multi_index(block, self.cluster_grid))
 
     def place(self, switch: int) -> int:
-        """The number of a switch within its cluster."""
+        """The position of a switch (a vertex number) in its cluster."""
         inside = [int(c) % b for c, b in zip(np.unravel_index(switch, self.sizes), self.blocks, strict=True)]
         return int(np.ravel_multi_index(inside, self.blocks))
 
     def switch_at(self, cluster: int, place: int) -> int:
-        """The switch (counted from 0 among the switches) with that place in that cluster."""
+        """The switch (a vertex number) at a position in a cluster."""
         corner = np.unravel_index(cluster, self.cluster_grid)
         inside = np.unravel_index(place, self.blocks)
         where = [int(c) * b + int(i) for c, b, i in zip(corner, self.blocks, inside, strict=True)]
@@ -96,17 +96,17 @@ class SmallWorld(VertexGraph):
 
     @cached_property
     def pairs(self) -> tuple[Pairs, Pairs]:
-        """The links between switches, as rows of two: the grid's, and the random ones as drawn."""
+        """The links between switches as rows (a, b): those of the grid, and the random ones as drawn."""
         grid = self._grid()
-        found, drawing = grid, np.repeat(np.arange(self.vertices), self.links)
+        links, drawing = grid, np.repeat(np.arange(self.vertices), self.links)
         rng = np.random.default_rng(self.seed)
         for _ in range(_ROUNDS if self.repeats else 1):
             drawn = np.stack([drawing, self._targets(rng, drawing)], axis=1)
-            fresh = self._fresh(found, drawn)
-            found, drawing = np.concatenate([found, drawn[fresh]]), drawing[~fresh]
+            fresh = self._fresh(links, drawn)
+            links, drawing = np.concatenate([links, drawn[fresh]]), drawing[~fresh]
             if not len(drawing):
                 break
-        return grid, found[len(grid) :]
+        return grid, links[len(grid) :]
 
     def vertex_layout(self) -> Points | None:
         """Two or three dimensions: switches at their coordinates."""
@@ -131,18 +131,18 @@ class SmallWorld(VertexGraph):
         wrapped = (np.abs(ends[..., 0] - ends[..., 1]) > 1).any(axis=0)
         return np.delete(pairs, np.flatnonzero(wrapped), axis=0)
 
-    def _fresh(self, found: Pairs, drawn: Pairs) -> NDArray[np.bool_]:
-        """Which drawn links repeat neither a found one nor an earlier drawn one."""
-        both = np.sort(np.concatenate([found, drawn]), axis=1)
+    def _fresh(self, links: Pairs, drawn: Pairs) -> NDArray[np.bool_]:
+        """Per drawn link: True unless it repeats one of ``links`` or an earlier draw."""
+        both = np.sort(np.concatenate([links, drawn]), axis=1)
         _, first = np.unique(both[:, 0] * self.vertices + both[:, 1], return_index=True)
         fresh = np.zeros(len(both), dtype=bool)
         fresh[first] = True
-        return fresh[len(found) :]
+        return fresh[len(links) :]
 
     @cached_property
     def _cumulative(self) -> NDArray[np.float64]:
-        """Running sums of d^-q over all displacements: 0 to size - 1 on each side of a torus,
-        -(size - 1) to size - 1 on a grid; displacement 0 has no weight."""
+        """Cumulative sums of d^-q over all displacements: 0 to size - 1 per side of a torus, -(size - 1) to
+        size - 1 of a grid; displacement 0 has weight 0."""
         if self.torus:
             gaps = [np.minimum(np.arange(size), size - np.arange(size)) for size in self.sizes]
         else:
@@ -153,8 +153,7 @@ class SmallWorld(VertexGraph):
         return np.cumsum(weights)
 
     def _targets(self, rng: np.random.Generator, switches: NDArray[np.int64]) -> NDArray[np.int64]:
-        """One partner for each switch, by the distance alone; on a grid those that fall off its
-        edge are drawn again."""
+        """A partner for each switch, drawn by the distance alone; partners outside a grid are drawn again."""
         targets = np.empty_like(switches)
         missing = np.arange(len(switches))
         spans = self.sizes if self.torus else tuple(2 * size - 1 for size in self.sizes)

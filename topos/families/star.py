@@ -10,7 +10,7 @@ from topos.cayley import Permutation, PermutationGraph, transposition
 
 @dataclass(frozen=True)
 class Star(PermutationGraph):
-    """star:s -- arrangements of 1..s in lexicographic order; port i exchanges positions 1 and i + 1."""
+    """star:s -- arrangements of 1..s in lexicographic order; port i swaps positions 1 and i + 1."""
 
     name: ClassVar[str] = "star"
     example: ClassVar[str] = "star:4"

@@ -1,4 +1,4 @@
-"""The k-ary n-dimensional torus of servers (CamCube), and what CLOT and NovaCube share with it."""
+"""The k-ary n-dimensional torus of servers (CamCube); base of CLOT and NovaCube."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Torus(Family):
     """torus:4x4x4 -- servers at coordinates (a_1, ..., a_n), linked to +-1 in each dimension.
 
     Dimension i (from 1) uses port 2i - 1 towards a_i + 1 and port 2i towards a_i - 1.
-    A radix of 2 gives one link per dimension, from port 2i - 1 of coordinate 0 to port
-    2i of coordinate 1.  Servers are numbered with a_n running fastest.
+    A radix of 2 gives one link, from port 2i - 1 of coordinate 0 to port 2i of coordinate 1.
+    Servers are numbered with a_n running fastest.
     """
 
     name: ClassVar[str] = "torus"
@@ -41,7 +41,7 @@ class Torus(Family):
         return tuple(int(c) for c in np.unravel_index(server, self.sizes))
 
     def server(self, coordinates: tuple[int, ...]) -> int:
-        """The server at those coordinates, taken modulo the radices."""
+        """The server at coordinates, which are taken modulo the radices."""
         index = 0
         for value, size in zip(coordinates, self.sizes, strict=True):
             index = index * size + value % size
@@ -53,11 +53,11 @@ class Torus(Family):
 
     @property
     def halves(self) -> tuple[int, ...]:
-        """k_i // 2 of each dimension: how far apart two coordinates can be."""
+        """k_i // 2 per dimension: the largest distance of two coordinates."""
         return tuple(size // 2 for size in self.sizes)
 
     def require_even(self) -> None:
-        """Raise ParameterError unless every radix is even, so that the farthest server is unique."""
+        """Raise ParameterError unless every radix is even: only then the farthest server is unique."""
         odd = [size for size in self.sizes if size % 2]
         if odd:
             raise ParameterError(
@@ -66,7 +66,7 @@ class Torus(Family):
             )
 
     def distance(self, a: tuple[int, ...], b: tuple[int, ...]) -> int:
-        """Hops between two coordinates over torus links alone."""
+        """The distance of two coordinates over torus links."""
         gaps = (abs(x - y) for x, y in zip(a, b, strict=True))
         return sum(min(gap, size - gap) for gap, size in zip(gaps, self.sizes, strict=True))
 
@@ -86,7 +86,7 @@ class Torus(Family):
 
 
 def torus_links(sizes: tuple[int, ...]) -> IntArray:
-    """The links of a torus, node by node, dimension by dimension, each towards +1."""
+    """The links of a torus, by node and then by dimension, each in the direction +1."""
     nodes = np.arange(math.prod(sizes))
     where = np.stack(np.unravel_index(nodes, sizes), axis=1)
     rows: list[NDArray[np.int64]] = []

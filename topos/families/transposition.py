@@ -10,8 +10,8 @@ from topos.cayley import Permutation, PermutationGraph, colex_pairs, transpositi
 
 @dataclass(frozen=True)
 class Transposition(PermutationGraph):
-    """transposition:s -- arrangements of 1..s in lexicographic order; ports exchange positions i < j
-    in colexicographic order: (1 2), (1 3), (2 3), (1 4), ..."""
+    """transposition:s -- arrangements of 1..s in lexicographic order; a port per pair of positions i < j,
+    which it swaps, in colexicographic order: (1 2), (1 3), (2 3), (1 4), ..."""
 
     name: ClassVar[str] = "transposition"
     example: ClassVar[str] = "transposition:3"

@@ -19,8 +19,8 @@ class Xpander(VertexGraph):
     """xpander:p,q,seed=1 -- a connected random q-lift of K_(p+1): p + 1 groups of q switches, a random
     perfect matching between any two groups.
 
-    Switch = group q + place.  Its ports: the hosts (ceil(p/2) of them unless ``hosts``
-    says otherwise), then one to each other group in ascending order.
+    Switch = group q + position.  Its first ports lead to hosts (ceil(p/2) unless ``hosts`` is given), the
+    others to one switch of each other group in ascending order.
     """
 
     name: ClassVar[str] = "xpander"
@@ -28,10 +28,10 @@ class Xpander(VertexGraph):
     centric: ClassVar[Centric] = "switch"
     source: ClassVar[str] = "Valadarsky et al., Xpander, CoNEXT 2016, section 3; WMGR, Table I"
 
-    p: int = param("switch ports that lead to switches", low=2)
+    p: int = param("ports per switch to other switches", low=2)
     q: int = param("copies: switches per group", low=1)
-    seed: int = param("seed of the draw", low=0, default=1)
-    hosts: int | None = param("hosts per switch; half of p, rounded up, when not given", low=1, default=None)
+    seed: int = param("seed of the random graph", low=0, default=1)
+    hosts: int | None = param("hosts per switch; default: p / 2, rounded up", low=1, default=None)
 
     @property
     def concentration(self) -> int:
@@ -45,7 +45,7 @@ class Xpander(VertexGraph):
         return numbered_ports(random_lift(np.random.default_rng(self.seed), self.p, self.q))
 
     def group(self, vertex: int) -> int:
-        """The vertex of K_(p+1) that a switch (as a vertex number) is a copy of."""
+        """The vertex of K_(p+1) of which a switch (a vertex number) is a copy."""
         return vertex // self.q
 
     def vertex_label(self, vertex: int) -> str:
