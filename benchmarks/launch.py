@@ -42,7 +42,7 @@ def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
     begun = time.perf_counter()
     lab = Lab(topology, scheme).start()
     last = registry.fabric(topology).servers - 1
-    assert lab.ping("h0", f"h{last}") is not None
+    assert lab.ping("h0", f"h{last}").held
     first_ping = time.perf_counter() - begun
     found = _processes(lab)
     idle = idle_share(found)

@@ -7,5 +7,5 @@ with Lab("bcube:2,1", scheme="brp") as lab:
     lab.fail("h0", lab.route("h0", "h3")[1])
     print(" ".join(lab.route("h0", "h3")))
     found = lab.pingall()
-    print(f"{found['received']} of {found['sent']} pings answered with a link cut")
+    print(f"{found.received} of {found.sent} pings answered with a link cut")
     lab.restore("h0")

@@ -101,6 +101,10 @@ class Registry(Mapping[str, type[T]]):
         self._read_custom()
         return name in self._classes or name in self._installed
 
+    def builtin(self) -> list[str]:
+        """The names of the program's own classes."""
+        return list(self._files)
+
     def is_builtin(self, name: str) -> bool:
         """True for the program's own classes."""
         return name in self._files

@@ -9,11 +9,11 @@
     catalogue.py    topologies and schemes as rows
 
     logs.py         logs
-    running.py      up, ps, exec, ping, fail, restore, stats, down
+    measurements.py ping, iperf, stream, stats ...: a command for every registered measurement
+    running.py      up, ps, exec, fail, restore, down
     inspection.py   explain, capture, view     scenarios.py      run
     machine.py      doctor, demo               demo.py           the demonstration
-    iperf.py        iperf                      congestion.py     overload
-    next_hops.py    next-hops                  replication.py    replicate
+    congestion.py   overload                   replication.py    replicate
     keys.py         kv                         labels.py         label
     autoconfiguration.py   aacm, reconfigure, dissector
     topologies.py   list, topology, path, tables

@@ -40,7 +40,7 @@ app = typer.Typer(
 #: Under which heading the commands of each module are listed, in this order.
 _PANELS = {
     "Labs": ("running", "logs", "scenarios", "inspection", "autoconfiguration"),
-    "Measuring in a lab": ("iperf", "congestion", "next_hops", "replication", "keys"),
+    "Measuring in a lab": ("measurements", "congestion", "replication", "keys"),
     "Networks, offline": ("topologies", "multipath", "labels", "automaton", "costs", "borel_search"),
     "Measuring, offline": ("evaluation", "rates", "sweeping", "reproduction"),
     "This machine": ("machine",),
@@ -149,12 +149,19 @@ def _name(command: Any) -> str:
     return str(command.name or command.callback.__name__.replace("_", "-"))
 
 
+def _is_command(words: list[str]) -> bool:
+    """Whether the first word is a command of this program."""
+    return words[:1] in [[_name(command)] for command in app.registered_commands]
+
+
 @cache
 def _import_commands() -> None:
     """Import the modules whose commands these are, and list them by heading."""
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
             importlib.import_module(f"dcnlab.cli.{info.name}")
+    if not _is_command(sys.argv[1:]):  # it may be a measurement from elsewhere
+        sys.modules["dcnlab.cli.measurements"].add_others(sys.argv[1:])
     order = [(panel, module) for panel, modules in _PANELS.items() for module in modules]
     places = {module: place for place, (_, module) in enumerate(order)}
 

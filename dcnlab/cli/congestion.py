@@ -1,4 +1,4 @@
-"""The command about congestion: an overload with credits and without, side by side."""
+"""The command about congestion: the same overload with credits and without."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from dcnlab.cli.running import stages
 from dcnlab.cli.show import Bar, JsonFlag, print_json, progress_bar, table
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig
+from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig, lab_options
+from dcnlab.lab.measurement.overload import Overload, OverloadResult
+from dcnlab.lab.measurement.overload import offline as overload_offline
 from hostagent.options import LoadBalance
 from topos.fabric import Fabric
 
-#: Full frames a second that all links together carry unless a rate is given: what one machine's
-#: agents relay with ease, so that the links are the bottleneck and not the processor.
+#: Full frames per second that all links together carry unless a rate is given.  The agents of one machine
+#: relay as many with ease, so that the links are the bottleneck and not the processor.
 _FRAMES_PER_SECOND = 16_000
 _FRAME_BITS = 1514 * 8
 
@@ -45,8 +47,8 @@ class FlowControl(StrEnum):
 _PACKETS = {Pattern.incast: 6000, Pattern.all_to_all: 12_000}
 
 
-#: Runs patterns with so many frames per flow: what was found for each.
-Runner = Callable[[dict[Pattern, int]], Iterable[tuple[Pattern, dict[str, Any]]]]
+#: Runs patterns with their frames per flow, and yields the result of each.
+Runner = Callable[[dict[Pattern, int]], Iterable[tuple[Pattern, OverloadResult]]]
 
 
 @app.command()
@@ -90,7 +92,10 @@ def overload(
     for control in flow_control:
         one = replace(config, rate=rate, flow_control=control.value)
         run = _offline(bound, one, target) if offline else _in_lab(one, target, json)
-        rows += [{"pattern": name.value, "flow_control": control.value, **found} for name, found in run(wanted)]
+        rows += [
+            {"pattern": name.value, "flow_control": control.value, **found.to_json()}
+            for name, found in run(wanted)
+        ]
     rows.sort(key=lambda row: list(Pattern).index(Pattern(row["pattern"])))
     held = all(row["lost"] == row["unsent"] == 0 for row in rows if row["flow_control"] == "credits")
     settings = {"topology": fabric.spec, "scheme": scheme, "buffers": buffers, "rate": rate}
@@ -99,49 +104,48 @@ def overload(
 
 
 def _default_frames(pattern: Pattern, servers: int) -> int:
-    """Frames per flow where nobody says."""
+    """Frames per flow unless --frames is given."""
     flows = servers - 1 if pattern is Pattern.incast else servers * (servers - 1)
     return max(1, _PACKETS[pattern] // flows)
 
 
 def _sustainable_rate(fabric: Fabric) -> str:
-    """A bandwidth of every link at which agents keep up with all of them."""
+    """A bandwidth of every link with which agents keep up."""
     return f"{_FRAMES_PER_SECOND * _FRAME_BITS // (2 * len(fabric.link_ends)) // 1000}Kbit"
 
 
 def _in_lab(config: LabConfig, target: str, quiet: bool) -> Runner:
-    """Overloads in a lab of their own, with their progress."""
+    """Runs overloads in a lab of their own."""
 
-    def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, dict[str, Any]]]:
-        lab = Lab(**config.to_json())
+    def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, OverloadResult]]:
+        options = {name: getattr(config, name) for name in lab_options()}
+        lab = Lab(config.topology, config.scheme, **options)
         with stages(quiet=quiet) as stage:
             lab.start(stage)
         try:
             for pattern, frames in wanted.items():
                 with progress_bar(quiet) as bar:
-                    tell = partial(_advance, bar, pattern)
-                    words = {"pattern": pattern.value, "frames": frames, "target": target}
-                    yield pattern, lab.ask("overload", tell, **words)
+                    overload = Overload(pattern.value, frames, target)
+                    yield pattern, lab.measure(overload, partial(_advance, bar))
         finally:
             lab.stop()
 
     return run
 
 
-def _advance(bar: Bar, pattern: Pattern, found: dict[str, int]) -> None:
-    bar(found["done"], found["of"], pattern.value)
+def _advance(bar: Bar, report: dict[str, Any]) -> None:
+    bar(report["done"], report["of"], report["what"])
 
 
 def _offline(scheme: Scheme, config: LabConfig, target: str) -> Runner:
-    """The same with a virtual clock."""
+    """Runs the same overloads with a virtual clock."""
 
-    def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, dict[str, Any]]]:
+    def run(wanted: dict[Pattern, int]) -> Iterator[tuple[Pattern, OverloadResult]]:
         from dcnlab.lab import naming
-        from dcnlab.lab.instruments import overload
 
         receiver = naming.server(scheme.fabric, target, scheme)
         for pattern, frames in wanted.items():
-            yield pattern, overload.offline(scheme, pattern.value, frames, receiver, config)
+            yield pattern, overload_offline(scheme, Overload(pattern.value, frames), receiver, config)
 
     return run
 
@@ -163,7 +167,7 @@ def _show(settings: dict[str, Any], rows: list[dict[str, Any]]) -> None:
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:
-    """One overload: frames lost, also by where, and hops by the escape channel, as shares."""
+    """One overload: the share of frames lost, in all and by place, and of hops by the escape channel."""
     lost, relays, switches = (
         f"{row[name] / max(1, row['sent']):.2%}"
         for name in ("lost", "dropped_by_relays", "dropped_by_switches")

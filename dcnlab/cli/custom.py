@@ -1,4 +1,4 @@
-"""``--custom FILE.py``, an option of every command that takes a topology or a scheme."""
+"""``--custom FILE.py``, an option of measurements and of every command that takes a topology or a scheme."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Custom = Annotated[
     typer.Option(
         "--custom",
         metavar="FILE.py",
-        help="A Python file that defines topologies, schemes or agent protocols; may be repeated.",
+        help="A Python file that defines topologies, schemes, protocols or measurements; may be repeated.",
         is_eager=True,
         callback=_load,
     ),
@@ -38,9 +38,11 @@ _Custom = Annotated[
 
 
 def takes_custom(command: Callable[..., Any]) -> bool:
-    """Whether a command takes a topology or a scheme, and does not have the option yet."""
+    """Whether a command takes a topology or a scheme or is a measurement, and does not have the option yet."""
     parameters = set(inspect.signature(command).parameters)
-    return "custom" not in parameters and (command.__name__ in _COMMANDS or bool(_PARAMETERS & parameters))
+    measurement = command.__module__ == "dcnlab.cli.measurements"
+    wanted = measurement or command.__name__ in _COMMANDS or bool(_PARAMETERS & parameters)
+    return wanted and "custom" not in parameters
 
 
 def with_custom(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dcnlab.lab.client import Lab, Progress
+from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.iperf import Iperf
+from dcnlab.lab.measurement.stream import Stream
+from dcnlab.lab.measurement.traceroute import Traceroute
+from dcnlab.lab.rpc import Progress
 
 #: Milliseconds of outage that the demonstration accepts.
 _MAX_OUTAGE_MS = 1000
@@ -56,9 +60,9 @@ def _introduce(demo: Demo, lab: Lab) -> None:
 
 def _ping(demo: Demo, lab: Lab, key: str, step: str) -> None:
     result = lab.pingall()
-    rtt = result["rtt_ms"]
-    shown = f"{result['received']}/{result['sent']} answered, RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms"
-    demo.add(key, step, result, shown, result["received"] == result["sent"])
+    rtt = result.rtt_ms
+    shown = f"{result.received}/{result.sent} answered, RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms"
+    demo.add(key, step, result.to_json(), shown, result.held)
 
 
 def _distant_servers(lab: Lab) -> tuple[str, str]:
@@ -69,33 +73,33 @@ def _distant_servers(lab: Lab) -> tuple[str, str]:
 
 def _throughput(demo: Demo, lab: Lab, a: str, b: str) -> None:
     path = lab.route(a, b)
-    traced = lab.traceroute(a, b)
+    traced = lab.measure(Traceroute(a, b)).hops
     expected = [name for name in path[1:] if name.startswith("h")]
     demo.add("path", f"path {a} -> {b}", path, " ".join(path))
     demo.add("traceroute", f"traceroute {a} -> {b}", traced, " ".join(traced), traced == expected)
-    result = lab.iperf(a, b)
+    result = lab.measure(Iperf(a, b, seconds=2))
     relays = len(expected) - 1
-    shown = f"{result['mbps']:,} Mb/s over {relays} relay{'' if relays == 1 else 's'}"
-    demo.add("iperf", f"iperf3 {a} -> {b}", result, shown)
+    shown = f"{result.mbps:,} Mb/s over {relays} relay{'' if relays == 1 else 's'}"
+    demo.add("iperf", f"iperf3 {a} -> {b}", result.to_json(), shown)
 
 
 def _fail_link(demo: Demo, lab: Lab, a: str, b: str) -> None:
     """Fail the first link of the path while a packet is sent every millisecond, and restore it."""
     path = lab.route(a, b)
     link = f"{path[0]}-{path[1]}"
-    stream = lab.ask("stream_start", a=a, b=b)["stream"]
+    stream = lab.begin(Stream(a, b))
     failure = lab.fail(path[0], path[1])
     new_path = lab.route(a, b)
     _ping(demo, lab, "ping_failed", f"ping all pairs, {link} failed")
     restored = lab.restore(path[0], path[1])
-    received = lab.ask("stream_stop", stream=stream)
+    result = stream.stop()
     shown = (
         f"detected in {failure['detection_ms']} ms, tables and agents converged in {failure['converged_ms']} ms"
     )
     demo.add("fail", f"fail {link} under traffic", failure, shown)
     demo.add("path_after", "path after the failure", new_path, " ".join(new_path), new_path != path)
-    shown = f"{received['outage_ms']} ms outage, {received['lost']} of {received['sent']} lost"
-    survived = received["received"] > 0 and received["outage_ms"] < _MAX_OUTAGE_MS
-    demo.add("outage", "traffic, failure to restoration", received, shown, survived)
+    shown = f"{result.outage_ms} ms outage, {result.lost} of {result.sent} lost"
+    survived = result.received > 0 and result.outage_ms < _MAX_OUTAGE_MS
+    demo.add("outage", "traffic, failure to restoration", result.to_json(), shown, survived)
     demo.add("restore", f"restore {link}", restored, f"converged in {restored['converged_ms']} ms")
     _ping(demo, lab, "ping_restored", "ping all pairs, restored")

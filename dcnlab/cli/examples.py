@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-#: By command; LAB stands for a lab's name.
-EXAMPLES = {
+#: By command; LAB stands for a lab's name.  Measurements add theirs.
+EXAMPLES: dict[str, tuple[str, ...]] = {
     "up": (
         "dcnlab up bcube:4,1 --scheme brp",
         "dcnlab up clot:4x4 --scheme pow -d --name c",
@@ -16,12 +16,9 @@ EXAMPLES = {
         "dcnlab exec LAB h1 bash",
         "dcnlab exec LAB s0 ovs-ofctl -O OpenFlow13 dump-flows s0",
     ),
-    "ping": ("dcnlab ping LAB", "dcnlab ping LAB h0 h15"),
-    "iperf": ("dcnlab iperf LAB h0 h15 --seconds 10", "dcnlab iperf LAB h0 h15 --udp"),
     "fail": ("dcnlab fail LAB link h0 s4", "dcnlab fail LAB node h12"),
     "restore": ("dcnlab restore LAB link h0 s4", "dcnlab restore LAB node h12"),
     "heal": ("dcnlab restore LAB link h0 s4",),
-    "stats": ("dcnlab stats LAB",),
     "logs": ("dcnlab logs LAB", "dcnlab logs LAB -f"),
     "down": ("dcnlab down LAB", "dcnlab down --all"),
     "run": ("dcnlab run bcube-cut", "dcnlab run my.yaml --keep results/my"),
@@ -39,7 +36,6 @@ EXAMPLES = {
         "dcnlab overload clot:4x4 --scheme pow",
         "dcnlab overload clot:4x4 --pattern incast --target h5 --offline",
     ),
-    "next-hops": ("dcnlab next-hops LAB h0 h10",),
     "replicate": ("dcnlab replicate LAB h0 h1 h2 h4 --size 8M",),
     "kv": ("dcnlab kv LAB put colour blue --replicas 2", "dcnlab kv LAB get colour", "dcnlab kv LAB ls"),
     "list": ("dcnlab list", "dcnlab list bcube", "dcnlab list brp"),

@@ -37,7 +37,7 @@ def label(
     from dcnlab.lab.client import Lab
 
     if any(lab.name == where for lab in runtime.labs()):
-        result = Lab.attach(where).ask("label")
+        result = Lab.attach(where).label().to_json()
     else:
         noise = (loss, duplicate, jitter * 1e-6)
         result = labelling.offline(where, root, cut, noise, seed)

@@ -1,4 +1,4 @@
-"""Commands for running labs: up, ps, exec, ping, fail, restore, stats, down."""
+"""Commands for running labs: up, ps, exec, fail, restore, down."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import typer
 
 from dcnlab.cli import completion, options
 from dcnlab.cli.app import app
-from dcnlab.cli.show import JsonFlag, print_json, table
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.client import Lab, end, run_here, try_info
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.measurement.iperf import Iperf
+from dcnlab.lab.measurement.ping import Ping
 
 LabName = Annotated[
     str,
@@ -24,10 +26,6 @@ LabName = Annotated[
 NodeName = Annotated[
     str, typer.Argument(metavar="NODE", help="h3, s0, coordinates such as '(1,1)', or an IPv4 address.")
 ]
-
-
-#: Lost pairs that are listed without --json.
-_MAX_LOST_SHOWN = 20
 
 
 class Test(StrEnum):
@@ -72,7 +70,7 @@ def _tested(lab: Lab, test: Test, json: bool) -> bool:
     """Run one test in a lab, end the lab and show the figures; whether the test passed."""
     try:
         datapath = lab.info()["datapath"]
-        result, held = _run_test(lab, test, json)
+        result, held, lost = _run_test(lab, test, json)
         ended = lab.info()["ended"]
     finally:
         lab.stop()
@@ -80,7 +78,7 @@ def _tested(lab: Lab, test: Test, json: bool) -> bool:
     result = {**times, "datapath": datapath, **_configured(lab), **result}
     if ended:
         result["ended"] = ended
-    print_json(result) if json else _show_figures(result)
+    print_json(result) if json else _show_figures(result, lost)
     return held
 
 
@@ -92,25 +90,6 @@ def stages(quiet: bool) -> Iterator[Any]:
     console = Console(stderr=True, quiet=quiet)
     with console.status("starting") as status:
         yield lambda stage: status.update(f"making {stage}")
-
-
-def _pinged(lab: Lab, pairs: str | list[list[str]], quiet: bool, version: int = 0) -> dict[str, Any]:
-    """Ping pairs; show progress on standard error."""
-    from rich.console import Console
-
-    with Console(stderr=True, quiet=quiet).status("pinging") as status:
-        return lab.pingall(
-            lambda so_far: status.update("{done} of {of} pinged".format(**so_far)), pairs, version
-        )
-
-
-def _show_lost(found: dict[str, Any]) -> None:
-    """Print the first pairs without an answer."""
-    lost = found.get("lost", ())
-    for source, target in lost[:_MAX_LOST_SHOWN]:
-        print(f"lost: {source} -> {target}")
-    if len(lost) > _MAX_LOST_SHOWN:
-        print(f"and {len(lost) - _MAX_LOST_SHOWN} more: --json lists all")
 
 
 def _configured(lab: Lab) -> dict[str, Any]:
@@ -134,27 +113,28 @@ def _show_started(lab: Lab, json: bool) -> None:
         print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
 
 
-def _show_figures(result: dict[str, Any]) -> None:
-    """Print the figures of a test, and the first lost pairs."""
+def _show_figures(result: dict[str, Any], lost: Iterable[str]) -> None:
+    """Print the figures of a test, the first lost pairs, and the processes of the lab that have ended."""
     rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
     flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
     shown = flat.keys() - {"rtt_ms", "ended"}
     table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key in shown])
-    _show_lost(result)
-    for line in result.get("ended", ()):
+    for line in (*lost, *result.get("ended", ())):
         print(line)
 
 
-def _run_test(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool]:
-    """Run one test; its figures, and whether it passed."""
+def _run_test(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool, Iterable[str]]:
+    """Run one test: its figures, whether it passed, and lines about lost pairs."""
     if test is Test.iperf:
         names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
-        rates = [lab.iperf(a, b)["mbps"] for a, b in ((names[0], names[-1]), (names[-1], names[0]))]
-        return {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}, all(
-            rate > 0 for rate in rates
-        )
-    found = _pinged(lab, "all" if test is Test.pingall else "pairs", quiet)
-    return {**found, "throughput_mbps": []}, found["sent"] == found["received"] > 0
+        pairs = ((names[0], names[-1]), (names[-1], names[0]))
+        rates = [lab.measure(Iperf(a, b, seconds=2)).mbps for a, b in pairs]
+        figures = {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}
+        return figures, all(rate > 0 for rate in rates), ()
+    ping = Ping(pairs="all" if test is Test.pingall else "pairs")
+    with progress_bar(quiet=quiet) as bar:
+        found = lab.measure(ping, lambda report: bar(report["done"], report["of"], report["what"]))
+    return {**found.to_json(), "throughput_mbps": []}, found.held and found.sent > 0, found.lost_lines()
 
 
 @app.command()
@@ -175,7 +155,7 @@ def ps(json: JsonFlag = False) -> None:
             [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
         )
         for row in rows:
-            _print_ended(row["name"], row.get("ended", ()))
+            print_ended(row["name"], row.get("ended", ()))
     else:
         print("no labs are running: launch one, e.g. `dcnlab up bcube:4,1 --scheme brp`")
 
@@ -188,7 +168,7 @@ def _state(row: dict[str, Any]) -> str:
     return "damaged" if row.get("ended") else "running"
 
 
-def _print_ended(name: str, ended: Iterable[str]) -> None:
+def print_ended(name: str, ended: Iterable[str]) -> None:
     """Print which processes of the lab have ended, and what to do."""
     lines = [f"{name}: {line}" for line in ended]
     if lines:
@@ -210,31 +190,6 @@ def exec(
     """Run a program in a node of a lab, such as `ping -c3 h7` in h1."""
     words = words[1:] if words[:1] == ["--"] else words
     raise typer.Exit(run_here(Lab.attach(lab).path, node, words))
-
-
-@app.command()
-def ping(
-    lab: LabName,
-    a: Annotated[str, typer.Argument(help="The source; omit both servers to ping all pairs.")] = "",
-    b: Annotated[str, typer.Argument(help="The destination.")] = "",
-    ipv6: Annotated[bool, typer.Option("-6", help="Use IPv6, where hosts have both versions.")] = False,
-    json: JsonFlag = False,
-) -> None:
-    """Ping between two servers or all pairs; exit 0 if every ping was answered."""
-    if bool(a) != bool(b):
-        raise UsageError("name two servers, or none to ping all pairs")
-    attached = Lab.attach(lab)
-    found = _pinged(attached, [[a, b]] if a else "all", json, 6 if ipv6 else 0)
-    if json:
-        print_json(found)
-    else:
-        rtt = found["rtt_ms"]
-        times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
-        print(f"{found['received']}/{found['sent']} answered{times}")
-        _show_lost(found)
-        if found["lost"]:
-            _print_ended(lab, attached.info().get("ended", ()))
-    raise typer.Exit(0 if found["received"] == found["sent"] else 1)
 
 
 def _change(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
@@ -288,17 +243,6 @@ def restore(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> N
 def heal(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
     """Alias of `restore`."""
     _change("restore", lab, kind, names, json)
-
-
-@app.command()
-def stats(lab: LabName, json: JsonFlag = False) -> None:
-    """Print the counters of the agents."""
-    found: dict[str, dict[str, int]] = Lab.attach(lab).ask("stats")
-    if json:
-        print_json(found)
-        return
-    names = sorted({name for counters in found.values() for name in counters})
-    table(("server", *names), [(server, *(c.get(n, 0) for n in names)) for server, c in found.items()])
 
 
 @app.command()

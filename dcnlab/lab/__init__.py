@@ -22,6 +22,7 @@ namespace; the guard then removes the socket.
     kv/           a key-value store         replication/  one server's data to several others
 
     client.py      Lab, for Python and the command line
+    measuring.py   the client's side of measurements
     rpc.py         the control socket's protocol
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dcnlab.lab.client import Lab
 from dcnlab.lab.doctor import Finding
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.settings import Settings, save
 
 #: Two plain hosts and two switches in a row.
@@ -38,7 +39,7 @@ def calibrate(report: Callable[[str], None]) -> tuple[Trial, ...]:
 def _try(settings: Settings) -> Trial:
     try:
         with Lab(NETWORK, "shortest", offloads=settings.offloads) as lab:
-            return Trial(settings, float(lab.iperf("h0", "h1", _SECONDS)["mbps"]))
+            return Trial(settings, lab.measure(Iperf("h0", "h1", _SECONDS)).mbps)
     except LabError as error:
         return Trial(settings, 0.0, str(error))
 

@@ -20,15 +20,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dcnlab.lab import graph_file, log, python_process, runtime, settings
+from dcnlab.lab import graph_file, log, measurement, measuring, python_process, runtime, settings
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import requirements
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv import bulk
-from dcnlab.lab.rpc import Connection
+from dcnlab.lab.measurement.path import PathTaken
+from dcnlab.lab.measurement.ping import Ping, PingResult
+from dcnlab.lab.measuring import Underway
+from dcnlab.lab.rpc import Connection, Progress
 from dcnlab.lab.session import terminal
 
-Progress = Callable[[Any], None]
 _STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up says what it is.
 _INFO_TIMEOUT = 2.0
@@ -214,32 +217,43 @@ class Lab:
         """Name, kind, label and address of every node."""
         return list(self.ask("nodes"))
 
-    def ping(self, a: str, b: str, size: int = 56) -> float | None:
-        """Round trip in milliseconds of one echo request; None when it was lost."""
-        found = self.ask("ping", pairs=[[a, b]], size=size)
-        return found["rtt_ms"]["p50"] if found["received"] else None
+    # --- measurements ---------------------------------------------------------
 
-    def pingall(
-        self, progress: Progress | None = None, pairs: str | list[list[str]] = "all", version: int = 0
-    ) -> dict[str, Any]:
-        """One echo request per pair: ``sent``, ``received``, ``rtt_ms``, ``lost``; in a ``version`` of
-        IP, or in the first that the hosts speak."""
-        return dict(self.ask("ping", progress, pairs=pairs, version=version))
+    def measure(self, wanted: Measurement[R], progress: Progress | None = None) -> R:
+        """Run a measurement in the lab and return its result; ``progress`` gets ``done``, ``of``, ``what``.
 
-    def iperf(
-        self, a: str, b: str, seconds: float = 2.0, udp: bool = False, parallel: int = 1
-    ) -> dict[str, Any]:
-        """iperf3 from ``a`` to ``b``: ``mbps`` and retransmits or loss."""
-        return dict(self.ask("iperf", a=a, b=b, seconds=seconds, udp=udp, parallel=parallel))
+        UsageError for one that would never end: start it with :meth:`begin`.
+        """
+        return measuring.run(self.path, wanted, progress)
 
-    def mptcp(self, a: str, b: str, seconds: float = 3.0, progress: Progress | None = None) -> dict[str, Any]:
-        """One connection from ``a`` to ``b`` by ``tcp`` and by ``mptcp`` over all parallel ``ways``: for
-        each ``mbps`` and ``subflows``; their ``ratio``.  UsageError where the kernel lacks it."""
-        return dict(self.ask("mptcp", progress, a=a, b=b, seconds=seconds))
+    def begin(self, wanted: Measurement[R]) -> Underway[R]:
+        """Start a measurement and return once its traffic flows; it continues beside other operations."""
+        return Underway(self.path, wanted)
 
-    def traceroute(self, a: str, b: str) -> list[str]:
-        """The servers that the real traceroute shows, the destination last."""
-        return list(self.ask("traceroute", a=a, b=b)["hops"])
+    def pingall(self, progress: Progress | None = None, **arguments: Any) -> PingResult:
+        """Ping between all pairs of servers, or those given as ``pairs``."""
+        return self.measure(Ping(**arguments), progress)
+
+    def route(self, a: str, b: str) -> list[str]:
+        """The path that the scheme takes with the links that are up now."""
+        return self.measure(PathTaken(a, b)).path
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Every measurement is a method: ``lab.iperf("h0", "h5")`` is ``lab.measure(Iperf("h0", "h5"))``."""
+        known = measurement.known()
+        if name.startswith("_") or (spelled := name.replace("_", "-")) not in known:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+        def measure(*values: Any, progress: Progress | None = None, **arguments: Any) -> Any:
+            return self.measure(known[spelled](*values, **arguments), progress)
+
+        return measure
+
+    def __dir__(self) -> list[str]:
+        """Attributes, with the measurements."""
+        return [*super().__dir__(), *(name.replace("-", "_") for name in measurement.known())]
+
+    # --- links and tables -----------------------------------------------------
 
     def fail(self, *names: str) -> dict[str, Any]:
         """Cut the link between two nodes, or all links of one; returns when all have converged."""
@@ -253,21 +267,12 @@ class Lab:
         """``predicted`` and ``installed`` entries and whether they are ``equal``."""
         return dict(self.ask("tables", node=node))
 
-    def route(self, a: str, b: str) -> list[str]:
-        """The way that the scheme takes as links are known now."""
-        return list(self.ask("path", a=a, b=b)["path"])
-
     def explain(self, a: str, b: str) -> list[dict[str, Any]]:
         """The way in words: per node ``reason``, the ``entry`` that decides, and for switches
         whether it is ``installed``."""
         return list(self.ask("explain", a=a, b=b))
 
-    def replicate(
-        self, source: str, *replicas: str, size: int = 200_000_000, progress: Progress | None = None
-    ) -> dict[str, Any]:
-        """Random data from one server to several, along a complete graph and by a pipeline: for each
-        ``seconds``, ``mbps``, ``verified``; their ``ratio``."""
-        return dict(self.ask("replicate", progress, servers=[source, *replicas], size=size))
+    # --- keys -----------------------------------------------------------------
 
     def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
         """Put a value at the coordinates that its key's hash names, from server ``origin``; the

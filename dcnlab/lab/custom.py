@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from addressing import registry as schemes
+from dcnlab.lab import measurement
 from hostagent import registry as protocols
 from topos import plugins
 from topos import registry as topologies
@@ -16,7 +17,7 @@ from topos.spec import SpecError
 
 def registries() -> tuple[Registry[Any], ...]:
     """What such a file can add to."""
-    return topologies.known(), schemes.known(), protocols.known()
+    return topologies.known(), schemes.known(), protocols.known(), measurement.known()
 
 
 def load(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -29,6 +30,6 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> None:
         defined = [registry.defined_in(path) for registry in registries()]
         if not any(defined):
             raise SpecError(
-                f"{path} defines no topology, scheme or agent protocol:"
-                " it needs a subclass of Family, Scheme or AgentProtocol with a name"
+                f"{path} defines no topology, scheme, agent protocol or measurement:"
+                " it needs a subclass of Family, Scheme, AgentProtocol or Measurement with a name"
             )

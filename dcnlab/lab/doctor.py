@@ -135,7 +135,7 @@ def _mptcp() -> Finding:
         "Multipath TCP",
         "note",
         "missing",
-        "a connection uses one path only: `iperf --mptcp` is refused",
+        "a connection uses one path only: `dcnlab mptcp` is refused",
     )
 
 

@@ -3,7 +3,7 @@
 The client sends ``{"op": ..., ...}`` in one line, with its standard descriptors attached
 where the operation runs a program.  The lab answers any number of ``{"progress": ...}``
 lines and at last ``{"result": ...}`` or ``{"error": "...", "code": 1|2}``.  While a
-program runs the client may send ``{"signal": 2}`` lines.
+program runs the client may send ``{"signal": 2}`` lines, while a measurement runs ``{"stop": true}``.
 
 The lab logs every request with level DEBUG, and errors that are nobody's mistake with their traceback.
 """
@@ -59,6 +59,8 @@ class Call:
 
 
 Operation = Callable[[Call], Any]
+#: Called by the client for every report of an operation about its progress.
+Progress = Callable[[Any], None]
 
 
 def serve(listener: socket.socket, operations: dict[str, Operation], stop: threading.Event) -> None:
@@ -145,7 +147,7 @@ class Connection:
     def call(
         self,
         op: str,
-        progress: Callable[[Any], None] | None = None,
+        progress: Progress | None = None,
         descriptors: tuple[int, ...] = (),
         **arguments: Any,
     ) -> Any:
@@ -176,6 +178,11 @@ class Connection:
         """Pass a signal to the program that the lab runs for this connection, if that still runs."""
         with contextlib.suppress(ConnectionError):
             self._channel.send({"signal": number})
+
+    def stop(self) -> None:
+        """Ask the lab to end the measurement that runs for this connection."""
+        with contextlib.suppress(OSError):  # it has ended
+            self._channel.send({"stop": True})
 
     def close(self) -> None:
         """Disconnect."""

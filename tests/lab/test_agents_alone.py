@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.stream import Stream
 from tests.lab import processes
 from tests.lab.test_multipath import carried
 from tests.ovs import poll
@@ -46,22 +47,22 @@ def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        stream = lab.ask("stream_start", a="h0", b="h15")["stream"]
+        stream = lab.begin(Stream("h0", "h15"))
         for relay, switch in (("h12", "s3"), ("h3", "s7")):  # far from the source, on either way
             cut = lab.fail(relay, switch)
             assert cut["detection_ms"] < 500
-            poll(lambda: lab.ask("ping", pairs=[["h0", "h15"]])["received"] == 1, 10)
+            poll(lambda: lab.ping("h0", "h15").held, 10)
             lab.restore(relay, switch)
             poll(lambda: not known_down(lab, "h0"), 10)  # with both ways down there would be none
-        stream = lab.ask("stream_stop", stream=stream)
+        seen = stream.stop()
         tcp.join()
         said, _ = ping.communicate(timeout=60)
         carriage = [b - a for a, b in zip(before, carried(lab), strict=True)]
         assert controller.status() == psutil.STATUS_STOPPED
-        assert stream["sent"] > stream["lost"]
-        assert stream["outage_ms"] < 500
-        assert stream["longest_gap_ms"] < 500
-        assert found["iperf"]["mbps"] > 1
+        assert seen.sent > seen.lost
+        assert seen.outage_ms < 500
+        assert seen.longest_gap_ms < 500
+        assert found["iperf"].mbps > 1
         assert ping.returncode == 0, said
         assert int(said.split(" received")[0].rsplit(" ", 1)[-1]) >= 80
         # Both ways carried flows: the source's ports to its switches of level 0 and 1.
@@ -71,7 +72,7 @@ def test_flows_move_to_the_next_way_while_the_controller_stands_still() -> None:
 
 def known_down(lab: Lab, server: str) -> int:
     """How many links a server's agent believes to be down."""
-    return int(lab.ask("stats")[server].get("links known down", 0))
+    return int(lab.stats().servers[server].get("links known down", 0))
 
 
 def lab_link(lab: Lab, a: str, b: str) -> int:

@@ -40,8 +40,8 @@ def labs() -> list[Any]:
 def test_all_pairs_ping(topology: str, scheme: str) -> None:
     with Lab(topology, scheme) as lab:
         found = lab.pingall()
-        assert found["sent"] > 0
-        assert found["lost"] == []
+        assert found.sent > 0
+        assert found.lost == []
         for node in lab.nodes():
             if node["kind"] == "switch":
                 assert lab.tables(node["name"])["equal"], node["name"]

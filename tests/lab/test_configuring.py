@@ -10,6 +10,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.measurement.stream import Stream
 
 pytestmark = pytest.mark.lab
 
@@ -32,7 +33,7 @@ def test_every_server_finds_its_address(topology: str, cables: int, agents: str)
         for node in [node for node in lab.nodes() if node["kind"] == "server"][::5]:
             shown = json.loads(lab.run(node["name"], ["ip", "-j", "address", "show", "dcn0"]).stdout)
             assert [a["local"] for a in shown[0]["addr_info"]] == [node["ipv4"]]
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
 
 
 def test_up_says_how_long_it_took_and_how_many_frames() -> None:
@@ -45,12 +46,12 @@ def test_up_says_how_long_it_took_and_how_many_frames() -> None:
 def test_configured_anew_while_traffic_flows() -> None:
     """The second configuration (the other Alt bit) loses no packet; the third finds a cut cable."""
     with Lab("clot:4x4", "pow", autoconfigure=True) as lab:
-        stream = lab.ask("stream_start", a="h0", b="h15")["stream"]
+        stream = lab.begin(Stream("h0", "h15"))
         again = lab.ask("reconfigure")
-        seen = lab.ask("stream_stop", stream=stream)
+        seen = stream.stop()
         assert (again["frames"]["config"], again["frames"]["config ack"]) == (32, 32)
-        assert seen["sent"] > 0
-        assert seen["lost"] == 0
+        assert seen.sent > 0
+        assert seen.lost == 0
         lab.fail("h5", "h9")
         with pytest.raises(LabError, match=r"h5 \(1,1\) port 1 to h9 \(2,1\) port 2 is silent"):
             lab.ask("reconfigure")

@@ -30,10 +30,10 @@ def test_all_pairs_answer_while_links_fail(topology: str, scheme: str, options: 
         for names in ((), ("h0", neighbour(lab, "h0"))):
             if names:
                 lab.fail(*names)
-            assert lab.pingall()["lost"] == []
+            assert lab.pingall().lost == []
         lab.restore("h0", neighbour(lab, "h0"))
-        assert lab.pingall()["lost"] == []
-        assert sum(counts["by kernel"] for counts in lab.ask("stats").values()) > 0
+        assert lab.pingall().lost == []
+        assert sum(counts["by kernel"] for counts in lab.stats().servers.values()) > 0
 
 
 def neighbour(lab: Lab, name: str) -> str:
@@ -44,8 +44,8 @@ def neighbour(lab: Lab, name: str) -> str:
 
 def test_packets_take_the_next_hops_that_the_scheme_says() -> None:
     with Lab("clot:4x4", "pow", fast_path="on", load_balance="packet") as lab:
-        found = lab.ask("next_hops", a="h0", b="h10", packets=2000)
-        assert found["p"] > 1e-6
+        found = lab.next_hops("h0", "h10", packets=2000)
+        assert found.p > 1e-6
 
 
 def test_what_cannot_be_is_refused_in_one_line() -> None:

@@ -70,11 +70,11 @@ def test_an_incast_loses_nothing_with_credits_and_much_without() -> None:
 def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
     """Everybody to everybody; then TCP, whose super-packets are cut before they ask for credits."""
     with Lab("clot:4x4", "pow", flow_control="credits", rate="2Mbit", load_balance="packet") as lab:
-        found = lab.ask("overload", pattern="all-to-all", frames=8)
-        assert found["sent"] == found["received"] == 16 * 15 * 8
-        assert found["duplicated"] == 0
-        assert lab.iperf("h0", "h15", seconds=1, parallel=4)["mbps"] > 0.5
-        assert lab.pingall()["lost"] == []
+        found = lab.overload(pattern="all-to-all", frames=8)
+        assert found.sent == found.received == 16 * 15 * 8
+        assert found.duplicated == 0
+        assert lab.iperf("h0", "h15", seconds=1, parallel=4).mbps > 0.5
+        assert lab.pingall().lost == []
 
 
 @pytest.mark.lab
@@ -82,12 +82,12 @@ def test_a_shuffle_loses_nothing_with_credits_and_tcp_comes_through() -> None:
 def test_next_hops_are_taken_as_eq_12_says(load_balance: str) -> None:
     """Through all relays of the way, by draws that begin with a fixed seed; flows by their hash."""
     with Lab("clot:8x4", "pow", load_balance=load_balance) as lab:
-        found = lab.ask("next_hops", a="(0,0)", b="(3,2)", packets=1500)
-    first = {share["towards"]: share for share in found["shares"] if share["server"] == "h0"}
+        found = lab.next_hops("(0,0)", "(3,2)", packets=1500)
+    first = {share.towards: share for share in found.shares if share.server == "h0"}
     assert "s0" in first
-    assert sum(share["packets"] for share in first.values()) == 1500
-    assert found["freedom"] >= 8
-    assert found["p"] > 0.001
+    assert sum(share.packets for share in first.values()) == 1500
+    assert found.freedom >= 8
+    assert found.p > 0.001
 
 
 @pytest.mark.lab
@@ -110,4 +110,4 @@ def test_what_failures_leave_connected_is_delivered(flow_control: str) -> None:
         pairs = [(a, b) for a in range(0, 16, 2) for b in range(16) if a != b and nx.has_path(left, a, b)]
         found = lab.pingall(pairs=[[fabric.name(a), fabric.name(b)] for a, b in pairs])
         assert len(pairs) > 50
-        assert found["lost"] == []
+        assert found.lost == []

@@ -27,7 +27,7 @@ from dcnlab import Lab, compare, evaluate, grid
 
 if __name__ == "__main__":
     with Lab("bcube:2,1", scheme="brp") as lab:
-        assert lab.pingall()["received"] == 12
+        assert lab.pingall().received == 12
         assert lab.run("h0", ["true"]).returncode == 0
     assert evaluate("bcube:2,1", ["brp"]).servers == 4
     assert [row["delivered"] for row in compare(grid(["bcube:2,1"], ["brp", "wmgr"]), workers=2)] == [1, 1]

@@ -45,14 +45,14 @@ def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
     with Lab(TOPOLOGY, SCHEME, link_state="agents", load_balance="probe") as lab:
 
         def count(what: str) -> int:
-            return int(lab.ask("stats")["h0"].get(what, 0))
+            return int(lab.stats().servers["h0"].get(what, 0))
 
         lab.run("h1", [sys.executable, "-c", SEND, f"h1-eth{towards.port}", *frames])
         poll(lambda: count("link state rejected: not authentic") == len(lies), 5)
         poll(lambda: count("probes rejected: not authentic") == len(answers), 5)
         assert count("links known down") == count("links suspected") == 0
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
         lab.fail("h3", "s1")  # what h3 itself says is believed, with its first number, 98 below the forged
         poll(lambda: count("links known down") == 1, 5)
-        assert lab.ping("h0", "h3") is not None
+        assert lab.ping("h0", "h3").held
         assert count("link state rejected: not authentic") == len(lies)

@@ -24,7 +24,7 @@ import sys
 sys.path.insert(0, {clone!r})
 from dcnlab import Lab
 with Lab("bcube:2,1", scheme="brp") as lab:
-    assert lab.pingall()["received"] == 12
+    assert lab.pingall().received == 12
     print(lab.run("h0", [sys.executable, "-P", "-c", "import dcnlab; print(dcnlab.__file__)"]).stdout)
 """
 

@@ -28,9 +28,9 @@ def test_values_outlive_their_home(topology: str, scheme: str) -> None:
     elsewhere = [name for name in map(fabric.name, range(fabric.servers)) if name not in order[:2]]
     with Lab(topology, scheme) as lab:
         value = os.urandom(3_000_000)
-        before = sum(map(sum, lab.ask("counters")["links"]))
+        before = sum(map(sum, lab.counters().links))
         assert lab.put("colour", value, replicas=2, origin=elsewhere[0]) == order[:2]
-        assert sum(map(sum, lab.ask("counters")["links"])) - before > 2 * len(value)  # over the lab's links
+        assert sum(map(sum, lab.counters().links)) - before > 2 * len(value)  # over the lab's links
         assert lab.find("colour", elsewhere[1]) == (order[0], value)
         assert [place["server"] for place in lab.where("colour", elsewhere[0])] == order
 

@@ -53,19 +53,19 @@ def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) 
     """On a torus: the labels are the scheme's, on what is up; everything that is connected is delivered."""
     with Lab("torus:3x4", "wmgr:root=h5", autoconfigure=True) as lab:
         assert lab.aacm["protocol"] == "labelling"
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
         lab.fail("h0", "h1")
-        (cut,) = lab.ask("label")["rounds"]
-        assert cut["equal"]
-        assert cut["lost"] == 0
+        (cut,) = lab.label().rounds
+        assert cut.equal
+        assert cut.lost == 0
         lab.fail("h5")  # the root itself
-        (rootless,) = lab.ask("label")["rounds"]
-        assert rootless["equal"]
-        assert (rootless["pairs"], rootless["lost"]) == (11 * 10, 0)
-        assert rootless["frames"]["sent advertisement"] > cut["frames"]["sent advertisement"]
+        (rootless,) = lab.label().rounds
+        assert rootless.equal
+        assert (rootless.pairs, rootless.lost) == (11 * 10, 0)
+        assert rootless.frames["sent advertisement"] > cut.frames["sent advertisement"]
         lab.restore("h5")
         assert lab.ask("reconfigure")["protocol"] == "labelling"
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
         shown = dcnlab("label", lab.config.name)
         assert shown.returncode == 0, shown.stderr
         assert "1 links down" in shown.stdout
@@ -76,4 +76,4 @@ def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) 
 def test_a_cayley_graph_labels_itself(agents: str) -> None:
     with Lab("star:4", "wmgr:root=centre,order=searched", autoconfigure=True, agents=agents) as lab:
         assert lab.aacm["frames"]["sent advertisement"] >= 2 * 36
-        assert lab.pingall(pairs="pairs")["lost"] == []
+        assert lab.pingall(pairs="pairs").lost == []

@@ -34,8 +34,8 @@ def names(lab: Lab, kind: str) -> list[str]:
 def test_every_pair_pings(lab: Lab) -> None:
     found = lab.pingall()
     servers = len(names(lab, "server"))
-    assert found["sent"] == servers * (servers - 1)
-    assert found["lost"] == []
+    assert found.sent == servers * (servers - 1)
+    assert found.lost == []
 
 
 def test_tables_are_installed_as_predicted(lab: Lab) -> None:
@@ -48,7 +48,7 @@ def test_tables_are_installed_as_predicted(lab: Lab) -> None:
 def test_data_needs_no_controller_and_nothing_floods(lab: Lab) -> None:
     lab.pingall()  # hosts know each other's addresses now
     before = lab.ask("controller")
-    assert lab.pingall()["lost"] == []
+    assert lab.pingall().lost == []
     assert lab.ask("controller")["packet_ins"] == before["packet_ins"]
     for switch in names(lab, "switch"):
         flows = "\n".join(lab.tables(switch)["installed"])
@@ -65,7 +65,7 @@ def test_programs_that_cannot_be_run_are_named(lab: Lab) -> None:
 def test_traceroute_shows_the_relays(lab: Lab) -> None:
     fabric = registry.fabric(lab.config.topology)
     for a, b in [("h0", "h15"), ("h3", "h9"), ("h12", "h1")]:
-        shown = lab.traceroute(a, b)
+        shown = lab.traceroute(a, b).hops
         assert shown[-1] == b
         if lab.config.scheme == "pow":  # a flow's way is drawn: each hop must be a neighbour
             for left, right in zip([a, *shown], shown, strict=False):
@@ -91,9 +91,9 @@ def test_traffic_survives_a_cut(lab: Lab) -> None:
     assert cut["detection_ms"] is not None
     around = lab.route("h0", "h15")
     assert (a, b) not in set(itertools.pairwise(around))
-    assert lab.pingall(pairs=[["h0", "h15"], ["h15", "h0"]])["lost"] == []
+    assert lab.pingall(pairs=[["h0", "h15"], ["h15", "h0"]]).lost == []
     for switch in names(lab, "switch"):
         assert lab.tables(switch)["equal"]
     lab.restore(a, b)
     assert lab.route("h0", "h15") == way
-    assert lab.pingall()["lost"] == []
+    assert lab.pingall().lost == []

@@ -63,14 +63,14 @@ def read(name: str) -> list[dict[str, str]]:
 def test_an_operation_that_raises_is_one_line_for_users_and_a_traceback_in_the_log() -> None:
     with detached("raising") as lab:
         with pytest.raises(LabError, match=r"^ValueError: [^\n]+$"):
-            lab.ask("ping", pairs=[["h0", "h3"]], size="large")
+            lab.ask("kv", verb="get", key="no hex", origin="h0")
         shown = dcnlab("logs", "raising").stdout
         assert "Traceback (most recent call last)" in shown
         (failed,) = [record for record in read("raising") if record["level"] == "ERROR"]
         assert failed["process"] == "session"
-        assert failed["message"].startswith("ping(pairs=[['h0', 'h3']], size='large') failed")
+        assert failed["message"].startswith("kv(verb='get', key='no hex', origin='h0') failed")
         assert failed["details"].startswith("Traceback") and "ValueError" in failed["details"]  # noqa: PT018
-        assert lab.pingall()["received"] == 12
+        assert lab.pingall().received == 12
 
 
 @pytest.mark.lab

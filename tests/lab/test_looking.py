@@ -77,7 +77,7 @@ def test_counters_count_the_links_of_a_way_and_no_others(lab: Lab, client: TestC
 def test_counters_are_those_of_the_interfaces(lab: Lab) -> None:
     shown = json.loads(lab.run("h0", ["ip", "-j", "-s", "link", "show", "h0-eth1"]).stdout)[0]["stats64"]
     link = number(lab, "h0", "s0")
-    assert lab.ask("counters")["links"][link] == [shown["tx"]["bytes"], shown["rx"]["bytes"]]
+    assert lab.counters().links[link] == (shown["tx"]["bytes"], shown["rx"]["bytes"])
 
 
 def test_a_link_is_cut_and_healed(lab: Lab, client: TestClient) -> None:

@@ -18,20 +18,20 @@ def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
         found = processes.agents(lab)
         first, second = found.deputies
         assert len(found.agents) == MANY
-        assert lab.ping("h0", "h68") is not None
-        assert len(lab.ask("stats")) == MANY
+        assert lab.ping("h0", "h68").held
+        assert len(lab.stats().servers) == MANY
         assert lab.fail("h6", "h14")["converged_ms"] is not None
         assert lab.route("h6", "h14") != ["h6", "h14"]
-        assert lab.ping("h6", "h14") is not None
+        assert lab.ping("h6", "h14").held
 
         first.children()[2].kill()
         poll(lambda: lab.info()["ended"] != [], 10)
-        assert len(lab.ask("stats")) == MANY - 1
+        assert len(lab.stats().servers) == MANY - 1
         orphans = second.children()
         second.kill()
         poll(lambda: any("and 61 more: its process ended with -9" in line for line in lab.info()["ended"]), 10)
         poll(lambda: not any(map(psutil.Process.is_running, orphans)), 10)
-        assert len(lab.ask("stats")) == MANY // 2 - 1
+        assert len(lab.stats().servers) == MANY // 2 - 1
         assert lab.restore("h6", "h14")["converged_ms"] is not None
 
         others = first.children()

@@ -47,7 +47,7 @@ def test_parallel_flows_take_disjoint_ways(topology: str, scheme: str, a: str, b
 
 def carried(lab: Lab) -> list[int]:
     """Bytes that each link has carried, both ways together."""
-    return [sum(both) for both in lab.ask("counters")["links"]]
+    return [sum(both) for both in lab.counters().links]
 
 
 def joining(fabric: registry.Fabric, x: int, y: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.ping import Ping
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("labs")]
 
@@ -19,10 +20,10 @@ def test_lost_requests_hold_up_no_others_and_are_counted_as_done() -> None:
     with Lab("bcube:4,1", "brp") as lab:
         lab.ask("fail", kind="node", names=["h0"])
         begun = time.monotonic()
-        found = lab.ask("ping", heard.append, pairs="all", timeout=_PATIENCE)
+        found = lab.measure(Ping(timeout=_PATIENCE), heard.append)
         took = time.monotonic() - begun
-    assert sorted(found["lost"]) == sorted(
-        pair for n in range(1, 16) for pair in (["h0", f"h{n}"], [f"h{n}", "h0"])
+    assert sorted(found.lost) == sorted(
+        pair for n in range(1, 16) for pair in (("h0", f"h{n}"), (f"h{n}", "h0"))
     )
-    assert heard[-1]["done"] == heard[-1]["of"] == found["sent"] == 240
+    assert heard[-1]["done"] == heard[-1]["of"] == found.sent == 240
     assert _PATIENCE < took < 15 * _PATIENCE / 4  # it was 30 / 4 times: four at a time

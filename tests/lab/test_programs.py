@@ -52,7 +52,7 @@ def address(lab: Lab, name: str) -> str:
 
 
 def test_two_relays_lie_between(lab: Lab) -> None:
-    assert len(lab.traceroute(A, B)) == 3
+    assert len(lab.traceroute(A, B).hops) == 3
 
 
 def test_names_of_servers_mean_something_to_every_program_in_the_lab_and_to_none_outside(lab: Lab) -> None:
@@ -69,11 +69,11 @@ def test_ping_of_any_size(lab: Lab, size: int) -> None:
 
 
 def test_iperf3_tcp_and_udp(lab: Lab) -> None:
-    assert lab.iperf(A, B, seconds=1)["mbps"] > 100
+    assert lab.iperf(A, B, seconds=1).mbps > 100
     # Who is not let to the processor in time loses datagrams: a rate that a busy machine keeps up with,
     # and one second of three.
-    tries = (lab.ask("iperf", a=A, b=B, seconds=1, udp=True, rate="20M") for _ in range(3))
-    assert any(udp["mbps"] > 15 and udp["lost_percent"] < 5 for udp in tries)
+    tries = (lab.iperf(A, B, seconds=1, udp="20M") for _ in range(3))
+    assert any(udp.mbps > 15 and udp.lost_percent < 5 for udp in tries)
 
 
 @pytest.mark.parametrize("offloads", ["on", "off"])
@@ -144,7 +144,7 @@ def test_ssh(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_tcpdump_sees_relayed_packets(lab: Lab) -> None:
-    relay = lab.traceroute(A, B)[0]
+    relay = lab.traceroute(A, B).hops[0]
     words = ["tcpdump", "-nlU", "-i", "any", "-c", "2", "icmp"]
     capture = subprocess.Popen(
         [DCNLAB, "exec", lab.config.name, relay, "--", *words],

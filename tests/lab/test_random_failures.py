@@ -38,10 +38,10 @@ def cut(lab: Lab, fabric: Fabric, seed: int) -> set[int]:
     return {*links, *(link for server in servers for link in fabric.links_of(server))}
 
 
-def answered(lab: Lab, pairs: list[list[str]], rounds: int) -> list[list[str]]:
+def answered(lab: Lab, pairs: list[tuple[str, str]], rounds: int) -> list[tuple[str, str]]:
     """Pairs that never answer; the first packets make a source probe its ways, so there are some rounds."""
     for _ in range(rounds):
-        pairs = lab.ask("ping", pairs=pairs, timeout=1.0)["lost"]
+        pairs = lab.pingall(pairs=pairs, timeout=1.0).lost
         if not pairs:
             break
         time.sleep(0.3)  # what was lost is probed meanwhile

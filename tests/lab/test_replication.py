@@ -56,15 +56,15 @@ def test_on_a_complete_graph_no_link_carries_more_than_its_share(spec: str, r: i
 def test_three_replicas_come_faster_along_the_complete_graph() -> None:
     """Links of 4 Mb/s, so that they decide and not a busy processor; three times as fast by the links."""
     with Lab("bcube:2,2", "brp", rate="4Mbit") as lab:
-        found = lab.replicate("h0", "h1", "h2", "h4", size=1_600_000)
-        graph, chain = found["complete graph"], found["pipeline"]
-        assert graph["verified"]
-        assert chain["verified"]
-        assert set(graph["sha256"]) == {"h0", "h1", "h2", "h4"}
-        assert graph["sha256"] != chain["sha256"]  # new random data each time
-        assert graph["method"].startswith("edge-disjoint")
-        assert found["ratio"] > 1.5
-        assert lab.pingall()["lost"] == []  # nothing stays pinned
+        found = lab.replicate("h0", ("h1", "h2", "h4"), size=1_600_000)
+        graph, chain = found.complete_graph, found.pipeline
+        assert graph.verified
+        assert chain.verified
+        assert set(graph.sha256) == {"h0", "h1", "h2", "h4"}
+        assert graph.sha256 != chain.sha256  # new random data each time
+        assert graph.method.startswith("edge-disjoint")
+        assert found.ratio > 1.5
+        assert lab.pingall().lost == []  # nothing stays pinned
 
 
 @pytest.mark.lab
@@ -81,5 +81,5 @@ def test_the_command_finds_the_only_lab_and_says_what_it_uses(
     with Lab("torus:3x3", "dor"):
         done = replicate()
     assert done.returncode == 0, done.stderr
-    assert "no source writes routes" in done.stdout
+    assert "servers do not choose routes" in done.stdout
     assert done.stdout.count("equal") == 2

@@ -12,12 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.measurement.counters import Counters
+from dcnlab.lab.measurement.ping import Ping
+from dcnlab.lab.measurement.replicate import Replicate
+from dcnlab.lab.measurement.stream import Stream
 from dcnlab.lab.scenario import check
+from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.expect import OPERATORS, Expectation, read_expectation
-from dcnlab.lab.scenario.model import Event, Scenario, Stream
+from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.reading import read
 from dcnlab.lab.scenario.timeline import Step, timeline
-from dcnlab.lab.scenario.values import FailureTarget, Pair, read_duration, read_pair, read_target
+from dcnlab.lab.scenario.traffic import TrafficAction, model
+from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_target
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 BASE = """topology: bcube:2,1
@@ -46,15 +52,19 @@ def test_a_duration_is_never_negative_and_nothing_else_is_raised(value: object) 
 
 
 def test_pairs_and_cuts() -> None:
-    assert read_pair("h0 -> (1,2)") == Pair("h0", "(1,2)")
+    assert Stream.targets("h0 -> (1,2)") == {"a": "h0", "b": "(1,2)"}
+    assert Ping.targets("all") == {"pairs": "all"}
+    assert Ping.targets("h0 -> h1") == {"a": "h0", "b": "h1"}
+    assert Replicate.targets("h0 -> h1 (1,2)") == {"source": "h0", "replicas": ("h1", "(1,2)")}
+    assert Counters.targets(None) == {}
     assert read_target("link h0  s3") == FailureTarget("link", ("h0", "s3"))
     assert read_target("node s3") == FailureTarget("node", ("s3",))
 
 
-@pytest.mark.parametrize("text", ["h0", "h0 ->", "h0 -> h1 -> h2", 3, None, ["h0", "h1"]])
+@pytest.mark.parametrize("text", ["h0", "h0 ->", "h0 -> h1 -> h2", "h0 -> h1 h2", 3, None, ["h0", "h1"]])
 def test_what_is_no_pair(text: object) -> None:
     with pytest.raises(ValueError, match="two servers"):
-        read_pair(text)
+        Stream.targets(text)
 
 
 @pytest.mark.parametrize("text", ["link h0", "node h0 h1", "cable h0 h1", "", 7])
@@ -116,21 +126,21 @@ def test_what_is_no_expectation(text: str) -> None:
 
 times = st.integers(0, 5).map(lambda n: n / 2)
 streams = st.builds(
-    lambda at, last: Stream.model_validate({"stream": "h0 -> h1", "at": f"{at}s", "for": f"{last}s"}),
+    lambda at, last: model(Stream).model_validate({"stream": "h0 -> h1", "at": f"{at}s", "for": f"{last}s"}),
     times,
     times,
 )
 failures = st.builds(lambda at: Event.model_validate({"at": f"{at}s", "fail": "node h0"}), times)
 
 
-def scenario(traffic: list[Stream], events: list[Event]) -> Scenario:
+def scenario(traffic: list[TrafficAction], events: list[Event]) -> Scenario:
     return Scenario.model_construct(
         topology="bcube:2,1", scheme="brp", traffic=tuple(traffic), events=tuple(events), expect=()
     )
 
 
 @given(st.lists(streams, max_size=6), st.lists(failures, max_size=6))
-def test_a_timeline_is_in_order_and_complete(traffic: list[Stream], events: list[Event]) -> None:
+def test_a_timeline_is_in_order_and_complete(traffic: list[TrafficAction], events: list[Event]) -> None:
     moments = timeline(scenario(traffic, events))
     assert all(a.at <= b.at for a, b in itertools.pairwise(moments))
     assert (
@@ -163,7 +173,7 @@ def refusal(tmp_path: Path, text: str) -> str:
 def test_every_example_reads(path: Path) -> None:
     found = read(path)
     assert found.title
-    assert check.LAB not in {action.label for action in (*found.traffic, *found.events)}
+    assert check.LAB not in {action.result_name for action in (*found.traffic, *found.events)}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +183,7 @@ def test_every_example_reads(path: Path) -> None:
         ("bcube", "bcub", ":1: topology: unknown topology 'bcub': did you mean bcube"),
         ("brp", "pow", ":2: scheme: pow does not fit bcube:2,1"),
         ("scheme: brp\n", "", ":1: scheme is missing"),
-        ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys stream, iperf, ping, path"),
+        ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys counters, iperf, label, mptcp, "),
         ("ping: all", "ping: h0 -> s0", ":4: traffic[0].ping: s0 is a switch"),
         ("ping: all", "ping: h0 -> h9", ":4: traffic[0].ping: no node 'h9'"),
         ("ping: all", "ping: h0 -> h0", ":4: traffic[0].ping: needs two different servers"),
@@ -190,7 +200,7 @@ def test_every_example_reads(path: Path) -> None:
         ("expect:\n", "events:\n  - at: 1s\nexpect:\n", ":6: events[0]: needs either fail or restore"),
         ("expect:\n", "events:\n  - fail: node h0\nexpect:\n", ":6: events[0]: at is missing"),
         ("expect:\n", "options:\n  dealy: 1ms\nexpect:\n", ":6: options.dealy: unknown key: did you mean"),
-        ("expect:\n", "options:\n  delay: fast\nexpect:\n", ":5: options: delay must be written as in 1ms"),
+        ("expect:\n", "options:\n  delay: fast\nexpect:\n", ":6: options.delay: delay must be written as"),
         ("expect:\n", "scheme: brp\nexpect:\n", ":5: found duplicate key"),
         ("  - ping: all", "  nothing", ":3: traffic: must be a list, not 'nothing'"),
         ("all\n", "[all\n", ":5: "),

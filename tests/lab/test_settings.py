@@ -43,4 +43,4 @@ def test_tcp_gets_through_with_and_without_offloads() -> None:
 @pytest.mark.lab
 def test_agents_without_offloads() -> None:
     with Lab("bcube:2,1", "brp", offloads=False) as lab:
-        assert lab.iperf("h0", "h3", 1.0)["mbps"] > 10
+        assert lab.iperf("h0", "h3", 1.0).mbps > 10

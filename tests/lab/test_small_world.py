@@ -41,8 +41,8 @@ def test_every_switch_holds_what_the_paper_counts(lab: Lab) -> None:
 
 @pytest.mark.parametrize("step", [1, 23])
 def test_hosts_reach_each_other_in_both_versions(lab: Lab, step: int) -> None:
-    assert lab.pingall(pairs=ring(step))["lost"] == []
-    assert lab.pingall(pairs=ring(step), version=6)["lost"] == []
+    assert lab.pingall(pairs=ring(step)).lost == []
+    assert lab.pingall(pairs=ring(step), ipv6=True).lost == []
 
 
 def test_a_cluster_that_falls_apart_is_mended_by_few_messages(lab: Lab) -> None:
@@ -59,8 +59,8 @@ def test_a_cluster_that_falls_apart_is_mended_by_few_messages(lab: Lab) -> None:
     assert cut["tables_ms"] > 0
     host = f"h{lone - 64}"
     others = [f"h{i}" for i in range(64) if f"h{i}" != host]
-    assert lab.pingall(pairs=[[host, other] for other in others])["lost"] == []
-    assert lab.pingall(pairs=[[other, host] for other in others], version=6)["lost"] == []
+    assert lab.pingall(pairs=[[host, other] for other in others]).lost == []
+    assert lab.pingall(pairs=[[other, host] for other in others], ipv6=True).lost == []
     assert all(lab.tables(f"s{switch}")["equal"] for switch in range(0, 64, 5))
     for end in near:
         healed = lab.restore(network.name(lone), network.name(end))
@@ -70,6 +70,6 @@ def test_a_cluster_that_falls_apart_is_mended_by_few_messages(lab: Lab) -> None:
 
 def test_a_version_that_the_hosts_do_not_speak_is_refused() -> None:
     with Lab("smallworld:2x2,clusters=1x1", "hrsw:ip=6") as only6:
-        assert only6.pingall()["lost"] == []
+        assert only6.pingall().lost == []
         with pytest.raises(Exception, match="have no IPv4 addresses"):
-            only6.pingall(version=4)
+            only6.pingall(ipv4=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.instruments.packet_stream import most_lost_in_a_row
+from dcnlab.lab.measurement.stream import Stream
 from tests.lab import processes
 
 STILL = 0.4
@@ -24,19 +25,19 @@ def test_packets_lost_in_a_row_as_one_would_count_them(came: str) -> None:
 @pytest.mark.lab
 def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
     with Lab("bcube:2,1", "brp") as lab:
-        stream = lab.ask("stream_start", a="h0", b="h3")["stream"]
+        stream = lab.begin(Stream("h0", "h3"))
         agents = processes.agents(lab).agents
         for agent in agents:
             agent.suspend()
         time.sleep(STILL)  # how long they stand still is what is measured
         for agent in agents:
             agent.resume()
-        late = lab.ask("stream_stop", stream=stream)
-        assert late["lost"] == late["outage_ms"] == 0
-        assert late["longest_gap_ms"] >= 0.9 * STILL * 1000 > late["median_gap_ms"]
+        late = stream.stop()
+        assert late.lost == late.outage_ms == 0
+        assert late.longest_gap_ms >= 0.9 * STILL * 1000 > late.median_gap_ms
 
-        stream = lab.ask("stream_start", a="h0", b="h3")["stream"]
+        stream = lab.begin(Stream("h0", "h3"))
         lab.ask("fail", kind="node", names=["h3"])
         time.sleep(STILL)
-        cut = lab.ask("stream_stop", stream=stream)
-        assert 0.5 * STILL * 1000 < cut["outage_ms"] <= cut["lost"]  # a packet each ms
+        cut = stream.stop()
+        assert 0.5 * STILL * 1000 < cut.outage_ms <= cut.lost  # a packet each ms

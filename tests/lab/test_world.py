@@ -19,7 +19,7 @@ import pytest
 
 from dcnlab.lab import runtime
 from dcnlab.lab.client import Lab
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.measurement.stream import Stream
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 UP = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
@@ -79,7 +79,7 @@ def test_two_labs_at_once_do_not_meet() -> None:
     with Lab("bcube:2,1", "brp") as first, Lab("bcube:2,1", "wmgr") as second:
         assert first.config.name != second.config.name
         for lab in (first, second):
-            assert lab.pingall()["lost"] == []
+            assert lab.pingall().lost == []
         first.fail("h0", "s0")
         assert second.info()["down"] == []
         names = {row["name"] for row in json.loads(dcnlab("ps", "--json"))}
@@ -201,11 +201,9 @@ def test_requests_at_the_same_time_do_not_disturb_each_other() -> None:
                 found = one.result()
                 assert found["detection_ms"] is None or found["detection_ms"] <= found["converged_ms"]
         lab.restore("h0", "s0")
-        begun = [pool.submit(lab.ask, "stream_start", a="h0", b="h3", interval=0.01) for _ in range(8)]
-        numbers = [one.result()["stream"] for one in begun]
-        assert len(set(numbers)) == len(numbers)
-        for number in numbers:
-            assert lab.ask("stream_stop", stream=number)["received"] >= 10
-        with pytest.raises(UsageError, match="no stream number"):
-            lab.ask("stream_stop", stream=numbers[0])
+        begun = [pool.submit(lab.begin, Stream("h0", "h3", every=0.01)) for _ in range(8)]
+        streams = [one.result() for one in begun]
+        for stream in streams:
+            assert stream.stop().received >= 10
+        assert streams[0].stop() == streams[0].result()  # and stopping it again is no error
         lab.stop()  # and ending a lab that has ended, as the block does now, is no error

@@ -36,7 +36,7 @@ def _machine() -> None:
 def test_every_pair_pings_over_kernel_switches(topology: str, scheme: str) -> None:
     with Lab(topology, scheme) as lab:
         assert lab.info()["datapath"] == "kernel"
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
         for node in lab.nodes():
             if node["kind"] == "switch":
                 assert lab.tables(node["name"])["equal"], node["name"]
@@ -46,29 +46,29 @@ def test_a_cut_is_survived() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         way = lab.route("h0", "h3")
         lab.fail(way[0], way[1])
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
         lab.restore(way[0], way[1])
-        assert lab.pingall()["lost"] == []
+        assert lab.pingall().lost == []
 
 
 def test_tcp_crosses_a_relay() -> None:
     with Lab("bcube:2,1", "brp") as lab:
-        assert lab.iperf("h0", "h3", seconds=1)["mbps"] > 10
+        assert lab.iperf("h0", "h3", seconds=1).mbps > 10
 
 
 def test_delay_adds_up_over_the_links() -> None:
     """h0 - switch - h1: two links there and two back, 10 ms each."""
     with Lab("bcube:2,1", "brp", delay="10ms") as lab:
-        found = [float(rtt) for _ in range(9) if (rtt := lab.ping("h0", "h1")) is not None]
+        found = [rtt for _ in range(9) if (rtt := lab.ping("h0", "h1").rtt_ms.p50) is not None]
         while min(found) >= 60 and len(found) < 90:  # whoever waits for a processor as well takes longer
-            found.append(lab.ping("h0", "h1") or 1000.0)
+            found.append(lab.ping("h0", "h1").rtt_ms.p50 or 1000.0)
         assert 40 <= min(found) < 60
 
 
 def test_loss_loses_packets() -> None:
     with Lab("bcube:2,1", "brp", loss="20%") as lab:
-        found = lab.ask("ping", pairs=[["h0", "h1"]] * 40, timeout=0.5)  # four in ten answer
-        assert 0 < found["received"] < found["sent"]
+        found = lab.pingall(pairs=[("h0", "h1")] * 40, timeout=0.5)  # four in ten answer
+        assert 0 < found.received < found.sent
 
 
 def test_an_ordinary_user_has_both(open_path: Path) -> None:

@@ -1,5 +1,10 @@
 """What measurements are made with.
 
+measurement.py       the base class of measurements, and their connection to the client
+arguments.py         their arguments: help texts, limits, servers
+result.py            the base class of results: JSON, figures, tables
+plain.py             dataclasses from JSON
+
 echo.py              echo requests between many pairs of servers
 packet_stream.py     numbered packets that show outages
 overload.py          more packets than the network takes

@@ -1,64 +1,47 @@
-"""What is measured in a running lab: reachability and round trips, throughput (outages: stream.py).
+"""Echo requests between many pairs of servers.
 
-Pings are ICMP echo requests from raw sockets that were opened inside the servers'
-namespaces, so that all pairs of a large lab take seconds; iperf3 is the real program.
+The raw sockets are opened inside the servers' namespaces and used by one process, so that all pairs of a
+large lab take seconds.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import json
-import math
 import os
 import select
 import socket
 import struct
-import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.endpoint import Endpoint
 
 #: ICMP types of echo requests and replies, by version of IP.
 _ECHO = {4: (8, 0), 6: (128, 129)}
 _HEADER = struct.Struct("!BBHHH")
-#: Requests under way at once: few, so that round trips are the network's and not a queue's.
+#: Requests in flight: few, so that round-trip times contain no queueing.
 _WINDOW = 4
-#: Seconds after which a request without an answer is still waited for, but keeps no other from being sent:
-#: where much is lost, all pairs would take a PATIENCE for every few of them.
+#: Seconds after which a request without an answer no longer counts as in flight.  It may still be answered,
+#: but it does not delay the others: where many are lost, a time-out for every few of them would take too long.
 _SLOW_AFTER = 0.25
 #: Seconds after which an echo request counts as lost.
 PING_TIMEOUT = 5.0
-#: iperf3's own; runs towards one server at the same time need one each.
-IPERF_PORT = 5201
 
 
 @dataclass
 class PingReport:
-    """How many echo requests were sent and answered, and the round trips in milliseconds."""
+    """How many echo requests were sent and answered, round-trip times in milliseconds, and lost pairs."""
 
     sent: int = 0
     received: int = 0
     rtt_ms: list[float] = field(default_factory=list)
     lost: list[tuple[str, str]] = field(default_factory=list)
 
-    def summary(self) -> dict[str, Any]:
-        """The figures that scripts rely on."""
-        return {
-            "sent": self.sent,
-            "received": self.received,
-            "rtt_ms": {"p50": quantile(self.rtt_ms, 0.5), "p99": quantile(self.rtt_ms, 0.99)},
-            "lost": [list(pair) for pair in self.lost],
-        }
-
 
 def quantile(values: Sequence[float], share: float) -> float | None:
-    """The value below which ``share`` of all values lie; None without values."""
+    """The quantile ``share`` of the values; None without values."""
     if not values:
         return None
     ordered = sorted(values)
@@ -71,12 +54,15 @@ def ping_pairs(
     progress: Callable[[int], None] | None = None,
     size: int = 56,
 ) -> PingReport:
-    """One echo request of ``size`` bytes from the first to the second of every pair."""
+    """Send one echo request with ``size`` bytes from the first to the second of every pair.
+
+    A request is lost after ``timeout`` seconds; ``progress`` gets the number of requests decided.
+    """
     return _Pinger(timeout, progress, size).run(pairs)
 
 
 class _Pinger:
-    """Echo requests from many namespaces, a bounded number of them under way at once."""
+    """Sends echo requests from many namespaces, a few in flight at a time."""
 
     def __init__(self, timeout: float, progress: Callable[[int], None] | None, size: int) -> None:
         self._timeout, self._progress, self._size = timeout, progress, size
@@ -93,7 +79,7 @@ class _Pinger:
         try:
             exhausted = False
             while self._waiting or not exhausted:
-                while not exhausted and self._under_way(time.perf_counter()) < _WINDOW:
+                while not exhausted and self._in_flight(time.perf_counter()) < _WINDOW:
                     pair = next(remaining, None)
                     exhausted = pair is None
                     if pair is not None:
@@ -105,7 +91,7 @@ class _Pinger:
                 handle.close()
         return self._report
 
-    def _under_way(self, now: float) -> int:
+    def _in_flight(self, now: float) -> int:
         """How many of the last requests may still be answered soon."""
         latest = itertools.islice(reversed(self._waiting.values()), _WINDOW)
         return sum(sent > now - _SLOW_AFTER for sent, _ in latest)
@@ -144,7 +130,7 @@ class _Pinger:
         self._expire(time.perf_counter())
 
     def _received(self, name: str, data: bytes, now: float) -> None:
-        # Raw sockets hand over IPv4's header, but not IPv6's.
+        # Raw sockets pass the IPv4 header on, but not the IPv6 header.
         version = 6 if self._sockets[name].family == socket.AF_INET6 else 4
         start = (data[0] & 0xF) * 4 if version == 4 else 0
         if len(data) < start + _HEADER.size:
@@ -175,7 +161,7 @@ class _Pinger:
 
 
 def _echo_request(version: int, identity: int, sequence: int, size: int) -> bytes:
-    """The kernel writes ICMPv6's checksum itself, over whatever stands there."""
+    """The request as bytes; the kernel overwrites the checksum of ICMPv6."""
     body, kind = bytes(size), _ECHO[version][0]
     plain = _HEADER.pack(kind, 0, 0, identity, sequence) + body
     total = sum(struct.unpack(f"!{len(plain) // 2}H", plain[: len(plain) // 2 * 2]))
@@ -184,59 +170,3 @@ def _echo_request(version: int, identity: int, sequence: int, size: int) -> byte
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return _HEADER.pack(kind, 0, ~total & 0xFFFF, identity, sequence) + body
-
-
-def iperf(
-    client: list[str],
-    server: list[str],
-    target: str,
-    seconds: float,
-    options: Sequence[str] = (),
-    port: int = IPERF_PORT,
-    on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run iperf3 between two command prefixes; its summary: Mb/s, retransmits or lost share.
-
-    iperf3 knows whole seconds only: ``seconds`` are rounded up (0 would be without end).  ``begun`` hears
-    of the sending process.  Raises LabError with iperf3's own message when it fails.
-    """
-    length = ["-t", str(math.ceil(seconds))]
-    asked = ["-c", target, "-p", str(port), *length, "--json", "--connect-timeout", "3000"]
-    command = [*client, "iperf3", *asked, *options]
-    with (
-        _iperf_server(server, port),
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sending,
-    ):
-        try:
-            on_start(sending)
-            said, complaint = sending.communicate(timeout=seconds + 30)
-        except BaseException:
-            sending.kill()
-            raise
-    result = json.loads(said or "{}")
-    if sending.returncode or "error" in result:
-        raise LabError(f"iperf3: {result.get('error') or complaint.strip()}")
-    received = result["end"]["sum_received"]
-    mbps = round(received["bits_per_second"] / 1e6, 1)
-    if "lost_percent" in received:
-        return {"mbps": mbps, "lost_percent": round(received["lost_percent"], 3)}
-    return {"mbps": mbps, "retransmits": result["end"]["sum_sent"].get("retransmits")}
-
-
-@contextlib.contextmanager
-def _iperf_server(prefix: list[str], port: int) -> Iterator[None]:
-    """iperf3's server for one test, from when it listens; LabError with its message when it does not."""
-    words = [*prefix, "iperf3", "-s", "-1", "-p", str(port), "--forceflush"]
-    listening = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert listening.stdout is not None
-        said = ""
-        while "listening" not in said:
-            line = listening.stdout.readline()
-            if not line:
-                raise LabError(f"iperf3: {said.strip() or 'its server ended'}")
-            said = line if line.strip() else said
-        yield
-    finally:
-        listening.kill()
-        listening.wait()

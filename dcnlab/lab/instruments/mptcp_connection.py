@@ -1,10 +1,10 @@
-"""One connection of TCP or Multipath TCP, as a program at each end of it.
+"""The program at each end of one TCP or Multipath TCP connection.
 
     python -m dcnlab.lab.instruments.mptcp_connection serve tcp|mptcp ADDRESS PORT
     python -m dcnlab.lab.instruments.mptcp_connection send  tcp|mptcp ADDRESS PORT FROM SECONDS SUBFLOWS
 
-Each says one line of JSON: the server ``{}`` once it listens, and at the end how many ``bytes`` came
-in how many ``seconds``; the client how many ``subflows`` there were while it sent.  The measurement
+The server prints the JSON line ``{}`` once it listens, and at the end the ``bytes`` that it received and
+in how many ``seconds``.  The client prints the number of ``subflows`` while it sent.  The measurement
 begins when the connection has all its subflows.
 """
 
@@ -16,68 +16,68 @@ import sys
 import time
 
 _SOL_MPTCP, _MPTCP_INFO = 284, 1
-#: In struct mptcp_info: the number of further subflows, and the flag of a fall-back to TCP.
+#: In struct mptcp_info: the number of further subflows, and the flag of a fallback to TCP.
 _SUBFLOWS_AT, _FLAGS_AT, _FELL_BACK = 0, 8, 0x1
 _KINDS = {"tcp": socket.IPPROTO_TCP, "mptcp": socket.IPPROTO_MPTCP}
 _CHUNK = 1 << 18
 _TIMEOUT = 10.0
-_GO = b"G"
+_MARK = b"G"
 
 
 def serve(kind: str, address: str, port: int) -> None:
-    """Take one connection and count what it brings from its mark on, until its end."""
+    """Accept one connection and count the bytes after its mark, until its end."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, _KINDS[kind]) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
         listener.listen(1)
-        _say({})
-        # It stays open: further subflows are answered by it.
+        _print({})
+        # The listener stays open: it accepts the additional subflows.
         connection, _ = listener.accept()
         with connection:
             _count(connection)
 
 
 def _count(connection: socket.socket) -> None:
-    """Say how much comes from the mark on, and how long that took."""
-    buffer, total = bytearray(_CHUNK), -len(_GO)
+    """Print how many bytes follow the mark, and how long that took."""
+    buffer, total = bytearray(_CHUNK), -len(_MARK)
     begun = last = time.monotonic()
     while count := connection.recv_into(buffer):
         last = time.monotonic()
-        if total < 1:  # nothing but the mark so far
+        if total < 1:  # only the mark so far
             begun = last
         total += count
-    _say({"bytes": total, "seconds": max(last - begun, 1e-9)})
+    _print({"bytes": total, "seconds": max(last - begun, 1e-9)})
 
 
 def send(kind: str, address: str, port: int, source: str, seconds: float, wanted: int) -> None:
-    """Connect, wait for the subflows, send for some seconds."""
+    """Connect, wait for the subflows, then send for some seconds."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, _KINDS[kind]) as connection:
         connection.bind((source, 0))
         connection.settimeout(_TIMEOUT)
         connection.connect((address, port))
-        connection.sendall(_GO)  # which completes the first subflow
-        found = _subflows(connection, wanted) if kind == "mptcp" else 1
+        connection.sendall(_MARK)  # completes the first subflow
+        subflows = _subflows(connection, wanted) if kind == "mptcp" else 1
         data, end = bytes(_CHUNK), time.monotonic() + seconds
         connection.settimeout(seconds)
         while time.monotonic() < end:
             connection.send(data)
-        _say({"subflows": found})
+        _print({"subflows": subflows})
 
 
 def _subflows(connection: socket.socket, wanted: int) -> int:
-    """How many subflows there are, once it is as many as wanted or time is up; 1 after a fall-back."""
+    """The number of subflows, once all have been established or the time is up; 1 after a fallback to TCP."""
     end = time.monotonic() + _TIMEOUT
     while True:
         info = connection.getsockopt(_SOL_MPTCP, _MPTCP_INFO, 64)
         if int.from_bytes(info[_FLAGS_AT : _FLAGS_AT + 4], sys.byteorder) & _FELL_BACK:
             return 1
-        found = info[_SUBFLOWS_AT] + 1
-        if found >= wanted or time.monotonic() > end:
-            return found
+        subflows = info[_SUBFLOWS_AT] + 1
+        if subflows >= wanted or time.monotonic() > end:
+            return subflows
         time.sleep(0.01)
 
 
-def _say(words: dict[str, float]) -> None:
+def _print(words: dict[str, float]) -> None:
     print(json.dumps(words), flush=True)
 
 

@@ -1,6 +1,7 @@
-"""One server's data to several others: along a complete graph, and by a pipeline.
+"""One server's data sent to several others: along a complete graph, or by a pipeline.
 
-plan.py   pure: which part goes over which edges, and what the busiest link then carries
-node.py   the program that runs in each server: receives, forwards, checks
-runner.py    starts those programs, says go, takes the time
+plan.py      pure: which part goes over which edges, and the load of the busiest link
+transfer.py  the figures of one replication
+node.py      the program in each server: receives, forwards, checks
+runner.py    starts those programs and takes the time
 """

@@ -17,7 +17,7 @@ def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
     """Run a program in the node that a call names, on its descriptors, which may be a terminal of
     its own (of the kind ``terminal``); the program's exit code."""
     name, terminal = call.request["node"], call.request.get("terminal")
-    command, environment = inside(session, name, words), _environment(session, name)
+    command, environment = session.inside(name, words), _environment(session, name)
     if terminal:
         command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
     stdin, stdout, stderr = call.descriptors
@@ -33,12 +33,6 @@ def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
     threading.Thread(target=forward_signals, args=(call, process), daemon=True).start()
     code = process.wait()
     return {"exit": code if code >= 0 else 128 - code}
-
-
-def inside(session: RunningLab, name: str, words: list[str]) -> list[str]:
-    """The command line that runs ``words`` in a node's namespace."""
-    folder = f"/run/netns/{session.running.namespace(session.node(name))}"
-    return ["nsenter", f"--net={folder}", "--", *words]
 
 
 def addressed(session: RunningLab, word: str, version: int) -> str:

@@ -83,6 +83,15 @@ class RunningLab:
         name = self.fabric.name(server)
         return Endpoint(name, name, self.address(server, version))
 
+    def two_endpoints(self, a: str, b: str) -> tuple[Endpoint, Endpoint]:
+        """The endpoints of two servers by name; UsageError when they are the same."""
+        source, destination = self.two_servers(a, b)
+        return self.endpoint(source), self.endpoint(destination)
+
+    def inside(self, name: str, words: list[str]) -> list[str]:
+        """The command line that runs ``words`` in a node's network namespace."""
+        return ["nsenter", f"--net=/run/netns/{self.running.namespace(self.node(name))}", "--", *words]
+
     def address(self, server: int, version: int = 0) -> str:
         """A server's address in a version of IP: without one, in the first that the lab speaks;
         UsageError for one that it does not."""

@@ -3,8 +3,7 @@
     topology: clot:4x4
     scheme: pow
     traffic:
-      - probe: h0 -> h5         # a packet every millisecond
-        name: stream
+      - stream: h0 -> h5        # a packet every millisecond
         for: 2s
     events:
       - at: 1s
@@ -15,7 +14,9 @@
 Pure, and tested as such:
 
     model.py     what may stand in a file, as pydantic models
-    values.py    durations, pairs and cuts, read from their text
+    action.py    the base of everything that happens at a moment, and failures
+    traffic.py   a kind of traffic for every registered measurement
+    values.py    durations, names and failures, read from their text
     expect.py    `NAME.FIGURE < NUMBER`: the grammar of expectations and their verdicts
     timeline.py  when to start and stop what
     check.py     names that fit together, and fit the network

@@ -1,4 +1,4 @@
-"""What a file's keys cannot say of themselves: names that fit together, and fit the network."""
+"""Checks over a whole file: names that fit together, and fit the network."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.scenario.action import Action
 from dcnlab.lab.scenario.expect import Expectation
-from dcnlab.lab.scenario.model import Action, Scenario
-from dcnlab.lab.scenario.values import Pair
+from dcnlab.lab.scenario.model import Scenario
+from dcnlab.lab.scenario.traffic import TrafficAction
 from topos.fabric import Fabric
 
-#: The result that every scenario has: the lab itself.
+#: The result that every scenario has: that of the lab itself.
 LAB = "lab"
 LAB_FIGURES = ("launch_s", "servers", "switches", "links")
 
 Location = tuple[str | int, ...]
-#: Where in the file, and half a sentence.
+#: The place in the file, and half a sentence.
 Problem = tuple[Location, str]
 
 
 def figures(scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
-    """The names of the results that there will be, and their figures."""
-    acts: tuple[Action, ...] = (*scenario.traffic, *scenario.events)
-    return {LAB: LAB_FIGURES, **{action.label: action.figures for action in acts}}
+    """The names of the results, and the figures of each."""
+    actions: tuple[Action, ...] = (*scenario.traffic, *scenario.events)
+    return {LAB: LAB_FIGURES, **{action.result_name: action.figures() for action in actions}}
 
 
 def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
-    """Everything that is wrong."""
+    """Everything that is wrong with a scenario."""
     yield from _names_twice(scenario)
     known = figures(scenario)
     for number, expectation in enumerate(scenario.expect):
         for text in _unknown(expectation, known):
             yield ("expect", number), text
     for number, action in enumerate(scenario.traffic):
-        for key in ("stream", "iperf", "ping", "path"):
-            for text in _endpoints(fabric, getattr(action, key, None)):
-                yield ("traffic", number, key), text
+        for text in _endpoints(fabric, action):
+            yield ("traffic", number, action.kind), text
     for number, event in enumerate(scenario.events):
         try:
             naming.links(fabric, event.target.kind, event.target.names)
@@ -51,14 +51,14 @@ def _names_twice(scenario: Scenario) -> Iterator[Problem]:
         ("traffic", scenario.traffic),
         ("events", scenario.events),
     )
-    for section, acts in sections:
-        for number, action in enumerate(acts):
-            if action.label in taken:
+    for section, actions in sections:
+        for number, action in enumerate(actions):
+            if action.result_name in taken:
                 yield (
                     (section, number),
-                    f"a result named {action.label} exists already: give this one another name",
+                    f"a result named {action.result_name} exists already: give this one another name",
                 )
-            taken.add(action.label)
+            taken.add(action.result_name)
 
 
 def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -75,11 +75,12 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f": did you mean {near[0]}?" if near else f": there are {', '.join(known)}"
 
 
-def _endpoints(fabric: Fabric, pair: object) -> Iterator[str]:
-    if not isinstance(pair, Pair):
-        return
+def _endpoints(fabric: Fabric, action: TrafficAction) -> Iterator[str]:
+    """Half a sentence when a server does not exist, or is named twice."""
     try:
-        if naming.server(fabric, pair.a) == naming.server(fabric, pair.b):
-            yield "needs two different servers"
+        servers = [naming.server(fabric, name) for name in action.servers]
     except UsageError as error:
         yield str(error)
+        return
+    if len(set(servers)) != len(servers):
+        yield "needs two different servers"

@@ -26,13 +26,13 @@ def read(path: Path) -> Scenario:
     """The scenario in a file; UsageError with one line when it cannot be read or makes no sense."""
     source = _Source(path, _parse(path))
     try:
+        custom.load(path.parent / str(file) for file in source.custom_files())
+    except SpecError as error:
+        raise source.error_at(("custom",), str(error)) from None
+    try:
         scenario = Scenario.model_validate(source.document)
     except ValidationError as error:
         raise source.error_at(*_explain(error.errors()[0])) from None
-    try:
-        custom.load(path.parent / file for file in scenario.custom)
-    except SpecError as error:
-        raise source.error_at(("custom",), str(error)) from None
     try:
         config = scenario.config()
         bound = config.validate()
@@ -56,6 +56,11 @@ class _Source:
         """The error about a place in the file."""
         line, where = self._find(location)
         return UsageError(f"{self.path}:{line}: {where}{': ' if where else ''}{text}")
+
+    def custom_files(self) -> list[object]:
+        """The files under ``custom:``, which may define kinds of traffic; the model checks their form later."""
+        files = self.document.get("custom")
+        return list(files) if isinstance(files, CommentedSeq) else []
 
     def _find(self, location: Location) -> tuple[int, str]:
         """The line (from 1) of the innermost part of a location that the file has, and its name as

@@ -15,14 +15,17 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
+from dcnlab.lab import measurement
+from dcnlab.lab.scenario import traffic
+from dcnlab.lab.scenario.action import Action
 from dcnlab.lab.scenario.check import LAB, LAB_FIGURES
 from dcnlab.lab.scenario.expect import OPERATORS, Expectation
 from dcnlab.lab.scenario.model import Scenario
-from dcnlab.lab.scenario.values import FailureTarget, Pair, read_duration, read_name
+from dcnlab.lab.scenario.traffic import TrafficAction
+from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_name
 
 #: How values are written: by their type, or by the function that reads them.
 _FORMS: dict[object, str] = {
-    Pair: "`h0 -> h15`",
     FailureTarget: "`link h0 s4` or `node h3`",
     Expectation: "`NAME.FIGURE < NUMBER`",
     read_duration: "time: `3s`, `200ms`, `2min`",
@@ -40,6 +43,8 @@ def markdown() -> str:
     parts = [table("The file", Scenario)]
     for name, field in Scenario.model_fields.items():
         found = list(dict.fromkeys(_models(field.annotation)))
+        if found == [TrafficAction]:
+            found = [traffic.model(measurement.known()[kind]) for kind in traffic.kinds()]
         for model in found:
             kind = getattr(model, "kind", None)
             parts.append(table(f"{name}: {kind}" if len(found) > 1 and kind else name, model))
@@ -55,7 +60,7 @@ def table(heading: str, model: type[BaseModel]) -> str:
         meaning = field.description or ""
         row = (f"`{field.alias or name}`", _form(field), _default(field), meaning)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
-    figures = getattr(model, "figures", ())
+    figures = model.figures() if issubclass(model, Action) else ()
     return "\n".join([*lines, *(("", f"Figures: {_code(figures)}.") if figures else ())])
 
 
@@ -74,8 +79,12 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _form(field: FieldInfo) -> str:
+    if field.examples:
+        return str(field.examples[0])
     reader = next((item.func for item in field.metadata if isinstance(item, BeforeValidator)), None)
     low, high = (_bound(field, key) for key in ("ge", "le"))
+    if reader is read_duration:
+        return _FORMS[reader]
     limits = "".join(f" {word} {limit}" for word, limit in (("from", low), ("to", high)) if limit is not None)
     return _FORMS.get(reader, _form_of(field.annotation)) + limits
 

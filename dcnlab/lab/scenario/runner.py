@@ -1,4 +1,4 @@
-"""Running a scenario: the lab launched, the timeline followed, results collected and judged."""
+"""Running a scenario: launch the lab, follow the timeline, collect the results and judge them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ import csv
 import json
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.client import Lab, Progress
+from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments.echo import IPERF_PORT
+from dcnlab.lab.measuring import Underway
+from dcnlab.lab.rpc import Progress
+from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict
-from dcnlab.lab.scenario.model import Action, Event, PathQuery, Pings, Scenario, Stream, Throughput
+from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.timeline import Moment, Step, timeline
-from dcnlab.lab.scenario.values import Pair
+from dcnlab.lab.scenario.traffic import TrafficAction
 
 Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a scenario found."""
+    """The results of a scenario and the verdicts on its expectations."""
 
     scenario: Scenario
     results: dict[str, Result]
@@ -33,7 +35,7 @@ class Outcome:
 
     @property
     def held(self) -> bool:
-        """Whether every expectation did."""
+        """Whether every expectation held."""
         return all(verdict.held for verdict in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
@@ -51,7 +53,7 @@ class Outcome:
         }
 
     def rows(self) -> list[tuple[str, str, str, str, object]]:
-        """One per figure, for a spreadsheet: topology, scheme, result, figure, value (lists as words)."""
+        """One row per figure, for a spreadsheet: topology, scheme, result, figure, value (a list as words)."""
         return [
             (self.scenario.topology, self.scenario.scheme, name, figure, _cell(value))
             for name, result in self.results.items()
@@ -64,10 +66,10 @@ def _cell(value: object) -> object:
 
 
 def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None = None) -> Outcome:
-    """Launch, follow the timeline, end, judge.
+    """Launch the lab, follow the timeline, end the lab, judge.
 
-    ``stage`` hears the stages of the launch, ``note`` a line per moment.  With ``keep``,
-    the results and what the lab knew at its end are written into that folder.
+    ``stage`` gets the stages of the launch, ``note`` a line per moment.  With ``keep``, the results and the
+    final state of the lab are written into that folder.
     """
     lab = Lab(scenario.topology, scenario.scheme, **scenario.given_options())
     lab.start(stage)
@@ -92,10 +94,10 @@ def _about(lab: Lab) -> Result:
 
 
 def _final_state(lab: Lab) -> dict[str, Any]:
-    """The state of the lab: nodes, changes of links, the agents' counters, all tables."""
+    """Nodes, changes of links, the counters of agents, and all tables."""
     nodes = lab.nodes()
     tables = [lab.tables(node["name"]) for node in nodes]
-    return {"nodes": nodes, "events": lab.ask("events"), "stats": lab.ask("stats"), "tables": tables}
+    return {"nodes": nodes, "events": lab.ask("events"), "stats": lab.stats().servers, "tables": tables}
 
 
 def _write(folder: Path, parts: dict[str, Any]) -> None:
@@ -118,46 +120,37 @@ class _Run:
     lab: Lab
     note: Progress
     _results: dict[str, Result] = field(default_factory=dict)
-    _streams: dict[str, int] = field(default_factory=dict)
-    _pending: dict[str, Future[Result]] = field(default_factory=dict)
+    _underway: dict[str, Underway[Any]] = field(default_factory=dict)
     _begun: float = 0.0
 
     def follow(self, moments: tuple[Moment, ...]) -> dict[str, Result]:
         """Do what each moment says when it comes; the results by name.
 
-        Probes, cuts and ways are asked for in order; pings and iperf3 take their time
-        beside them.
+        A measurement whose traffic flows continues beside the next moments.  The runner waits for one that
+        does not report its start.
         """
-        with ThreadPoolExecutor(max_workers=max(1, len(moments))) as self._workers:
-            self._begun = time.monotonic()
-            for moment in moments:
-                time.sleep(max(0.0, self._begun + moment.at - time.monotonic()))
-                self._do(moment)
-            for name, future in self._pending.items():
-                self._keep(name, future.result)
+        self._begun = time.monotonic()
+        for moment in moments:
+            time.sleep(max(0.0, self._begun + moment.at - time.monotonic()))
+            self._do(moment)
+        for name, underway in self._underway.items():
+            self._keep(name, partial(_summary, underway))
         return self._results
 
     def _do(self, moment: Moment) -> None:
-        action, name = moment.action, moment.action.label
-        self._say(f"{moment.step.name.lower():5} {name}{_words(action)}")
+        action, name = moment.action, moment.action.result_name
+        about = _event_text(action) if isinstance(action, Event) else getattr(action, "about", "")
+        self._report(f"{moment.step.name.lower():5} {name}{': ' if about else ''}{about}")
         match action:
-            case Stream() if moment.step is Step.BEGIN:
-                self._keep(name, lambda: self._start_stream(action))
-            case Stream() if name in self._streams:
-                self._keep(name, lambda: self.lab.ask("stream_stop", stream=self._streams[name]))
-            case Throughput():
-                port = IPERF_PORT + len(self._pending)
-                self._pending[name] = self._workers.submit(_throughput, self.lab, action, port)
-            case Pings():
-                self._pending[name] = self._workers.submit(_pings, self.lab, action)
-            case PathQuery():
-                self._keep(name, lambda: _path(self.lab, action.path))
             case Event():
                 self._keep(name, lambda: self._event(action))
+            case TrafficAction() if moment.step is Step.BEGIN:
+                self._keep(name, lambda: self._begin(action))
+            case TrafficAction() if name in self._underway:
+                self._underway[name].request_stop()
 
-    def _start_stream(self, action: Stream) -> Result:
-        asked = self.lab.ask("stream_start", a=action.stream.a, b=action.stream.b, interval=action.every)
-        self._streams[action.label] = asked["stream"]
+    def _begin(self, action: TrafficAction) -> Result:
+        self._underway[action.result_name] = self.lab.begin(action.wanted)
         return {}
 
     def _event(self, event: Event) -> Result:
@@ -165,48 +158,22 @@ class _Run:
         return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 
     def _keep(self, name: str, measure: Callable[[], Result]) -> None:
-        """Keep what is measured; what fails has no figures, so nothing expected of it holds."""
+        """Keep a result; one that failed has no figures, so no expectation of it holds."""
         try:
             self._results[name] = measure()
         except LabError as error:
             self._results[name] = {"error": str(error)}
-            self._say(f"{name}: {error}")
+            self._report(f"{name}: {error}")
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         self.note(f"{time.monotonic() - self._begun:8.3f} s  {text}")
 
 
-def _throughput(lab: Lab, action: Throughput, port: int) -> Result:
-    words: dict[str, Any] = {"a": action.iperf.a, "b": action.iperf.b, "seconds": action.duration, "port": port}
-    if action.udp:
-        words |= {"udp": True, "rate": action.udp}
-    found: Result = lab.ask("iperf", parallel=action.parallel, **words)
-    return found
+def _summary(underway: Underway[Any]) -> Result:
+    summary: Result = underway.result().summary()
+    return summary
 
 
-def _pings(lab: Lab, action: Pings) -> Result:
-    found = lab.pingall(
-        pairs=[[action.ping.a, action.ping.b]] if isinstance(action.ping, Pair) else action.ping
-    )
-    rtt = found["rtt_ms"]
-    return {
-        "sent": found["sent"],
-        "received": found["received"],
-        "lost": len(found["lost"]),
-        "rtt_p50_ms": rtt["p50"],
-        "rtt_p99_ms": rtt["p99"],
-    }
-
-
-def _path(lab: Lab, pair: Pair) -> Result:
-    nodes = lab.route(pair.a, pair.b)
-    relays = sum(name.startswith("h") for name in nodes[1:-1])
-    return {"nodes": nodes, "links": len(nodes) - 1, "relays": relays}
-
-
-def _words(action: Action) -> str:
-    """What an act is about, for the line that announces it."""
-    if isinstance(action, Event):
-        return f": {'fail' if action.fail else 'restore'} {action.target.kind} {' '.join(action.target.names)}"
-    about = next(getattr(action, key) for key in ("stream", "iperf", "ping", "path") if hasattr(action, key))
-    return f": {about.a} -> {about.b}" if isinstance(about, Pair) else f": {about}"
+def _event_text(event: Event) -> str:
+    """What an event does, for the line that announces it."""
+    return f"{'fail' if event.fail else 'restore'} {event.target.kind} {' '.join(event.target.names)}"

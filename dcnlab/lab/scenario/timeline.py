@@ -1,15 +1,16 @@
-"""When to begin and end what: a scenario as a list of moments in order."""
+"""A scenario as a list of moments in order: what begins, happens or ends when."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
 
-from dcnlab.lab.scenario.model import Action, Scenario, Stream
+from dcnlab.lab.scenario.action import Action
+from dcnlab.lab.scenario.model import Scenario
 
 
 class Step(enum.IntEnum):
-    """What is done at a moment; at one and the same instant in this order."""
+    """What is done at a moment; at the same instant in this order."""
 
     BEGIN = 0
     EVENT = 1
@@ -18,7 +19,7 @@ class Step(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """Seconds after the launch, and what is begun, done or ended then."""
+    """Seconds after the launch, and the action that begins, happens or ends then."""
 
     at: float
     step: Step
@@ -26,13 +27,13 @@ class Moment:
 
 
 def timeline(scenario: Scenario) -> tuple[Moment, ...]:
-    """All moments of a scenario: traffic begins before an event of the same instant and ends
-    after it; otherwise the file's order decides."""
+    """All moments of a scenario.
+
+    Traffic begins before an event of the same instant and ends after it; otherwise the order of the file
+    decides.
+    """
     moments = [Moment(action.at, Step.BEGIN, action) for action in scenario.traffic]
     moments += [Moment(event.at, Step.EVENT, event) for event in scenario.events]
-    moments += [
-        Moment(action.at + action.duration, Step.END, action)
-        for action in scenario.traffic
-        if isinstance(action, Stream)
-    ]
+    ends = [(action, action.end) for action in scenario.traffic]
+    moments += [Moment(end, Step.END, action) for action, end in ends if end is not None]
     return tuple(sorted(moments, key=lambda moment: (moment.at, moment.step)))

@@ -1,4 +1,4 @@
-"""Values of scenario files that are written as text: durations, pairs of servers, cuts.
+"""Values of scenario files that are written as text: durations, names, failures.
 
 Each reader raises ValueError with half a sentence for the user.
 """
@@ -11,22 +11,14 @@ from typing import Literal
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-#: Eleven days: nothing that is longer is meant.
+#: Eleven days: a longer duration is a mistake.
 _LONGEST = 1e6
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two servers: packets go from ``a`` to ``b``."""
-
-    a: str
-    b: str
-
-
-@dataclass(frozen=True)
 class FailureTarget:
-    """What fails or heals: a link, by its two nodes, or all links of one node."""
+    """What fails or is restored: a link, named by its two nodes, or all links of one node."""
 
     kind: Literal["link", "node"]
     names: tuple[str, ...]
@@ -48,14 +40,6 @@ def read_name(value: object) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError(f"must be a letter, then letters, digits, - and _, not {value!r}")
     return value
-
-
-def read_pair(value: object) -> Pair:
-    """``h0 -> h15``."""
-    parts = [part.strip() for part in value.split("->")] if isinstance(value, str) else []
-    if len(parts) != 2 or not all(parts):
-        raise ValueError(f"must be two servers such as h0 -> h15, not {value!r}")
-    return Pair(*parts)
 
 
 def read_target(value: object) -> FailureTarget:

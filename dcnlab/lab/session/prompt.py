@@ -14,7 +14,12 @@ from mininet.cli import CLI
 from mininet.log import lg, output, setLogLevel
 
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv import bulk
+from dcnlab.lab.measurement.iperf import Iperf
+from dcnlab.lab.measurement.path import PathTaken
+from dcnlab.lab.measurement.ping import Ping
+from dcnlab.lab.measurement.stats import Stats
 from dcnlab.lab.rpc import Call
 from dcnlab.lab.running import process_health
 from dcnlab.lab.running.lab import RunningLab
@@ -48,6 +53,11 @@ class Prompt(CLI):  # type: ignore[misc]
                 output(f"{error}\n")
         return None
 
+    def _measure(self, wanted: Measurement[R]) -> R | None:
+        """Run a measurement; None after an error was shown."""
+        found = self._ask("measure", name=wanted.name, arguments=wanted.to_json())
+        return None if found is None else wanted.result().from_json(found)
+
     def onecmd(self, line: str) -> bool:
         """Run one command; an error is printed as one line."""
         try:
@@ -72,32 +82,31 @@ class Prompt(CLI):  # type: ignore[misc]
         self._show_ping("pairs")
 
     def _show_ping(self, pairs: str) -> None:
-        found = self._ask("ping", pairs=pairs)
+        found = self._measure(Ping(pairs=pairs))
         if found:
-            lost = found["sent"] - found["received"]
-            share = 100 * lost / found["sent"] if found["sent"] else 0
-            rtt = found["rtt_ms"]
-            times = f", RTT p50 {rtt['p50']} ms, p99 {rtt['p99']} ms" if found["received"] else ""
-            output(f"*** Results: {share:.0f}% dropped ({found['received']}/{found['sent']} received){times}\n")
-            if lost:
+            share = 100 * len(found.lost) / found.sent if found.sent else 0
+            rtt = found.rtt_ms
+            times = f", RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms" if found.received else ""
+            output(f"*** Results: {share:.0f}% dropped ({found.received}/{found.sent} received){times}\n")
+            if found.lost:
                 output("".join(f"*** {line}\n" for line in process_health.ended(self._session.running)))
 
     def do_iperf(self, line: str) -> None:
         """iperf A B: TCP throughput between two servers (iperf3)."""
-        self._throughput(line, udp=False)
+        self._throughput(line)
 
     def do_iperfudp(self, line: str) -> None:
         """iperfudp A B: UDP throughput between two servers at 100 Mb/s (iperf3)."""
-        self._throughput(line, udp=True)
+        self._throughput(line, udp="100M")
 
-    def _throughput(self, line: str, udp: bool) -> None:
+    def _throughput(self, line: str, udp: str = "") -> None:
         names = line.split() or [self.mn.hosts[0].name, self.mn.hosts[-1].name]
         if len(names) != 2:
             output("usage: iperf A B\n")
             return
-        found = self._ask("iperf", a=names[0], b=names[1], udp=udp)
+        found = self._measure(Iperf(names[0], names[1], seconds=2, udp=udp))
         if found:
-            output(f"*** {found['mbps']} Mb/s from {names[0]} to {names[1]}\n")
+            output(f"*** {found.mbps} Mb/s from {names[0]} to {names[1]}\n")
 
     def do_tables(self, line: str) -> None:
         """tables NODE: the node's entries, and whether the switch holds just those."""
@@ -114,9 +123,9 @@ class Prompt(CLI):  # type: ignore[misc]
         if len(names) != 2:
             output("usage: path A B\n")
             return
-        found = self._ask("path", a=names[0], b=names[1])
+        found = self._measure(PathTaken(names[0], names[1]))
         if found:
-            output(" ".join(found["path"]) + "\n")
+            output(" ".join(found.path) + "\n")
 
     def do_fail(self, line: str) -> None:
         """fail link A B | fail node A: take down a link, or all links of a node."""
@@ -162,7 +171,8 @@ class Prompt(CLI):  # type: ignore[misc]
 
     def do_stats(self, line: str) -> None:
         """stats [SERVER]: the agents' counters."""
-        for name, counters in (self._ask("stats") or {}).items():
+        found = self._measure(Stats())
+        for name, counters in found.servers.items() if found else ():
             if not line.strip() or line.strip() == name:
                 shown = "  ".join(f"{key} {value}" for key, value in counters.items())
                 output(f"{name}: {shown}\n")

@@ -115,7 +115,7 @@ class _Pages:
 
     def state(self, _: Request) -> Response:
         info = self._lab.info()
-        return JSONResponse({"down": info["down"], "ended": info["ended"], **self._lab.ask("counters")})
+        return JSONResponse({"down": info["down"], "ended": info["ended"], **self._lab.counters().to_json()})
 
     def tables(self, request: Request) -> Response:
         return JSONResponse(self._lab.tables(request.path_params["node"]))

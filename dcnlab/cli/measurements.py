@@ -1,0 +1,150 @@
+"""The commands of measurements: one for each registered class, made from its arguments."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field
+from itertools import pairwise
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli.app import app
+from dcnlab.cli.examples import EXAMPLES
+from dcnlab.cli.running import LabName, print_ended
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
+from dcnlab.lab import custom, measurement
+from dcnlab.lab.client import Lab
+from dcnlab.lab.instruments import arguments
+from dcnlab.lab.instruments.measurement import Measurement, R
+from dcnlab.lab.instruments.result import Result
+from topos.spec import SpecError
+
+_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+def run(lab: str, wanted: Measurement[Any], json: bool) -> typer.Exit:
+    """Run a measurement in a running lab and show the result; exit code 1 when it did not hold."""
+    wanted.check()
+    attached = Lab.attach(lab)
+    result = _until_interrupted(attached, wanted) if wanted.stoppable else _with_bar(attached, wanted, json)
+    show(result, json)
+    if not result.held and not json:
+        print_ended(lab, attached.info()["ended"])
+    return typer.Exit(0 if result.held else 1)
+
+
+def _with_bar(lab: Lab, wanted: Measurement[R], json: bool) -> R:
+    """The result, with a bar on standard error meanwhile."""
+    with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
+        return lab.measure(wanted, lambda report: bar(report["done"], report["of"], report["what"]))
+
+
+def _until_interrupted(lab: Lab, wanted: Measurement[R]) -> R:
+    """The result of a measurement that Ctrl-C ends."""
+    underway = lab.begin(wanted)
+    try:
+        return underway.result()
+    except KeyboardInterrupt:
+        return underway.stop()
+
+
+def show(result: Result, json: bool) -> None:
+    """The result as JSON, or as a table and notes."""
+    if json:
+        print_json({**result.to_json(), "held": result.held})
+        return
+    if (found := result.table()) is not None:
+        table(found.columns, found.rows)
+    for line in result.notes():
+        print(line)
+
+
+def _command(kind: type[Measurement[Any]]) -> Callable[..., None]:
+    """The command of a measurement class."""
+    names = [item.name for item in (*arguments.servers(kind), *arguments.options(kind))]
+
+    def command(**values: Any) -> None:
+        raise run(values["lab"], kind(**{name: values[name] for name in names}), values["json"])
+
+    parameters = [inspect.Parameter("lab", _KEYWORD, annotation=LabName), *_parameters(kind)]
+    parameters.append(inspect.Parameter("json", _KEYWORD, annotation=JsonFlag, default=False))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = inspect.getdoc(kind)
+    command.__name__ = kind.name.replace("-", "_")
+    return command
+
+
+def _parameters(kind: type[Measurement[Any]]) -> Iterator[inspect.Parameter]:
+    """The arguments of a measurement as typer reads them: servers by position, the others as options."""
+    hints = typing.get_type_hints(kind)
+    for item in arguments.servers(kind):
+        several = hints[item.name] is not str
+        shown = typer.Argument(
+            metavar=f"{item.name.upper()}{'...' if several else ''}", help=item.metadata["doc"]
+        )
+        yield _parameter(item, Annotated[list[str] if several else str, shown])
+    for item in arguments.options(kind):
+        yield _parameter(item, Annotated[_type_on_command_line(hints[item.name]), _option(item)])
+
+
+def _parameter(item: Field[Any], annotation: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if item.default is MISSING else item.default
+    return inspect.Parameter(item.name, _KEYWORD, annotation=annotation, default=default)
+
+
+def _option(item: Field[Any]) -> Any:
+    """The option of an argument with its limits."""
+    limits, name = item.metadata, item.metadata["flag"] or f"--{item.name.replace('_', '-')}"
+    choices = f" One of: {', '.join(limits['choices'])}." if limits["choices"] else ""
+    unit = " In seconds." if limits["unit"] == "s" else ""
+    return typer.Option(name, min=limits["low"], max=limits["high"], help=limits["doc"] + unit + choices)
+
+
+def _type_on_command_line(hint: Any) -> Any:
+    """The first of several types is the one that text can be read as; None stays possible."""
+    kinds = typing.get_args(hint)
+    if type(None) in kinds:
+        return kinds[0] | None
+    return kinds[0] if kinds else hint
+
+
+def _refusal(name: str, error: SpecError) -> Callable[..., None]:
+    """The command of a measurement whose file is wrong: it raises the error."""
+
+    def command(_: Annotated[list[str] | None, typer.Argument(help="Not read.")] = None) -> None:
+        raise error
+
+    command.__name__, command.__doc__ = name.replace("-", "_"), "This measurement cannot be loaded."
+    return command
+
+
+def _add(name: str) -> None:
+    try:
+        kind = measurement.known()[name]
+    except SpecError as error:
+        app.command(name=name)(_refusal(name, error))
+        EXAMPLES[name] = (f"dcnlab {name}",)
+        return
+    if kind.command:
+        app.command(name=name)(_command(kind))
+        words = (f"h{number}" for number, _ in enumerate(arguments.servers(kind)))
+        EXAMPLES[name] = kind.examples or (" ".join(("dcnlab", name, "LAB", *words)),)
+
+
+def add_others(words: list[str]) -> None:
+    """Add the measurements of installed packages and of the files after ``--custom`` in a command line."""
+    for option, value in pairwise([*words, ""]):
+        if option == "--custom" or option.startswith("--custom="):
+            custom.load([option.partition("=")[2] or value])
+    for name in measurement.known():
+        if not measurement.known().is_builtin(name):
+            _add(name)
+
+
+for _name in measurement.known().builtin():
+    _add(_name)

@@ -1,0 +1,115 @@
+"""What a measurement is: a frozen dataclass whose fields are its arguments.
+
+    @dataclass(frozen=True)
+    class Iperf(Measurement[IperfResult]):
+        '''TCP or UDP throughput between two servers, by iperf3.'''
+
+        name: ClassVar[str] = "iperf"
+
+        a: str = server("The server that sends.")
+        b: str = server("The server that receives.")
+        seconds: float = argument("How long, in seconds.", default=3.0, low=0.1)
+
+        def run(self, lab, context): ...
+
+A file of ``dcnlab/lab/measurement`` that defines such a class is found by its name.  From the class
+follow the operation of the session, ``lab.iperf("h0", "h5")`` in Python, the command ``dcnlab iperf
+LAB h0 h5``, the scenario entry ``- iperf: h0 -> h5``, the JSON and the table.
+"""
+
+from __future__ import annotations
+
+import select
+import subprocess
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from dcnlab.lab.instruments import arguments
+from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.rpc import Call
+from dcnlab.lab.running.process_guard import terminate_with_client
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+
+R = TypeVar("R", bound=Result)
+
+
+class Context:
+    """The connection between a measurement that runs and the client that asked for it."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def started(self) -> None:
+        """Report that the measurement is under way: ``Lab.begin`` returns now, and a scenario continues."""
+        self._call.progress({"started": True})
+
+    def progress(self, done: int, of: int, what: str = "") -> None:
+        """Report how much is done, of how much, and what is being done."""
+        self._call.progress({"done": done, "of": of, "what": what})
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait for some seconds (None: without limit), or until the client stops the measurement."""
+        poll = select.poll()
+        poll.register(self._call.channel.socket, select.POLLIN | select.POLLRDHUP)
+        poll.poll(None if seconds is None else seconds * 1000)
+
+    def terminate_with_client(self, process: subprocess.Popen[str]) -> None:
+        """End a process as soon as the client goes away."""
+        terminate_with_client(self._call.channel.socket, process)
+
+
+@dataclass(frozen=True)
+class Measurement(ABC, Generic[R]):
+    """Base of all measurements; the first line of a subclass's docstring is its summary."""
+
+    #: The name of the command, the operation and the scenario entry; the file has it too, with ``_`` for ``-``.
+    name: ClassVar[str]
+    #: Whether a command is generated; not where a hand-written one does more.
+    command: ClassVar[bool] = True
+    #: Whether it runs until the client stops it when ``seconds`` is None.
+    stoppable: ClassVar[bool] = False
+    #: Command lines for the help; LAB stands for a lab's name.
+    examples: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def run(self, lab: RunningLab, context: Context) -> R:
+        """Measure, in the process that serves the lab; raises LabError or UsageError."""
+
+    def check(self) -> None:
+        """Raise UsageError for arguments that are wrong in every lab."""
+        arguments.check(self)
+
+    @classmethod
+    def targets(cls, text: object) -> dict[str, Any]:
+        """The arguments that the value of a scenario entry stands for; ValueError with half a sentence."""
+        return arguments.read_servers(cls, text)
+
+    @classmethod
+    def targets_form(cls) -> str:
+        """How that value is written, in Markdown; empty when the entry has none."""
+        form = arguments.servers_form(cls)
+        return f"`{form}`" if form else ""
+
+    @classmethod
+    def result(cls) -> type[R]:
+        """The class of the result: what stands in ``Measurement[...]``."""
+        for base in cls.__orig_bases__:  # type: ignore[attr-defined]
+            if typing.get_origin(base) is Measurement:
+                return typing.cast(type[R], typing.get_args(base)[0])
+        raise TypeError(f"{cls.__name__} must be a subclass of Measurement[its result]")
+
+    def to_json(self) -> dict[str, Any]:
+        """The arguments as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The measurement with these arguments; UsageError when they are wrong."""
+        found = arguments.from_json(cls, value)
+        found.check()
+        return found

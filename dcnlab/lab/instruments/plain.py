@@ -1,0 +1,46 @@
+"""Dataclasses from the JSON values that ``dataclasses.asdict`` writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+
+def decode(hint: Any, value: Any) -> Any:
+    """A JSON value as the type ``hint``: dataclasses, lists, tuples and dictionaries of them, or plain
+    values; TypeError when a plain value has another type."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _decode_union(arguments, value)
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        return hint(**{name: decode(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+    if origin is tuple:
+        each = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
+        return tuple(decode(kind, item) for kind, item in zip(each, value, strict=True))
+    if origin is list:
+        return [decode(arguments[0], item) for item in value]
+    if origin in (dict, Mapping):
+        return {key: decode(arguments[1], item) for key, item in value.items()}
+    return _plain(hint, value)
+
+
+def _decode_union(kinds: tuple[Any, ...], value: Any) -> Any:
+    """The first member of the union that the value fits."""
+    for kind in kinds:
+        try:
+            return None if kind is type(None) and value is None else decode(kind, value)
+        except (TypeError, ValueError, AttributeError):
+            continue
+    raise TypeError(f"{value!r} has none of the types that fit")
+
+
+def _plain(hint: Any, value: Any) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint is not Any and (not isinstance(value, hint) or (hint is not bool and isinstance(value, bool))):
+        raise TypeError(f"{value!r} is not of type {hint.__name__}")
+    return value

@@ -1,0 +1,103 @@
+"""Throughput between two servers, by iperf3."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments.arguments import argument, server
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import Result
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+
+#: Every run has a port of its own, so that several may run towards one server: iperf3's, and those above it.
+_FIRST_PORT, _PORTS = 5201, 1000
+_runs = itertools.count()
+
+
+@dataclass(frozen=True)
+class IperfResult(Result):
+    """Received Mb/s; segments that TCP retransmitted, or the percentage of UDP packets that were lost."""
+
+    mbps: float
+    retransmits: int | None = None
+    lost_percent: float | None = None
+
+
+@dataclass(frozen=True)
+class Iperf(Measurement[IperfResult]):
+    """Throughput from one server to another, by iperf3: TCP, or UDP at a given rate."""
+
+    name: ClassVar[str] = "iperf"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dcnlab iperf LAB h0 h15 --seconds 10",
+        "dcnlab iperf LAB h0 h15 --udp 100M",
+    )
+
+    a: str = server("The server that sends.")
+    b: str = server("The server that receives.")
+    seconds: float = argument(
+        "How long it sends; iperf3 rounds up to whole seconds.", default=3.0, low=0.1, unit="s"
+    )
+    parallel: int = argument("Number of parallel connections.", default=1, low=1, high=64)
+    udp: str = argument(
+        "Send UDP at this rate in bit/s, such as 100M.", default="", pattern=r"\d+(\.\d+)?[KMG]?"
+    )
+
+    def run(self, lab: RunningLab, context: Context) -> IperfResult:
+        client, target = lab.two_endpoints(self.a, self.b)
+        port = str(_FIRST_PORT + next(_runs) % _PORTS)
+        words = ["-c", target.address, "-p", port, "-t", str(math.ceil(self.seconds)), "-P", str(self.parallel)]
+        words += ["--json", "--connect-timeout", "3000", *(["-u", "-b", self.udp] if self.udp else [])]
+        command = lab.inside(client.name, ["iperf3", *words])
+        with (
+            _listening(lab.inside(target.name, ["iperf3", "-s", "-1", "-p", port, "--forceflush"])),
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender,
+        ):
+            try:
+                context.terminate_with_client(sender)
+                context.started()
+                output, errors = sender.communicate(timeout=self.seconds + 30)
+            except BaseException:
+                sender.kill()
+                raise
+        return _result(json.loads(output or "{}"), sender.returncode, errors)
+
+
+def _result(report: dict[str, object], code: int, errors: str) -> IperfResult:
+    """The figures of iperf3's JSON report; LabError with iperf3's own message when it failed."""
+    end = report.get("end")
+    if code or "error" in report or not isinstance(end, dict):
+        raise LabError(f"iperf3: {report.get('error') or errors.strip()}")
+    received = end["sum_received"]
+    mbps = round(received["bits_per_second"] / 1e6, 1)
+    if "lost_percent" in received:
+        return IperfResult(mbps, lost_percent=round(received["lost_percent"], 3))
+    return IperfResult(mbps, retransmits=end["sum_sent"].get("retransmits"))
+
+
+@contextlib.contextmanager
+def _listening(command: list[str]) -> Iterator[None]:
+    """iperf3's server for one test, once it listens; LabError with its message when it does not."""
+    receiver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert receiver.stdout is not None
+        last = ""
+        while "listening" not in last:
+            line = receiver.stdout.readline()
+            if not line:
+                raise LabError(f"iperf3: {last.strip() or 'its server ended'}")
+            last = line if line.strip() else last
+        yield
+    finally:
+        receiver.kill()
+        receiver.wait()

@@ -1,0 +1,120 @@
+"""More packets than the network takes, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dcnlab.lab.instruments.arguments import argument
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import Result
+
+if TYPE_CHECKING:
+    from addressing.scheme import Scheme
+    from dcnlab.lab.config import LabConfig
+    from dcnlab.lab.instruments.overload import Progress
+    from dcnlab.lab.running.lab import RunningLab
+
+
+@dataclass(frozen=True)
+class OverloadResult(Result):
+    """Packets sent, received and lost, and the counters of relays and switches during the overload.
+
+    ``unsent`` packets were never accepted by the sources' hosts, ``refused`` ones by receivers' sockets;
+    ``escaped`` counts hops by the escape channel; ``fullest`` is the highest fill level of a buffer.
+    """
+
+    sent: int
+    received: int
+    lost: int
+    unsent: int
+    seconds: float
+    mbps: float
+    dropped_by_relays: int
+    dropped_by_switches: int
+    relayed: int
+    escaped: int
+    buffered: int
+    fullest: int
+    duplicated: int = 0
+    refused: int = 0
+    credit_frames: int = 0
+    lost_on_links: int = 0
+
+    @property
+    def held(self) -> bool:
+        """Whether every packet arrived."""
+        return self.lost == self.unsent == 0
+
+
+@dataclass(frozen=True)
+class Overload(Measurement[OverloadResult]):
+    """Send from many servers at once, more than the network takes, and count what is lost, and where."""
+
+    name: ClassVar[str] = "overload"
+    command: ClassVar[bool] = False
+
+    pattern: str = argument("Who sends to whom.", default="incast", choices=("incast", "all-to-all"))
+    frames: int = argument("Full frames per flow.", default=100, low=1)
+    target: str = argument("The receiver of an incast.", default="h0")
+
+    def run(self, lab: RunningLab, context: Context) -> OverloadResult:
+        from dcnlab.lab.instruments.overload import Traffic, congestion, flows
+
+        ends = [lab.endpoint(server) for server in range(lab.fabric.servers)]
+        before = congestion(lab.running)
+        traffic = Traffic(
+            flows(self.pattern, ends, lab.server(self.target)),
+            self.frames,
+            lambda: congestion(lab.running)["buffered"],
+        )
+        context.started()
+        found = traffic.run(_every_5_percent(context, self.pattern))
+        after = congestion(lab.running)
+        counters = {name: count - before[name] for name, count in after.items()}
+        counters |= {name: after[name] for name in ("buffered", "fullest")}
+        return OverloadResult(
+            sent=found.sent, received=found.received, lost=found.sent - found.received, unsent=found.unsent,
+            duplicated=found.duplicated, refused=found.refused, seconds=found.seconds, mbps=found.mbps,
+            **counters,
+        )  # fmt: skip
+
+
+def offline(scheme: Scheme, overload: Overload, target: int, config: LabConfig) -> OverloadResult:
+    """The same overload of the same relays with a virtual clock, on links of 1 Gb/s."""
+    from dcnlab.lab.instruments.overload import PAYLOAD
+    from hostagent.flowcontrol.simulation import SaturationSimulation
+
+    credits = config.flow_control == "credits"
+    network = SaturationSimulation(scheme, config.frames, credits, load_balance=config.load_balance)
+    servers = range(scheme.fabric.servers)
+    receivers = [target] if overload.pattern == "incast" else servers
+    network.send(((a, b) for b in receivers for a in servers if a != b), overload.frames)
+    network.run()
+    counts = network.counts()
+    seconds = max(host.last for host in network.hosts.values())
+    return OverloadResult(
+        sent=counts["originated"],
+        received=network.received,
+        lost=counts["originated"] - network.received,
+        unsent=sum(network.sent.values()) - counts["originated"],
+        seconds=round(seconds, 6),
+        mbps=round(network.received * PAYLOAD * 8 / seconds / 1e6, 2),
+        dropped_by_relays=counts["dropped: no buffer"],
+        dropped_by_switches=sum(switch.dropped for switch in network.switches),
+        fullest=max(host.relay.counts()["fullest"] for host in network.hosts.values()),
+        **{name: counts[name] for name in ("relayed", "escaped", "buffered")},
+    )
+
+
+def _every_5_percent(context: Context, pattern: str) -> Progress:
+    """A callback that reports progress whenever another twentieth has arrived."""
+    reported = 0
+
+    def progress(done: int, of: int) -> None:
+        nonlocal reported
+        if done * 20 >= (reported + 1) * of:
+            reported = done * 20 // of
+            context.progress(done, of, pattern)
+
+    return progress

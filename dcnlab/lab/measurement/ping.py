@@ -1,0 +1,142 @@
+"""Echo requests: reachability and round-trip times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.instruments.arguments import argument, server
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import Result
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.endpoint import Endpoint
+    from dcnlab.lab.running.lab import RunningLab
+
+_GROUPS = ("all", "pairs")
+#: Lost pairs that are listed for people.
+_MAX_LOST_SHOWN = 20
+#: Progress reports of one run, about.
+_REPORTS = 50
+
+
+@dataclass(frozen=True)
+class Percentiles:
+    """Median and 99th percentile in milliseconds; None when nothing was received."""
+
+    p50: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True)
+class PingResult(Result):
+    """Echo requests that were sent and answered, their round-trip times, and the pairs without an answer."""
+
+    sent: int
+    received: int
+    rtt_ms: Percentiles
+    lost: list[tuple[str, str]]
+
+    @property
+    def held(self) -> bool:
+        """Whether every request was answered."""
+        return self.received == self.sent
+
+    @classmethod
+    def figures(cls) -> tuple[str, ...]:
+        return ("sent", "received", "lost", "rtt_p50_ms", "rtt_p99_ms")
+
+    def summary(self) -> dict[str, Any]:
+        rtt = {"rtt_p50_ms": self.rtt_ms.p50, "rtt_p99_ms": self.rtt_ms.p99}
+        return {"sent": self.sent, "received": self.received, "lost": len(self.lost), **rtt}
+
+    def table(self) -> None:
+        return None
+
+    def notes(self) -> Iterator[str]:
+        rtt = self.rtt_ms
+        times = f", RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms" if self.received else ""
+        yield f"{self.received}/{self.sent} answered{times}"
+        yield from self.lost_lines()
+
+    def lost_lines(self) -> Iterator[str]:
+        """The first pairs without an answer."""
+        for source, target in self.lost[:_MAX_LOST_SHOWN]:
+            yield f"lost: {source} -> {target}"
+        if len(self.lost) > _MAX_LOST_SHOWN:
+            yield f"and {len(self.lost) - _MAX_LOST_SHOWN} more: --json lists all"
+
+
+@dataclass(frozen=True)
+class Ping(Measurement[PingResult]):
+    """Ping from one server to another, or between all pairs.
+
+    Exit 1 when a request was not answered.
+    """
+
+    name: ClassVar[str] = "ping"
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab ping LAB", "dcnlab ping LAB h0 h15")
+
+    a: str = server("The server that sends; without it, many pairs.", default="")
+    b: str = server("The server that answers.", default="")
+    _: KW_ONLY
+    pairs: str | tuple[tuple[str, str], ...] = argument(
+        "Without A and B: all ordered pairs, or pairs (h0 and h1, h2 and h3, ...).",
+        default="all", choices=_GROUPS, target=True,
+    )  # fmt: skip
+    size: int = argument("Bytes of payload.", default=56, low=0, high=65_000)
+    timeout: float = argument("Time until a request counts as lost.", default=5.0, low=0.001, unit="s")
+    ipv4: bool = argument("Use IPv4.", default=False, flag="-4")
+    ipv6: bool = argument(
+        "Use IPv6; by default the first version that the hosts speak.", default=False, flag="-6"
+    )
+
+    def check(self) -> None:
+        super().check()
+        if bool(self.a) != bool(self.b):
+            raise UsageError("name two servers, or none for all pairs")
+        if self.ipv4 and self.ipv6:
+            raise UsageError("choose IPv4 or IPv6, not both")
+
+    @classmethod
+    def targets(cls, text: object) -> dict[str, Any]:
+        return {"pairs": text} if text in _GROUPS else super().targets(text)
+
+    @classmethod
+    def targets_form(cls) -> str:
+        return f"`all`, `pairs` or {super().targets_form()}"
+
+    def run(self, lab: RunningLab, context: Context) -> PingResult:
+        from dcnlab.lab.instruments.echo import ping_pairs, quantile
+
+        pairs = list(self._endpoints(lab))
+        step = max(1, len(pairs) // _REPORTS)
+
+        def progress(done: int) -> None:
+            if done % step == 0:
+                context.progress(done, len(pairs), "pinging")
+
+        context.started()
+        report = ping_pairs(pairs, self.timeout, progress, self.size)
+        rtt = Percentiles(*(quantile(report.rtt_ms, share) for share in (0.5, 0.99)))
+        return PingResult(report.sent, report.received, rtt, report.lost)
+
+    def _endpoints(self, lab: RunningLab) -> Iterator[tuple[Endpoint, Endpoint]]:
+        servers = range(lab.fabric.servers)
+
+        def end(number: int) -> Endpoint:
+            return lab.endpoint(number, 6 if self.ipv6 else 4 if self.ipv4 else 0)
+
+        if self.a:
+            yield end(lab.server(self.a)), end(lab.server(self.b))
+        elif not isinstance(self.pairs, str):
+            yield from ((end(lab.server(a)), end(lab.server(b))) for a, b in self.pairs)
+        elif self.pairs == "all":
+            ends = [end(number) for number in servers]
+            yield from ((a, b) for a in ends for b in ends if a is not b)
+        else:
+            for number in range(0, len(servers) - 1, 2):
+                left, right = end(number), end(number + 1)
+                yield from ((left, right), (right, left))

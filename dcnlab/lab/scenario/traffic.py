@@ -1,0 +1,116 @@
+"""The entries under ``traffic:``: a kind for every registered measurement, made from its arguments.
+
+The kind's key names the servers (``iperf: h0 -> h15``), the other keys are the measurement's options, and
+``for:`` is its ``seconds``.  Times are written as durations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field as Argument
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
+
+from pydantic import BeforeValidator, Field, PlainValidator, create_model, model_validator
+from pydantic_core import PydanticCustomError
+
+from dcnlab.lab import measurement
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.instruments import arguments
+from dcnlab.lab.instruments.measurement import Measurement
+from dcnlab.lab.scenario.action import Action, Duration
+
+
+class TrafficAction(Action):
+    """A measurement that begins at a moment.  Its fields are ``targets`` and ``option_NAME``."""
+
+    measurement: ClassVar[type[Measurement[Any]]]
+
+    targets: Any
+
+    @classmethod
+    def figures(cls) -> tuple[str, ...]:
+        names: tuple[str, ...] = cls.measurement.result().figures()
+        return names
+
+    @property
+    def wanted(self) -> Measurement[Any]:
+        """The measurement; one that can be stopped goes on until :attr:`end`."""
+        options = {item.name: getattr(self, f"option_{item.name}") for item in _options(self.measurement)}
+        if self.measurement.stoppable:
+            options["seconds"] = None
+        return self.measurement(**{**options, **self.targets})
+
+    @property
+    def end(self) -> float | None:
+        """When the scenario stops the measurement; None when it ends by itself."""
+        return self.at + float(getattr(self, "option_seconds")) if self.measurement.stoppable else None  # noqa: B009
+
+    @property
+    def servers(self) -> list[str]:
+        """The names of the servers that take part, as the file gives them."""
+        values = [self.targets.get(item.name, ()) for item in arguments.servers(self.measurement)]
+        return [name for value in values for name in ([value] if isinstance(value, str) else value)]
+
+    @property
+    def about(self) -> str:
+        """The targets as the file writes them."""
+        return " -> ".join(
+            value if isinstance(value, str) else " ".join(value) for value in self.targets.values()
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        try:
+            self.wanted.check()
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+
+def kinds() -> list[str]:
+    """The keys of which an entry has one: measurements whose results have figures."""
+    return [name for name, kind in measurement.known().items() if kind.result().figures()]
+
+
+@cache
+def model(kind: type[Measurement[Any]]) -> type[TrafficAction]:
+    """The pydantic model of the entries of a measurement."""
+    hints = get_type_hints(kind)
+    options = {f"option_{item.name}": _field(kind, item, hints[item.name]) for item in _options(kind)}
+    doc = "The servers." if arguments.servers(kind) else "Without a value."
+    about = Field(alias=kind.name, description=doc, examples=[kind.targets_form()])
+    targets = (Annotated[Any, BeforeValidator(kind.targets)], about)
+    made = create_model(kind.__name__, __base__=TrafficAction, __doc__=kind.__doc__, targets=targets, **options)  # type: ignore[call-overload]
+    made.kind, made.measurement = kind.name, kind
+    return made  # type: ignore[no-any-return]
+
+
+def _options(kind: type[Measurement[Any]]) -> list[Argument[Any]]:
+    """The arguments that have a key of their own."""
+    return [item for item in arguments.options(kind) if not item.metadata["target"]]
+
+
+def _field(kind: type[Measurement[Any]], item: Argument[Any], hint: Any) -> tuple[Any, Any]:
+    """An option of a measurement as a field: its type, its default and its limits."""
+    limits = item.metadata
+    seconds = item.name == "seconds"
+    default = ... if seconds and kind.stoppable else item.default
+    bounds = {} if limits["low"] is None else {"ge": limits["low"]}
+    bounds |= {} if limits["high"] is None else {"le": limits["high"]}
+    bounds |= {"pattern": f"^({limits['pattern']})$"} if limits["pattern"] else {}
+    typed = Duration if limits["unit"] == "s" else hint
+    return typed, Field(default, alias="for" if seconds else item.name, description=limits["doc"], **bounds)
+
+
+def _read(value: Any) -> TrafficAction:
+    """The entry whose kind's key is there."""
+    keys = value if isinstance(value, Mapping) else ()
+    known = kinds()
+    kind = next((kind for kind in known if kind in keys), None)
+    if kind is None:
+        raise PydanticCustomError("kind", "needs one of the keys {keys}", {"keys": ", ".join(known)})
+    return model(measurement.known()[kind]).model_validate(value)
+
+
+Traffic = Annotated[TrafficAction, PlainValidator(_read)]

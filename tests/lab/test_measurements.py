@@ -1,0 +1,158 @@
+"""A measurement is one class: what follows from it in Python, on the command line and in a lab agrees."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dcnlab.lab import measurement
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.instruments import plain
+from dcnlab.lab.measurement.iperf import Iperf
+from dcnlab.lab.measurement.ping import Ping, PingResult
+from dcnlab.lab.measurement.replicate import Replicate
+from dcnlab.lab.measurement.stream import Stream
+from tests.lab.processes import agents
+from tests.ovs import poll
+
+#: A command line for every measurement that has a generated command.
+COMMANDS = {
+    "counters": "",
+    "iperf": "h0 h3 --seconds 1",
+    "mptcp": "h0 h3 --seconds 1",
+    "next-hops": "h0 h3 --packets 50",
+    "ping": "h0 h3",
+    "stats": "",
+    "stream": "h0 h3 --seconds 0.2 --every 0.01",
+    "traceroute": "h0 h3",
+}
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("hypercube:2", "ecmp") as running:
+        yield running
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dcnlab.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", list(measurement.known()))
+def test_arguments_survive_json(name: str) -> None:
+    kind = measurement.known()[name]
+    servers = {"a": "h0", "b": "h1"} if name != "replicate" else {"source": "h0", "replicas": ["h1", "h2"]}
+    known = {name for name, _ in kind.__dataclass_fields__.items()}
+    wanted = kind.from_json({key: value for key, value in servers.items() if key in known})
+    assert kind.from_json(json.loads(json.dumps(wanted.to_json()))) == wanted
+    assert kind.__doc__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"a": "h0"}, "missing argument b"),
+        ({"a": "h0", "b": "h1", "second": 1}, "unknown argument second: known are a, b, seconds"),
+        ({"a": "h0", "b": "h1", "seconds": 0}, "seconds must be at least 0.1, not 0"),
+        ({"a": "h0", "b": "h1", "seconds": float("nan")}, "seconds must be a number"),
+        ({"a": "h0", "b": "h1", "parallel": 65}, "parallel must be at most 64, not 65"),
+        ({"a": "h0", "b": "h1", "parallel": "2"}, "'2' is not of type int"),
+        ({"a": "h0", "b": "h1", "udp": "fast"}, "udp must match"),
+        ({"a": 5, "b": "h1"}, "5 is not of type str"),
+    ],
+)
+def test_wrong_arguments_are_one_line(arguments: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Iperf.from_json(arguments)
+
+
+def test_pings_name_two_servers_or_none() -> None:
+    for wrong in (Ping("h0"), Ping(pairs="some"), Ping(ipv4=True, ipv6=True)):
+        with pytest.raises(UsageError):
+            wrong.check()
+
+
+def test_results_are_read_back_from_json() -> None:
+    value = {"sent": 2, "received": 1, "rtt_ms": {"p50": 1, "p99": None}, "lost": [["h0", "h1"]]}
+    result = PingResult.from_json(value)
+    assert json.loads(json.dumps(result.to_json())) == value
+    assert result.lost == [("h0", "h1")]
+    assert result.rtt_ms.p50 == 1.0
+    assert set(result.summary()) == set(result.figures())
+    assert not result.held
+    with pytest.raises(TypeError):
+        plain.decode(tuple[int, ...], ["1"])
+
+
+def test_an_unknown_measurement_is_no_attribute() -> None:
+    lab = Lab("bcube:2,1", "brp")
+    assert {"iperf", "next_hops", "fail"} <= set(dir(lab))
+    with pytest.raises(AttributeError, match="iperff"):
+        _ = lab.iperff
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("name", [name for name, kind in measurement.known().items() if kind.command])
+def test_every_command_prints_its_results_json(lab: Lab, name: str) -> None:
+    words = COMMANDS[name].split()
+    done = dcnlab(name, lab.config.name, *words, "--json")
+    shown = json.loads(done.stdout)
+    if name == "mptcp":  # a topology without parallel paths
+        assert (done.returncode, shown["exit"]) == (2, 2)
+        return
+    assert done.returncode == 0, done.stderr
+    assert shown.pop("held")
+    result = measurement.known()[name].result().from_json(shown)
+    assert json.loads(json.dumps(result.to_json())) == shown
+    assert set(result.figures()) <= set(result.summary())
+    assert dcnlab(name, lab.config.name, *words).stdout.strip()
+
+
+@pytest.mark.lab
+def test_python_has_the_same_measurements(lab: Lab) -> None:
+    assert lab.ping("h0", "h3").received == 1
+    assert lab.route("h0", "h3")[-1] == "h3"
+    assert lab.traceroute("h0", "h3").hops == lab.route("h0", "h3")[1:]
+    assert lab.measure(Iperf("h0", "h3", seconds=1)).mbps > 0
+    with pytest.raises(UsageError, match="two different servers"):
+        lab.iperf("h0", "h0")
+    with pytest.raises(UsageError, match="each only once"):
+        lab.measure(Replicate("h0", ("h1", "h1")))
+    with pytest.raises(UsageError, match="unknown measurement 'iperff': did you mean iperf"):
+        lab.ask("measure", name="iperff")
+
+
+@pytest.mark.lab
+def test_a_stream_goes_on_until_it_is_stopped(lab: Lab) -> None:
+    with pytest.raises(UsageError, match="does not end"):
+        lab.stream("h0", "h3")
+    before = time.monotonic()
+    stream = lab.begin(Stream("h0", "h3", seconds=600))
+    assert lab.ping().held  # beside it
+    result = stream.stop()
+    assert result.received >= 10
+    assert time.monotonic() - before < 300
+    assert stream.result() == result
+
+
+@pytest.mark.lab
+def test_a_measurement_that_cannot_start_raises_at_once() -> None:
+    with Lab("bcube:2,1", "brp") as lab:
+        lab.fail("h3")
+        with pytest.raises(LabError, match="no packet of the stream arrived"):
+            lab.begin(Stream("h0", "h3"))
+        lab.restore("h3")
+        for agent in agents(lab).agents:
+            agent.kill()
+        poll(lambda: len(lab.info()["ended"]) > 0, 10)
+        done = dcnlab("ping", lab.config.name, "h0", "h3", "--timeout", "0.2")
+        assert done.returncode == 1
+        assert "0/1 answered" in done.stdout
+        assert "ended" in done.stdout  # it says why
