@@ -16,6 +16,7 @@ from addressing.multipath.complete_graphs import complete_graph
 from addressing.multipath.construction import NoCompleteGraph
 from addressing.multipath.edge_disjoint import shareable_links
 from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
+from addressing.multipath.registry import construction, known
 from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel
 from tests.topos.graphs import graph
 from topos.fabric import Fabric
@@ -201,3 +202,14 @@ def test_every_pair_of_switches_has_m_parallel_paths(spec: str) -> None:
         inner = [set(path[1:-1]) - {cube.switch(here), cube.switch(there)} for path in paths]
         assert len(paths) == cube.m
         assert sum(map(len, inner)) == len(set().union(*inner))
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [("bcube:3,1", "bcube"), ("hdcube:4,1", "dcube"), ("mdcube:3,1", "dcube"), ("dcell:4,1", "general")],
+)
+def test_each_family_has_one_construction(spec: str, name: str) -> None:
+    network = fabric(spec)
+    fitting = [found.name for found in known().values() if found.fits(network.family)]
+    assert fitting == ([name] if name != "general" else [])
+    assert construction(network).name == name

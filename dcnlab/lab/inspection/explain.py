@@ -1,4 +1,4 @@
-"""One packet's way in words: at each node what is done, what it was decided on, and the entry that says so."""
+"""The path of one packet: at each node the action, the header that decides it, and the matching entry."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from topos.graph import LinkState
 
 @dataclass(frozen=True)
 class Step:
-    """A node of a packet's way, and why it does what it does."""
+    """A node on a packet's path, what it does, and why."""
 
     node: str
     reason: str
     delivered: bool
-    #: The entry of the node's table that matches: as Open vSwitch prints it for a switch, the
-    #: rule in words for a relay; empty at plain hosts and where nothing matches.
+    #: The matching entry of the node's table: in Open vSwitch's format for a switch, the rule for a
+    #: relay; empty at plain hosts and where nothing matches.
     entry: str = ""
 
 
 def steps(scheme: Scheme, source: int, destination: int, links: LinkState) -> list[Step]:
-    """The walk from source to destination that takes the first choice everywhere."""
+    """The walk from source to destination that always takes the first next hop."""
     hops = walk(scheme, source, destination, links)
     return [
         replace(_step(scheme, hop, destination), entry=tables.matching(scheme, hop.node, hop.header, links))
@@ -36,18 +36,18 @@ def _step(scheme: Scheme, hop: Hop, destination: int) -> Step:
     fabric = scheme.fabric
     name = fabric.name(hop.node)
     if isinstance(hop.action, Deliver):
-        return Step(name, "delivers: the label is its own", hop.node == destination)
+        return Step(name, "delivers: destination reached", hop.node == destination)
     if isinstance(hop.action, Drop):
         return Step(name, f"drops: {hop.action.reason}", False)
     assert isinstance(hop.action, Forward)
     peer = fabric.peer(hop.node, hop.action.port)
-    towards = fabric.name(peer.node) if peer is not None else "nobody"
+    towards = fabric.name(peer.node) if peer is not None else "no node"
     share = "" if hop.weight == 1 else f" with probability {hop.weight:.4f}"
     return Step(name, f"{_shown(scheme, hop)} -> port {hop.action.port} to {towards}{share}", False)
 
 
 def _shown(scheme: Scheme, hop: Hop) -> str:
-    """The header as people read it."""
+    """The header fields that the scheme reads, as text."""
     if scheme.label_field is Field.IPV4_DST:
         return ipv4.text(hop.header.label)
     label = f"label {hop.header.label:0{scheme.label_bits}b}"
