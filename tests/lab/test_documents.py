@@ -84,8 +84,10 @@ def test_python_examples(name: str, alone: None, tmp_path: Path) -> None:
     examples = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
     assert examples
     for example in examples:
+        script = tmp_path / "example.py"
+        script.write_text(example)
         done = subprocess.run(
-            [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False
+            [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout
