@@ -1,4 +1,4 @@
-"""Cuts and bounds against the best of all halves, the switches placed by maximum flow."""
+"""Cuts and bounds compared with the minimum over all halves, with switches placed by maximum flow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TINY = (
 
 
 def least(network: Fabric, failed: failures.Failures) -> int:
-    """Over all halves of the live servers, the minimum cut with each half joined to a terminal."""
+    """The minimum cut over all halves of the live servers, each half connected to a terminal."""
     graph = nx.Graph()
     for link in network.links():
         if link.index not in failed.links.down:
@@ -42,7 +42,7 @@ def least(network: Fabric, failed: failures.Failures) -> int:
 
 @pytest.mark.parametrize("spec", TINY)
 @pytest.mark.parametrize("failing", ["", "links=10%,nodes=1"])
-def test_the_least_cut_lies_between_bound_and_what_is_found(spec: str, failing: str) -> None:
+def test_the_minimum_cut_lies_between_the_bound_and_the_cut_found(spec: str, failing: str) -> None:
     network = fabric(spec)
     failed = failures.draw(network, failing, 3)
     exact, found = least(network, failed), bisection(network, failed=failed)
@@ -71,8 +71,8 @@ def test_known_bisections_are_found_and_some_are_proven(spec: str, cut: int, bou
     assert (found.found, found.bound) == (cut, bound)
 
 
-def test_sixteen_servers_exactly() -> None:
-    """All 12,870 halves of CLOT(4x4); a switch stands where more of its members stand."""
+def test_the_bisection_of_sixteen_servers_is_exact() -> None:
+    """All 12,870 halves of CLOT(4x4); a switch is on the side of the majority of its members."""
     network = fabric("clot:4x4")
     ends = network.link_ends[:, [0, 2]]
     direct = ends[(ends < 16).all(axis=1)]
@@ -87,7 +87,7 @@ def test_sixteen_servers_exactly() -> None:
     assert cut.min() == bisection(network).found == 16
 
 
-def test_iterated_eigenvalues_equal_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_iterative_eigenvalues_equal_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     network = fabric("dcell:5,1")
     dense = bisection(network)
     monkeypatch.setattr("dcnlab.evaluator.graph.bisection._DENSE", 0)
@@ -95,7 +95,7 @@ def test_iterated_eigenvalues_equal_dense_ones(monkeypatch: pytest.MonkeyPatch) 
     assert bisection(network).found == dense.found
 
 
-def test_a_network_in_parts_has_no_bound() -> None:
+def test_a_partitioned_network_has_no_bound() -> None:
     network = fabric("bcube:2,1")
     failed = failures.draw(network, "switches=4", 1)
     found = bisection(network, failed=failed)

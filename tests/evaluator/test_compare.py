@@ -1,4 +1,4 @@
-"""Grids of evaluations: what is asked, resumed, and written; figures and pages."""
+"""Grids of evaluations: requests, resuming, output formats, figures and pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows() -> list[Row]:
         return compare(WANTED, executor=executor)
 
 
-def test_the_grid_holds_what_fits_once() -> None:
+def test_the_grid_has_each_fitting_combination_once() -> None:
     assert len(WANTED) == (2 + 1) * 2 * 2
     assert len({request.key for request in WANTED}) == len(WANTED)
     seeded = requests(["random:10,3", "random:10,3,seed=9"], ["wmgr"], seeds=[1, 2])
@@ -62,7 +62,7 @@ def test_rows_hold_the_figures_of_evaluate(rows: list[Row]) -> None:
         assert row["throughput.aggregate"] > 0
 
 
-def test_each_load_is_a_row_where_latency_is_asked_for() -> None:
+def test_each_load_is_a_row_if_latency_is_requested() -> None:
     asked = {"metrics": ["latency", "bisection"], "loads": (0.2, 1.0)}
     wanted = requests(["torus:3x4"], ["dor", "wmgr"], **asked)  # type: ignore[arg-type]
     assert [(r.scheme, r.load) for r in wanted] == [("dor", 0.2), ("dor", 1.0), ("wmgr", 0.2), ("wmgr", 1.0)]
@@ -75,7 +75,7 @@ def test_each_load_is_a_row_where_latency_is_asked_for() -> None:
     assert any(chart.x_label.startswith("offered load") for chart in charts(found))
 
 
-def test_processes_give_the_same_and_a_second_run_reads_them(tmp_path: Path, rows: list[Row]) -> None:
+def test_processes_give_the_same_rows_and_a_second_run_reads_them(tmp_path: Path, rows: list[Row]) -> None:
     seen: list[int] = []
     wanted, expected = WANTED[:3], json.loads(json.dumps(rows[:3]))
     assert json.loads(json.dumps(compare(wanted, tmp_path, workers=2))) == expected
@@ -86,7 +86,7 @@ def test_processes_give_the_same_and_a_second_run_reads_them(tmp_path: Path, row
     assert set(load(tmp_path)) == {request.key for request in wanted}
 
 
-def test_what_cannot_be_evaluated_is_a_row_with_its_reason(tmp_path: Path) -> None:
+def test_a_failed_evaluation_is_a_row_with_an_error(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         [row] = compare([Request("bcube:3,1", "wmgr", pairs="from:h99")], tmp_path, executor=executor)
     assert "no node 'h99'" in row["error"]
@@ -94,14 +94,14 @@ def test_what_cannot_be_evaluated_is_a_row_with_its_reason(tmp_path: Path) -> No
     assert "no node" in comparison([row])
 
 
-def test_rows_are_written_for_others_to_read(tmp_path: Path, rows: list[Row]) -> None:
+def test_rows_are_written_as_csv(tmp_path: Path, rows: list[Row]) -> None:
     write_csv(rows, tmp_path / "r.csv")
     with (tmp_path / "r.csv").open() as file:
         read = list(csv.DictReader(file))
     assert [float(line["path.mean"]) for line in read] == [row["path.mean"] for row in rows]
 
 
-def test_parquet_holds_what_was_found(tmp_path: Path, rows: list[Row]) -> None:
+def test_parquet_has_the_figures(tmp_path: Path, rows: list[Row]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     write_parquet(rows, tmp_path / "r.parquet")
     read = parquet.read_table(tmp_path / "r.parquet")
@@ -110,7 +110,7 @@ def test_parquet_holds_what_was_found(tmp_path: Path, rows: list[Row]) -> None:
     assert kinds == {"topology": "string", "seed": "int64", "path.max": "int64", "path.mean": "double"}
 
 
-def test_parquet_without_pyarrow_is_refused_before_the_work(
+def test_parquet_without_pyarrow_is_refused_before_the_evaluations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -124,7 +124,7 @@ def test_parquet_without_pyarrow_is_refused_before_the_work(
     assert not (tmp_path / "r").exists()
 
 
-def test_the_page_is_whole_and_loads_nothing(rows: list[Row]) -> None:
+def test_the_page_is_complete_and_self_contained(rows: list[Row]) -> None:
     text = comparison(rows)
     assert text.count("<svg") == len(charts(rows)) >= 3
     for outside in ("<script", "<link", "<img", "src=", "@import"):
@@ -132,7 +132,7 @@ def test_the_page_is_whole_and_loads_nothing(rows: list[Row]) -> None:
     assert "bcube:3,1" in text
 
 
-def test_every_figure_is_told_in_words_and_the_marks_in_it_are_its_own(rows: list[Row]) -> None:
+def test_every_figure_has_a_text_alternative_and_unique_identifiers(rows: list[Row]) -> None:
     text = comparison(rows)
     identifiers = re.findall(r' id="([^"]+)"', text)
     assert len(identifiers) == len(set(identifiers))
@@ -144,7 +144,7 @@ def test_every_figure_is_told_in_words_and_the_marks_in_it_are_its_own(rows: lis
         assert html.escape(alt_text(chart)) in text
 
 
-def test_tables_over_sizes_are_curves_of_one_family_without_failures(rows: list[Row]) -> None:
+def test_table_sizes_are_drawn_per_family_without_failures(rows: list[Row]) -> None:
     small = {**rows[0], "topology": "torus:4x4", "scheme": "dor", "failures": "", "table.entries_max": 5}
     large = {**small, "topology": "torus:8x8", "servers": 64, "table.entries_max": 9}
     cut = {**small, "failures": "links=5%", "table.entries_max": 50}
@@ -154,12 +154,12 @@ def test_tables_over_sizes_are_curves_of_one_family_without_failures(rows: list[
     assert [(s.label, s.x, s.y) for s in chart.series] == [("torus, dor", (16.0, 64.0), (5.0, 9.0))]
 
 
-def test_failures_that_nobody_understands_are_refused_before_anything_runs() -> None:
+def test_invalid_failures_are_refused_before_the_evaluations() -> None:
     with pytest.raises(SpecError, match="'none' is neither"):
         requests(["bcube:3,1"], ["wmgr"], ["", "none"])
 
 
-def test_charts_are_drawn_the_same_each_time(tmp_path: Path) -> None:
+def test_charts_are_reproducible(tmp_path: Path) -> None:
     curve = Series("wmgr < brp", (1.0, 2.0, 4.0), (0.5, 0.75, 1.0), (0.1, 0.1, 0.0))
     chart = Chart("Stretch & more", "stretch", "share", (curve,), "bcube:3,1; seed 1")
     assert svg(chart) == svg(chart)
@@ -176,7 +176,7 @@ def _dawdle(request: Request) -> Row:
     return {"key": request.key, "seed": request.seed}
 
 
-def test_who_interrupts_does_not_wait_for_what_is_under_way(tmp_path: Path) -> None:
+def test_an_interrupt_does_not_wait_for_running_evaluations(tmp_path: Path) -> None:
     def interrupt(done: int, total: int, row: Row) -> None:
         raise KeyboardInterrupt
 
@@ -187,7 +187,7 @@ def test_who_interrupts_does_not_wait_for_what_is_under_way(tmp_path: Path) -> N
         collect(_dawdle, wanted, tmp_path, workers=2, progress=interrupt)
     assert time.monotonic() - begun < 300
     assert list(load(tmp_path)) == [wanted[0].key]
-    # Not joined: the pool's own thread joins them, and of two that do one is told nothing at first.
+    # Not joined: the pool's own thread joins them, and of two threads that do, one gets no result at first.
     poll(lambda: not set(multiprocessing.active_children()) - others, 60)
 
 

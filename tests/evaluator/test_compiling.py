@@ -1,4 +1,4 @@
-"""Workers tell what they compile, and whoever waits hears of it."""
+"""Workers send messages about compilations to the process that waits for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _twice(value: int) -> int:
 SPAWN = multiprocessing.get_context("spawn")
 
 
-def test_a_worker_that_compiles_is_heard_of_until_it_is_done() -> None:
+def test_a_compilation_is_notified_at_start_and_end() -> None:
     said: list[str] = []
     with (
         compiling.compile_notifications(SPAWN, said.append) as to,
@@ -41,7 +41,7 @@ def test_a_worker_that_compiles_is_heard_of_until_it_is_done() -> None:
     assert said == ["_doubled", ""]
 
 
-def test_nobody_waits_for_a_worker_that_has_died() -> None:
+def test_a_dead_worker_does_not_block() -> None:
     said: list[str] = []
     with (
         pytest.raises(BrokenProcessPool),
@@ -52,7 +52,7 @@ def test_nobody_waits_for_a_worker_that_has_died() -> None:
     assert said == []
 
 
-def test_of_two_that_compile_one_is_named_until_it_is_done() -> None:
+def test_of_two_compilations_one_is_named_until_it_ends() -> None:
     said: list[str] = []
     with compiling.compile_notifications(SPAWN, said.append) as to:
         assert to is not None
@@ -61,6 +61,6 @@ def test_of_two_that_compile_one_is_named_until_it_is_done() -> None:
     assert said == ["rows", "rows", "trace", ""]
 
 
-def test_where_nobody_listens_there_is_no_pipe() -> None:
+def test_without_a_listener_there_is_no_pipe() -> None:
     with compiling.compile_notifications(SPAWN, None) as to:
         assert to is None

@@ -22,7 +22,7 @@ def bills(servers: int) -> dict[str, Bill]:
 
 
 @pytest.mark.parametrize("spec", EXAMPLES)
-def test_what_a_network_needs_is_what_it_has(spec: str) -> None:
+def test_a_design_has_the_parts_of_the_fabric(spec: str) -> None:
     network, what = fabric(spec), design(parse(spec))
     ports = [network.port_count(node) for node in range(network.size)]
     assert what.cables == sum(1 for _ in network.links())
@@ -40,7 +40,7 @@ def test_the_published_figures_hold_and_hcn_has_two_ports() -> None:
     assert larger["4-port hcn"].price > larger["hdcube"].price > larger["hcn"].price
 
 
-def test_a_fat_tree_of_three_levels_is_the_family() -> None:
+def test_a_fat_tree_of_three_levels_equals_the_family() -> None:
     one, other = fat_tree(128), design(parse("fattree:8"))
     assert (one.switches, one.cables, one.switch_ports) == (other.switches, other.cables, other.switch_ports)
 

@@ -1,4 +1,4 @@
-"""The same grid on many machines: a real scheduler with two worker processes gives the same figures."""
+"""A grid on a Dask scheduler with two worker processes gives the same figures as locally."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from distributed import LocalCluster
 
 
 def compare(folder: Path, *more: str) -> list[dict[str, object]]:
-    """`dcnlab compare` as a user runs it, in a folder of its own."""
+    """Run `dcnlab compare` as a user does, in its own folder."""
     words = ["compare", "--topologies", "bcube:3,1,torus:3x3", "--schemes", "wmgr,shortest", "--seeds", "2"]
     done = subprocess.run(
         [sys.executable, "-m", "dcnlab.cli", *words, "--results", str(folder), "--json", *more],

@@ -1,4 +1,4 @@
-"""Networks that are hardly any: a single node, hosts without cables, switches without hosts, two pieces."""
+"""Degenerate networks: a single node, hosts without links, switches without hosts, two components."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from topos.registry import fabric, parse
 from topos.spec import SpecError
 
 METRICS = ("bisection", "diversity", "loads", "throughput", "latency")
-#: By name: servers, switches, cables.
+#: By name: servers, switches, links.
 NETWORKS: dict[str, tuple[int, int, tuple[tuple[str, str], ...]]] = {
     "a-node": (1, 0, ()),
     "two-nodes-apart": (2, 0, ()),
     "a-host-at-a-switch": (1, 1, (("h0", "s0"),)),
     "two-hosts-at-a-switch": (2, 1, (("h0", "s0"), ("h1", "s0"))),
-    "a-host-and-a-switch-without-cables": (3, 2, (("h0", "s0"), ("h1", "s0"))),
+    "a-host-and-a-switch-without-links": (3, 2, (("h0", "s0"), ("h1", "s0"))),
     "two-pieces": (4, 0, (("h0", "h1"), ("h2", "h3"))),
-    "parallel-cables": (3, 0, (("h0", "h1"), ("h0", "h1"), ("h1", "h2"))),
+    "parallel-links": (3, 0, (("h0", "h1"), ("h0", "h1"), ("h1", "h2"))),
 }
 SCHEMES = ("shortest", "ecmp", "updown", "ksp:k=2", "tz", "hier")
 
@@ -43,7 +43,7 @@ def spec_of(name: str, folder: Path) -> str:
 
 
 def joined(spec: str, failed: set[int]) -> tuple[int, int]:
-    """The pairs of live servers, and how many of them have a path, by networkx."""
+    """(pairs of live servers, pairs with a path), by networkx."""
     network = fabric(spec)
     whole = nx.Graph(graph(network))
     whole.remove_nodes_from(failed)
@@ -85,7 +85,7 @@ def test_a_sweep_ends_with_lines_and_charts(name: str, tmp_path: Path, monkeypat
     assert (tmp_path / "chart.png").stat().st_size > 0
 
 
-def test_ends_that_are_no_servers_have_no_server_hops() -> None:
+def test_server_hops_need_servers_as_ends() -> None:
     with pytest.raises(SpecError, match="hops=servers counts server hops"):
         evaluate("bcube:2,1", pairs="from:s0", hops="servers")
 

@@ -1,4 +1,4 @@
-"""Bit-parallel distances against scipy's, on random graphs, with failures and both hop counts."""
+"""Bit-parallel distances equal scipy's on random graphs, with failures and in both units of distance."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_all_pairs_of_a_large_graph_by_histogram_and_by_rows() -> None:
 
 
 @pytest.mark.parametrize("spec", ["bcube:3,1", "clot:4x4", "torus:3x4", "smallworld:4x4,clusters=2x2"])
-def test_server_hops_count_arrivals_at_servers(spec: str) -> None:
+def test_server_hops_do_not_count_switches(spec: str) -> None:
     network = fabric(spec)
     down = LinkState(frozenset(range(0, len(network.link_ends), 5)))
     weighted = nx.DiGraph()

@@ -1,4 +1,4 @@
-"""The JSON contract, pairs, failures and table sizes."""
+"""``evaluate``: keys of the JSON, pairs, failures, table sizes, metrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from topos.registry import fabric
 from topos.spec import SpecError
 
 
-def test_the_contract_of_the_json() -> None:
+def test_the_keys_of_the_json() -> None:
     report = json.loads(json.dumps(evaluate("bcube:4,1", ["wmgr", "brp"]).as_dict(), allow_nan=False))
     expected = {"topology": "bcube:4,1", "servers": 16, "switches": 8, "links": 32, "diameter": 4}
     assert {key: report[key] for key in expected} == expected
@@ -39,7 +39,7 @@ def test_the_contract_of_the_json() -> None:
         assert item["stretch"]["cdf"]["5"] == 1.0
 
 
-def test_distances_and_stretch_are_those_of_the_damaged_network() -> None:
+def test_distances_and_stretch_are_those_under_failures() -> None:
     report = evaluate("torus:4x5", ["wmgr"], failures="links=20%,nodes=1", seed=4)
     network = fabric("torus:4x5")
     failed = failures.draw(network, "links=20%,nodes=1", 4)
@@ -54,7 +54,7 @@ def test_distances_and_stretch_are_those_of_the_damaged_network() -> None:
     assert report.schemes[0].path_lengths.stretch_max >= 1
 
 
-def test_what_no_node_knows_of_is_lost() -> None:
+def test_unknown_failures_lose_packets() -> None:
     told, untold = (
         evaluate("bcube:4,1", ["wmgr"], failures="10%", seed=2, failure_knowledge=failure_knowledge)
         .schemes[0]
@@ -65,7 +65,7 @@ def test_what_no_node_knows_of_is_lost() -> None:
     assert untold < 1.0
 
 
-def test_failures_are_drawn_with_the_seed_and_of_the_size_asked_for() -> None:
+def test_failures_follow_the_seed_and_have_the_requested_size() -> None:
     network = fabric("bcube:4,1")
     drawn = failures.draw(network, "links=25%,servers=2", 7)
     assert drawn == failures.draw(network, "servers=2,links=25%", 7)
@@ -96,14 +96,14 @@ def test_failures_are_drawn_with_the_seed_and_of_the_size_asked_for() -> None:
         ({"metrics": ["latency"], "schemes": ["brp"], "traffic": "all"}, "unknown traffic"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_one_line(arguments: dict[str, object], words: str) -> None:
+def test_invalid_arguments_are_refused_in_one_line(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(SpecError) as caught:
         evaluate("bcube:4,1", **arguments)  # type: ignore[arg-type]
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_pairs_are_what_they_say() -> None:
+def test_pairs_are_those_of_their_definition() -> None:
     network = fabric("bcube:3,1")
     assert len(choose(network, "servers", 1)) == 9 * 8
     assert len(choose(network, "all", 1)) == 15 * 14
@@ -128,7 +128,7 @@ def test_table_sizes_are_those_of_the_compiled_tables() -> None:
     assert table_sizes(bind("pow", fabric("torus:3x4"))).holders == 0
 
 
-def test_metrics_are_what_their_modules_say_under_the_same_failures() -> None:
+def test_metrics_are_those_of_their_modules_under_the_same_failures() -> None:
     network, failed = fabric("clot:4x4"), failures.draw(fabric("clot:4x4"), "links=5%", 3)
     report = json.loads(
         json.dumps(

@@ -1,4 +1,4 @@
-"""Queues: against a plain simulation with a queue per link, queueing theory, and hand computation."""
+"""Latency compared with a simple simulation with a queue per link, queueing theory, and exact values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from topos.spec import SpecError
 
 
 def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[int]:
-    """A queue per link, an event per thing that happens; at one moment links first finish sending."""
+    """A queue per link and an event per action; at one time, links first finish sending."""
     sent, come = 0, 1
     ended = [NO_ROUTE] * len(packets)
     queues: dict[int, deque[int]] = {}
@@ -62,14 +62,16 @@ def plain(packets: Arrivals, paths: SampledPaths, settings: Settings) -> list[in
 )
 @pytest.mark.parametrize("load", [0.4, 2.5])
 @pytest.mark.parametrize("failing", ["", "links=10%"])
-def test_every_packet_fares_as_in_a_plain_simulation(spec: str, name: str, load: float, failing: str) -> None:
+def test_every_packet_is_delivered_as_in_a_simple_simulation(
+    spec: str, name: str, load: float, failing: str
+) -> None:
     network = fabric(spec)
     settings = Settings(buffer=4, until=2_000_000)
     failed = failures.draw(network, failing, 1)
     made = arrivals(
         traffic(network, "all-to-all", 1), settings.transmission_time / load, settings.until, settings.source, 5
     )
-    # Round times, so that much happens at the same moment.
+    # Round numbers, so that many events have the same time.
     made = replace(made, time=made.time // 3000 * 3000)
     paths = sample_paths(bind(name, network), made.source, made.destination, 5, 128, failed.links)
     found = queue(made, paths, len(network.adjacency.peer), settings)
@@ -79,7 +81,7 @@ def test_every_packet_fares_as_in_a_plain_simulation(spec: str, name: str, load:
 
 
 def md1(load: float) -> float:
-    """The mean wait of M/D/1 in service times (Pollaczek and Khinchine)."""
+    """The mean waiting time of M/D/1 in service times (Pollaczek and Khinchine)."""
     return load / (2 * (1 - load))
 
 
@@ -94,7 +96,7 @@ def test_one_link_with_poisson_arrivals_is_m_d_1(load: float) -> None:
     assert found.confidence < 0.05 * expected
 
 
-def test_without_load_a_packet_takes_what_its_links_take() -> None:
+def test_without_load_latency_is_that_of_the_links() -> None:
     scheme = bind("pow", fabric("clot:4x4"))
     found = simulate(scheme, 0.002, settings=Settings(until=1_000_000_000))
     hops = path_lengths(scheme, choose(scheme.fabric, "servers", 1)).path_mean
@@ -103,7 +105,7 @@ def test_without_load_a_packet_takes_what_its_links_take() -> None:
     assert (np.round(found.times % 27, 6) % 27 == 0).mean() > 0.95
 
 
-def test_a_full_buffer_keeps_ten_packets_and_loses_the_others() -> None:
+def test_a_full_buffer_keeps_ten_packets_and_drops_the_others() -> None:
     settings = Settings(warmup=0)
     once = Arrivals(*(np.full(25, v, dtype=d) for v, d in ((7, np.int64), (0, np.int32), (1, np.int32))))
     scheme = bind("dor", fabric("torus:2"))
@@ -115,17 +117,17 @@ def test_a_full_buffer_keeps_ten_packets_and_loses_the_others() -> None:
     assert found.percentile(100) == 135.0
 
 
-def test_throughput_is_what_is_offered_until_links_are_full() -> None:
+def test_throughput_equals_the_offered_load_until_links_are_full() -> None:
     scheme = bind("dor", fabric("torus:4x4"))
     low, high = simulate(scheme, 0.3, seed=2), simulate(scheme, 4.0, seed=2)
     assert low.throughput == pytest.approx(low.offered, rel=1e-3)
-    # 4 links per server, 2 1/15 hops per packet on average: no more than that can be carried.
+    # 4 links per server and 2 1/15 hops per packet on average: the maximum throughput.
     assert high.loss > 0.3
     assert high.throughput < 4 / (32 / 15)
     assert high.percentile(99) > high.percentile(50) > low.percentile(50)
 
 
-def test_a_way_beyond_the_time_to_live_is_cut() -> None:
+def test_a_path_longer_than_the_ttl_is_cut() -> None:
     scheme = bind("dor", fabric("torus:12"))
     found = simulate(scheme, 0.1, settings=Settings(ttl=3, until=60_000_000))
     assert found.no_route > 0
@@ -142,8 +144,8 @@ def test_a_way_beyond_the_time_to_live_is_cut() -> None:
         ("mdcube:3,1", "dcube", ""),
     ],
 )
-def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) -> None:
-    """By arrays and by asking the rule, the same; each a walk of the rule; as frequent as its weight."""
+def test_sampled_paths_are_those_of_the_scheme(spec: str, name: str, failing: str) -> None:
+    """Vectorised and generic paths are equal, are walks of the rule, and have frequencies by weight."""
     network = fabric(spec)
     scheme, failed = bind(name, network), failures.draw(network, failing, 2)
     source, to = np.full(3000, 1, dtype=np.int32), np.full(3000, network.servers - 2, dtype=np.int32)
@@ -168,7 +170,7 @@ def test_drawn_ways_are_those_of_the_scheme(spec: str, name: str, failing: str) 
     assert isinstance(last.action, Deliver) == bool(drawn.delivered[0])
 
 
-def test_draws_are_even_and_independent_of_order() -> None:
+def test_draws_are_uniform_and_independent_of_order() -> None:
     points = np.array([uniform(3, packet, hop) for packet in range(200) for hop in range(20)])
     counts, _ = np.histogram(points, 10, (0, 1))
     assert counts.sum() == 4000
@@ -177,7 +179,7 @@ def test_draws_are_even_and_independent_of_order() -> None:
 
 
 @pytest.mark.parametrize("how", [Source(), Source(burst=1.0), Source(burst=8.0, on=20_000), Source("poisson")])
-def test_sources_offer_what_is_asked_for(how: Source) -> None:
+def test_sources_offer_the_requested_load(how: Source) -> None:
     network = fabric("torus:4x4")
     made = arrivals(traffic(network, "all-to-all"), 24_000.0, 200_000_000, how, 1)
     assert len(made) * 24_000 / 200_000_000 / 16 == pytest.approx(1, rel=0.05)
@@ -187,7 +189,7 @@ def test_sources_offer_what_is_asked_for(how: Source) -> None:
     assert set(made.destination[made.source == 3].tolist()) == set(range(16)) - {3}
 
 
-def test_bursts_are_longer_than_chance() -> None:
+def test_on_off_traffic_is_burstier_than_poisson() -> None:
     def dispersion(how: Source) -> float:
         made = arrivals(traffic(fabric("torus:2"), "all-to-all"), 24_000.0, 400_000_000, how, 1)
         counts, _ = np.histogram(made.time[made.source == 0], 1000)
@@ -197,6 +199,6 @@ def test_bursts_are_longer_than_chance() -> None:
     assert dispersion(Source("poisson")) == pytest.approx(1, abs=0.2)
 
 
-def test_patterns_that_cannot_be_read_are_refused() -> None:
+def test_invalid_patterns_are_refused() -> None:
     with pytest.raises(SpecError, match="unknown traffic"):
         simulate(bind("dor", fabric("torus:4")), 0.5, "everywhere")

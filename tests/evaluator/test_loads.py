@@ -1,4 +1,4 @@
-"""Link loads against walks and betweenness; cuts and path counts against networkx."""
+"""Link loads compared with flows and betweenness; cuts and path counts compared with networkx."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_loads_are_the_sums_over_all_flows(spec: str, name: str, failing: str) -
 )
 @pytest.mark.parametrize("failing", ["", "links=10%", "servers=10%,switches=20%"])
 @pytest.mark.parametrize("which", ["servers", "sample:30", "from:h0"])
-def test_one_search_per_destination_sums_what_the_rule_does(spec: str, failing: str, which: str) -> None:
+def test_loads_by_search_equal_those_of_the_rule(spec: str, failing: str, which: str) -> None:
     network = fabric(spec)
     scheme, failed = bind("ecmp", network), failures.draw(network, failing, 2)
     pairs = choose(network, which, 1, failed.nodes)
@@ -86,7 +86,7 @@ def test_loads_over_paths_equal_the_betweenness_of_networkx(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["torus:4x5", "bcube:3,1", "smallworld:4x4,clusters=2x2"])
-def test_splitting_over_paths_counts_every_shortest_path_alike(spec: str) -> None:
+def test_splitting_over_paths_gives_every_shortest_path_the_same_share(spec: str) -> None:
     network = fabric(spec)
     loads = shortest_path_loads(network, choose(network, "servers", 1), split_by="paths")
     whole = nx.Graph(graph(network))
@@ -120,8 +120,8 @@ def _one_hop(network: Fabric) -> nx.Graph:
     return joined
 
 
-def test_path_diversity_is_what_networkx_counts_between_the_same_pairs() -> None:
-    """Cut around server 0, so that pairs differ; 600 draws of 120 pairs leave none out by chance."""
+def test_path_diversity_equals_that_of_networkx() -> None:
+    """Failures around server 0 make pairs differ; 600 draws of 120 pairs include each pair almost surely."""
     network = fabric("clot:4x4")
     links, failed = LinkState(frozenset({0, 1, 2})), (15,)
     whole = nx.Graph(graph(network, links))

@@ -1,4 +1,4 @@
-"""On/off traces: phases have the asked means, and each instant's rates are max-min fair."""
+"""On/off traces: phases have the requested means, and rates are max-min fair at every sample."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from topos.registry import fabric
 from topos.spec import SpecError
 
 
-def test_flows_are_on_as_long_and_as_often_as_asked() -> None:
+def test_on_phases_have_the_requested_length_and_frequency() -> None:
     phases = Phases(on=2.0, off=3.0, sigma=1.2, length=400.0, samples=8000)
     on = active(phases, 300, np.random.default_rng(5))
     assert on.mean() == pytest.approx(2.0 / (2.0 + 3.0), rel=0.03)
     step = phases.length / phases.samples
     starts = on[1:] & ~on[:-1]
     assert starts.sum() / (300 * phases.length) == pytest.approx(1 / (phases.on + phases.off), rel=0.05)
-    # Exponential on phases: looked at by lengths of whole runs, mean and deviation are equal.
+    # On phases are exponential: mean and standard deviation of their lengths are equal.
     lengths = []
     for flow in on.T:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], flow.astype(int), [0]])))
@@ -62,7 +62,7 @@ def test_every_instant_is_max_min_fair_among_the_flows_that_are_on() -> None:
     assert np.isnan(played.while_on[~seen]).all()
 
 
-def test_phases_are_read_or_refused() -> None:
+def test_phases_are_parsed_or_refused() -> None:
     assert parse("on=2,samples=10") == Phases(on=2.0, samples=10)
     for text in ("on=0", "up=1", "off=x", "sigma=-1"):
         with pytest.raises(SpecError, match=r"write on=1\.0,off=1\.0"):

@@ -1,4 +1,4 @@
-"""How charts are drawn: what a careful author would look for in the finished figure."""
+"""Charts: colours, layout, axes and legends of the finished figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dcnlab.evaluator.reporting.plots import STYLE, Chart, Series, draw
 
 SIZES = (256.0, 1024.0, 8192.0)
 CHART = Chart("Tables", "switches", "entries", (Series("hrsw", SIZES, (31.0, 79.0, 527.0)),), "seed 1")
-#: What is left of linear red, green and blue (Machado, Oliveira and Fernandes, 2009, severity 1).
+#: How colour-blind readers see linear red, green and blue (Machado, Oliveira, Fernandes, 2009, severity 1).
 BLIND = {
     "protan": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
     "deutan": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
@@ -34,7 +34,7 @@ def rendered(chart: Chart) -> Figure:
 
 @pytest.mark.parametrize("kind", BLIND)
 def test_colours_differ_for_everybody(kind: str) -> None:
-    """Any two stay further apart than the closest of as many of matplotlib's usual ones, by half."""
+    """The smallest distance of two colours is 1.5 times that of as many of matplotlib's default colours."""
 
     def closest(colours: list[Any]) -> float:
         seen = [np.clip(BLIND[kind] @ np.array(to_rgb(c)) ** 2.2, 0, 1) ** (1 / 2.2) for c in colours]
@@ -45,8 +45,8 @@ def test_colours_differ_for_everybody(kind: str) -> None:
 
 
 @pytest.mark.parametrize("curves", [1, 5, 9])
-def test_nothing_is_cut_off(curves: int) -> None:
-    """Captions of any length and legends of any number of curves lie within the figure."""
+def test_captions_and_legends_are_inside_the_figure(curves: int) -> None:
+    """Captions of any length and legends of any number of curves are inside the figure."""
     many = tuple(replace(CHART.series[0], label=f"a scheme with a long name, {i}") for i in range(curves))
     figure = rendered(replace(CHART, series=many, caption="all that it was measured under; " * 8))
     axes, whole = figure.axes[0], figure.bbox
@@ -72,14 +72,14 @@ def test_logarithmic_axes_show_numbers_where_points_are() -> None:
     ("values", "bottom"), [((3.0, 9.0), True), ((8.0, 9.0), False), ((-1.0, 9.0), False)],
     ids=["far apart", "close", "negative"],
 )  # fmt: skip
-def test_an_axis_begins_at_zero_where_lengths_would_mislead(values: tuple[float, ...], bottom: bool) -> None:
+def test_an_axis_starts_at_zero_unless_values_are_close(values: tuple[float, ...], bottom: bool) -> None:
     axes = rendered(replace(CHART, series=(Series("a", (1.0, 2.0), values),))).axes[0]
     assert (axes.get_ylim()[0] == 0) == bottom
     assert axes.get_ylim()[1] >= max(values)
 
 
-def test_panels_of_a_row_hold_all_their_values() -> None:
-    """The axis is shared: what the first panel needs must not cut the others."""
+def test_panels_of_a_row_show_all_their_values() -> None:
+    """The panels share the axis: its range must cover all of them, not only the first."""
     pair = [replace(CHART, series=(Series("a", (0.0, 1.0), y),)) for y in ((1.0, 4.0), (30.0, 40.0))]
     with matplotlib.rc_context(STYLE):
         left, right = panels.figure(pair, 2).axes
@@ -88,7 +88,7 @@ def test_panels_of_a_row_hold_all_their_values() -> None:
     assert left.get_ylim()[1] > 40
 
 
-def test_points_by_name_stand_beside_each_other() -> None:
+def test_series_over_categories_stand_side_by_side() -> None:
     both = tuple(Series(label, (0.0, 1.0), (7.0, 9.0)) for label in ("printed", "measured"))
     axes = rendered(replace(CHART, series=both, names=("bcube:4,1", "bcube:4,2"))).axes[0]
     printed, measured = (container[0].get_xdata() for container in axes.containers)

@@ -1,4 +1,4 @@
-"""Claims: verdicts, the registry, and the experiments that are quick."""
+"""Claims: verdicts, the registry, and the fast experiments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_claim_about_one_draw_holds_within_the_range_of_the_seeds() -> None:
     assert Row(claim, 80, (66, 87)).verdict == "does not hold"
 
 
-def test_names_are_those_that_are_promised() -> None:
+def test_experiments_are_found_by_name() -> None:
     for name in ("wmgr-fig8", "wmgr-fig11", "hrsw-fig3", "borel-table3", "dcube-theorems", "clot-paths"):
         assert name in experiments()
     with pytest.raises(SpecError, match="did you mean clot-diameter"):
@@ -59,7 +59,7 @@ def test_measurements_agree_with_the_independent_computation(name: str) -> None:
     assert [row.claim.id for row in result.rows if row.agrees is False] == []
 
 
-def test_the_reports_say_what_holds_and_what_does_not() -> None:
+def test_reports_have_rows_and_verdicts() -> None:
     results = {name: run(name) for name in ("clot-diameter", "dcube-theorems")}
     text = markdown(results)
     for result in results.values():
@@ -73,7 +73,7 @@ def test_the_reports_say_what_holds_and_what_does_not() -> None:
     assert "<svg" in html(results)
 
 
-def test_an_earlier_computation_of_one_choice_agrees_within_the_range_of_the_choices() -> None:
+def test_agreement_is_judged_by_the_range_over_choices() -> None:
     claim = Claim("x", "paper", "share", None, "roots", computed=75.6, spread=0.1)
     assert Row(claim, 76.3, (72.7, 78.9)).agrees
     assert Row(claim, 76.3, (75.7, 78.9)).agrees
@@ -83,13 +83,13 @@ def test_an_earlier_computation_of_one_choice_agrees_within_the_range_of_the_cho
 
 
 @pytest.mark.parametrize("gaps", [(3, 2), (33, 33), (34, 34), (39, 39)])
-def test_shortest_paths_are_counted_beyond_what_machine_words_hold(gaps: tuple[int, int]) -> None:
+def test_numbers_of_shortest_paths_may_exceed_64_bits(gaps: tuple[int, int]) -> None:
     torus = fabric("torus:80x80")
     assert isinstance(torus.family, Torus)
     assert shortest_paths(torus, 0, torus.family.server(gaps)) == math.comb(sum(gaps), gaps[0])
 
 
-def test_shortest_paths_half_way_round_are_those_of_a_search() -> None:
+def test_numbers_of_shortest_paths_equal_those_of_networkx() -> None:
     torus = fabric("torus:4x6")
     whole = nx.Graph(torus.link_ends[:, [0, 2]].tolist())
     for end in range(1, torus.size):

@@ -1,4 +1,4 @@
-"""The recorded verdicts are what ``dcnlab reproduce all`` measures today; docs/reproduction.md shows them."""
+"""The recorded results equal a new measurement, and docs/reproduction.md shows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dcnlab.evaluator.reproduce.claim import Claim, Result, Row
 from dcnlab.evaluator.reproduce.registry import cells, experiments, markdown, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
-#: Each takes longer than all the others together.
+#: Each takes longer than all other experiments together.
 SLOW = {"borel-fig4", "borel-table4", "clot-latency", "hrsw-fig3", "hrsw-fig4", "hrsw-fig5"}
 RECORDED = record.load(record.RECORD)
 
@@ -36,26 +36,26 @@ def committed() -> str:
     return DOCUMENT.read_text()
 
 
-def test_every_experiment_is_there_once_and_no_other(committed: str) -> None:
+def test_the_document_has_every_experiment_once(committed: str) -> None:
     assert list(sections(committed)) == list(RECORDED) == list(experiments())
     assert committed.count("\n## ") == len(experiments())
 
 
 @pytest.mark.parametrize("name", sorted(set(experiments()) - SLOW))
-def test_measured_again_it_says_the_same(name: str, committed: str) -> None:
+def test_a_new_measurement_equals_the_record(name: str, committed: str) -> None:
     fresh = run(name, figures=False)
     assert sections(markdown({name: fresh}))[name] == sections(committed)[name]
     assert [cells(row) for row in fresh.rows] == [cells(row) for row in RECORDED[name]]
 
 
 @pytest.mark.parametrize("name", sorted(experiments()))
-def test_the_document_shows_what_was_recorded(name: str, committed: str) -> None:
+def test_the_document_equals_the_record(name: str, committed: str) -> None:
     shown = markdown({name: Result(RECORDED[name])})
     assert sections(shown)[name] == sections(committed)[name]
 
 
 @pytest.mark.parametrize("name", sorted(SLOW))
-def test_what_is_slow_was_measured(name: str, committed: str) -> None:
+def test_slow_experiments_were_measured(name: str, committed: str) -> None:
     found = verdicts(sections(committed)[name])
     assert found
     assert "not measured" not in found
@@ -72,19 +72,19 @@ ROWS = (
 )
 
 
-def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_record_can_be_written_and_read(tmp_path: Path) -> None:
     record.save({"one": ROWS, "two": ()}, tmp_path / "v.json")
     assert record.load(tmp_path / "v.json") == {"one": ROWS, "two": ()}
     assert record.load(tmp_path / "none.json") == {}
 
 
-def test_one_experiment_renews_its_own_rows_and_what_is_gone_falls_out() -> None:
+def test_merging_replaces_one_experiment_and_removes_old_ones() -> None:
     old = {"one": ROWS[:1], "gone": ROWS}
     assert list(record.merged(old, {"zero": ROWS}, ["zero", "one", "two"])) == ["zero", "one"]
     assert record.merged(old, {"one": ROWS}, ["one"]) == {"one": ROWS}
 
 
-def test_the_list_shows_every_claim_and_what_was_not_recorded(
+def test_the_list_has_every_claim_including_those_not_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = next(iter(experiments()))

@@ -1,4 +1,4 @@
-"""Routed lengths: array form against the rule itself, expectations against walks."""
+"""Routed path lengths: vectorised forms equal the rule, expectations equal means over walks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from topos.registry import fabric, known
 
 
 def vectorised() -> list[tuple[str, str]]:
-    """Every (small topology, scheme) pair whose scheme has an array form."""
+    """Every (small topology, scheme) pair whose scheme has a vectorised form."""
     networks = [fabric(family.example) for family in known().values()]
     return [
         (network.spec, name)
@@ -46,7 +46,7 @@ def same(a: PathLengths, b: PathLengths) -> bool:
     return np.allclose(*padded) and (a.pairs, a.connected) == (b.pairs, b.connected)
 
 
-#: What fails, what is known of it, and whether servers are counted instead of links.
+#: (failures, failure knowledge, unit of path length)
 ASKED: dict[str, tuple[tuple[FailureKnowledge, ...], bool]] = {
     "": (("yes",), True),
     "links=8%": (("yes", "local", "no"), False),
@@ -56,7 +56,7 @@ ASKED: dict[str, tuple[tuple[FailureKnowledge, ...], bool]] = {
 
 @pytest.mark.parametrize(("spec", "name"), vectorised())
 @pytest.mark.parametrize("failing", ASKED)
-def test_array_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
+def test_the_vectorised_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
     network = fabric(spec)
     scheme = bind(name, network)
     failed = failures.draw(network, failing, seed=3)
@@ -74,7 +74,7 @@ def test_array_form_equals_the_rule(spec: str, name: str, failing: str) -> None:
 
 @pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=4", "ficonn:4,2", "hcn:2,4", "hcn:4,2,parts=3"])
 @pytest.mark.parametrize("failing", ["", "links=20%", "servers=15%", "switches=15%"])
-def test_cells_within_cells_are_left_as_the_rule_says(spec: str, failing: str) -> None:
+def test_dcell_routing_vectorised_equals_the_rule(spec: str, failing: str) -> None:
     network = fabric(spec)
     scheme, failed = bind("dfr", network), failures.draw(network, failing, seed=1)
     pairs = choose(network, "servers", 1, failed.nodes)
@@ -85,8 +85,8 @@ def test_cells_within_cells_are_left_as_the_rule_says(spec: str, failing: str) -
 
 
 def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, int]]:
-    """By hops and distance over what is up, exactly: what of every pair's unit arrives when all nodes split
-    evenly over the next hops of the intact graph, and what goes out of a link that is down is lost."""
+    """Exact delivered shares by hops and distance over the links that are up: all nodes split evenly over the
+    next hops of the intact graph, and packets sent over a link that is down are lost."""
     cables = [(int(a), int(b)) for a, b in network.link_ends[:, [0, 2]]]
     intact, left = nx.Graph(cables), nx.Graph(c for i, c in enumerate(cables) if i not in down)
     left.add_nodes_from(intact)
@@ -111,7 +111,7 @@ def spread_by_hand(network: Fabric, down: frozenset[int]) -> Counter[tuple[int, 
 @pytest.mark.parametrize("spec", ["torus:3x4x5", "bcube:3,2", "fattree:4", "jellyfish:14,5,2", "hypercube:5"])
 @pytest.mark.parametrize("failing", ["", "links=10%"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_multipath_is_what_fractions_give(spec: str, failing: str, threads: int) -> None:
+def test_multipath_equals_exact_fractions(spec: str, failing: str, threads: int) -> None:
     network = fabric(spec)
     failed = failures.draw(network, failing, seed=2)
     before = numba.get_num_threads()
@@ -150,7 +150,7 @@ def test_expectations_equal_many_seeded_walks(spec: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("spec", "name"), [("clot:4x4", "pow"), ("torus:3x4", "wmgr"), ("bcube:2,2", "brp")])
-def test_sampled_and_single_source_pairs_are_parts_of_the_whole(spec: str, name: str) -> None:
+def test_sampled_and_single_source_pairs_are_parts_of_all_pairs(spec: str, name: str) -> None:
     network = fabric(spec)
     scheme = bind(name, network)
     whole = path_lengths(scheme, choose(network, "servers", 1))

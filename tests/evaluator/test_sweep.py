@@ -1,4 +1,4 @@
-"""Failure sweeps: every figure of a point by brute force, and the run that resumes."""
+"""Failure sweeps: every figure of a point by brute force, and resuming."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPECS = ["hdcube:3,1", "bcube:3,1", "fattree:4"]
 
 
 def by_hand(point: sweep.Point) -> tuple[float, float, float]:
-    """(ABT, share delivered, mean path) by splitting each pair's packet evenly at every node."""
+    """(ABT, share delivered, mean path) with each pair's packet split evenly at every node."""
     network = fabric(point.topology)
     failed = draw(network, point.failures, point.seed)
     whole = nx.Graph(graph(network, failed.links))
@@ -48,7 +48,7 @@ def test_every_figure_of_a_point_by_brute_force(spec: str, kind: str) -> None:
         assert (row["abt"], row["delivered"], row["path"]) == pytest.approx(by_hand(point))
 
 
-def test_a_scheme_of_its_own_is_measured_along_its_paths() -> None:
+def test_a_scheme_other_than_ecmp_is_measured_along_its_paths() -> None:
     row = sweep.measure(sweep.Point("hdcube:3,1", "dcube", "", 0.0, 1))
     shortest = sweep.measure(sweep.Point("hdcube:3,1", "ecmp", "", 0.0, 1))
     assert row["delivered"] == 1
@@ -56,7 +56,7 @@ def test_a_scheme_of_its_own_is_measured_along_its_paths() -> None:
     assert row["abt"] <= shortest["abt"]
 
 
-def test_without_failures_all_kinds_and_seeds_are_one() -> None:
+def test_the_point_without_failures_occurs_once() -> None:
     wanted = sweep.points(SPECS, ["ecmp"], ["servers", "links"], [0.0, 0.1], [1, 2, 3])
     assert len(wanted) == len(SPECS) * (1 + 2 * 3)
     assert len({point.key for point in wanted}) == len(wanted)
@@ -68,7 +68,7 @@ def test_without_failures_all_kinds_and_seeds_are_one() -> None:
         sweep.points(SPECS, ["ecmp"], ["cables"], [0.1], [1])
 
 
-def test_a_sweep_is_kept_read_again_and_drawn(tmp_path: Path) -> None:
+def test_a_sweep_is_stored_resumed_and_drawn(tmp_path: Path) -> None:
     wanted = sweep.points(["hdcube:3,1", "bcube:3,1"], ["ecmp"], ["servers", "links"], [0.0, 0.1, 0.2], [1, 2])
     with ThreadPoolExecutor(1) as executor:
         rows = compare.collect(sweep.measure, wanted, tmp_path, executor=executor)

@@ -1,4 +1,4 @@
-"""Flows cross the links of their walks; rates are max-min fair by definition and by linear programs."""
+"""Flows cross the links of their paths; rates are max-min fair by definition and by linear programs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def matrix(some: Flows, links: int) -> np.ndarray:
 
 
 def water_filling(use: np.ndarray, capacities: np.ndarray) -> np.ndarray:
-    """By linear programs: raise the least rate as far as it goes, fix the flows that cannot go on."""
+    """By linear programs: maximise the smallest rate, fix the flows that cannot grow further, repeat."""
     count = use.shape[1]
     fixed = np.full(count, np.nan)
     while np.isnan(fixed).any():
@@ -123,7 +123,7 @@ def test_traffic_is_between_different_live_servers_and_follows_the_seed(name: st
     assert np.array_equal(made.destinations, again.destinations)
 
 
-def test_traffic_that_cannot_be_read_is_refused() -> None:
+def test_invalid_traffic_is_refused() -> None:
     with pytest.raises(SpecError, match="unknown traffic"):
         traffic(fabric("bcube:4,1"), "everywhere")
     with pytest.raises(SpecError, match="write stride:by=1"):
@@ -131,8 +131,8 @@ def test_traffic_that_cannot_be_read_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(4, 1), (4, 2), (8, 2)])
-def test_all_to_all_of_bcube_is_its_closed_form(n: int, k: int) -> None:
-    """n / (n - 1) (N - 1), BCube section 3.3."""
+def test_all_to_all_throughput_of_bcube_equals_its_closed_form(n: int, k: int) -> None:
+    """n / (n - 1) (N - 1): BCube paper, section 3.3."""
     network = fabric(f"bcube:{n},{k}")
     some = flows(bind("brp", network), traffic(network, "all-to-all"))
     assert bottleneck(network, some) == pytest.approx(n / (n - 1) * (network.servers - 1))

@@ -1,4 +1,4 @@
-"""Replication along complete graphs, and the experiments that rest on it."""
+"""Replication along complete graphs, and the experiments that use it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_tree_crosses_a_link_as_often_as_its_paths_do() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_bcube_replicates_as_fast_as_it_has_ports(k: int) -> None:
+def test_replication_in_bcube_is_limited_by_its_ports(k: int) -> None:
     network = fabric(f"bcube:3,{k}")
     graph = complete_graph(network, 5)
     assert replicated(network, graph) == pytest.approx(k + 1)
@@ -39,13 +39,13 @@ def test_bcube_replicates_as_fast_as_it_has_ports(k: int) -> None:
 
 
 @pytest.mark.parametrize("spec", ["hdcube:4,1", "mdcube:4,1"])
-def test_two_ports_bound_what_dcube_replicates(spec: str) -> None:
-    """A member passes its part on to m - 1 others through one port to its switch: m / (m - 1) in all."""
+def test_replication_in_dcube_is_limited_by_two_ports(spec: str) -> None:
+    """A member forwards its part to m - 1 others through one port to its switch: rate m / (m - 1) in all."""
     network = fabric(spec)
     assert replicated(network, complete_graph(network, 9)) == pytest.approx(4 / 3)
 
 
-def test_the_comparison_agrees_with_what_was_computed_before() -> None:
+def test_the_comparison_agrees_with_the_independent_computation() -> None:
     for name in ("dcube-fig4", "dcube-fig5"):
         rows = run(name).rows
         assert [row.claim.id for row in rows if row.agrees is False] == []

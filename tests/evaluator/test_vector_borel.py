@@ -1,4 +1,4 @@
-"""Routing on Borel graphs by arrays: the same nodes, hop by hop, as the rules' own walks."""
+"""Vectorised routing on Borel graphs visits the same nodes, hop by hop, as the rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMES = ("twophase", *(f"{name}:d={d}" for name in ("cr", "cr-bfs") for d in (
 
 
 def traced(scheme: Scheme, source: int) -> list[tuple[int, ...]]:
-    """The nodes from ``source`` to every node, by the scheme's array form."""
+    """The nodes on the path from ``source`` to every node, by the vectorised form."""
     source_routes, adjacency, size = (
         source_routes_of(scheme, ALL_UP),
         scheme.fabric.adjacency,
@@ -29,17 +29,17 @@ def traced(scheme: Scheme, source: int) -> list[tuple[int, ...]]:
     return [(source, *adjacency.peer[row[row != NONE]].tolist()) for row in found]
 
 
-# The rule of cr:d=4 alone goes in circles on the first, the third and the fourth.
+# The rule of cr:d=4 alone loops on the first, the third and the fourth.
 @pytest.mark.parametrize(
     "spec", ["borel:7,2,0,1", "borel:7,2,1,2", "borel:7,2,2,0", "borel:11,3,1,2", "borel:11,2,1,3"]
 )
 @pytest.mark.parametrize("name", SCHEMES)
-def test_routes_are_those_of_the_rule(spec: str, name: str) -> None:
+def test_source_routes_equal_those_of_the_rule(spec: str, name: str) -> None:
     scheme = bind(name, fabric(spec))
     source = scheme.fabric.size // 3
     assert traced(scheme, source) == [path(scheme, source, to) for to in range(scheme.fabric.size)]
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_hosts_on_vertices_are_left_to_the_rule(name: str) -> None:
+def test_switches_with_hosts_have_no_vectorised_form(name: str) -> None:
     assert source_routes_of(bind(name, fabric("borel:7,2,1,2,hosts=1")), ALL_UP) is None

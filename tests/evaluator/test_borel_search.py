@@ -1,4 +1,4 @@
-"""The search for dense Borel Cayley graphs, and what their figures rest on."""
+"""The search for large Borel Cayley graphs, and the constants of their representations."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.topos.graphs import built, graph
 from topos.families.borel import Borel
 
 
-def test_the_densest_graph_of_diameter_7_is_the_paper_s() -> None:
-    """1081 nodes: p = 47, k = 23; nothing larger up to 1200."""
+def test_the_densest_graph_of_diameter_7_is_that_of_the_paper() -> None:
+    """1081 nodes: p = 47, k = 23; no larger graph up to 1200 nodes."""
     for state in borel_search.search(7):
         if state.since and state.done > 1200:
             break
@@ -26,8 +26,8 @@ def test_the_densest_graph_of_diameter_7_is_the_paper_s() -> None:
     assert nx.diameter(nx.Graph(graph(found)), usebounds=True) == 7
 
 
-def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
-    """All 4-regular Borel graphs of 40 to 90 nodes, every base, exponents and sign, by networkx."""
+def test_the_graph_found_has_the_diameter_and_no_larger_one_is_missed() -> None:
+    """All 4-regular Borel graphs of 40 to 90 nodes, with every base, exponent and sign, by networkx."""
     largest = 0
     for p in (5, 7, 11, 13, 17, 19, 23, 29):
         for a in range(2, p):
@@ -46,8 +46,8 @@ def test_what_is_found_has_the_diameter_and_nothing_larger_was_missed() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 400), (20, 20), (21, 21), (44_596, 45_000)])
-def test_every_group_of_those_sizes_is_searched_in_order(low: int, high: int) -> None:
-    """Of 44,596 nodes and more, most have a prime above 4000 and a small k."""
+def test_every_group_is_searched_in_order(low: int, high: int) -> None:
+    """Most groups of 44,596 or more elements have a prime above 4000 and a small k."""
     primes = [p for p in range(3, high // 3 + 1) if all(p % d for d in range(2, math.isqrt(p) + 1))]
     all_of_them = [
         (p * k, p, k) for p in primes for k in range(3, min(p - 1, high // p) + 1) if (p - 1) % k == 0
@@ -67,5 +67,5 @@ def test_constants_of_both_representations() -> None:
 
 
 @pytest.mark.parametrize(("spec", "d", "circles"), [("borel:7,2,0,1", 4, True), ("borel:7,2,0,1", 3, False)])
-def test_cr_routing_as_printed_can_go_round_for_ever(spec: str, d: int, circles: bool) -> None:
+def test_cr_routing_as_published_can_loop_forever(spec: str, d: int, circles: bool) -> None:
     assert (livelocked(spec, d) > 0) == circles
