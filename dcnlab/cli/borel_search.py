@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,28 +38,34 @@ def borel_search(
     with Console(stderr=True, quiet=json).status("searching") as status:
         for state in engine.search(diameter, start):
             best = "none yet" if state.best is None else f"{state.best.nodes:,} nodes"
-            status.update(f"groups of {state.done:,} nodes; {state.graphs:,} graphs; best: {best}")
+            status.update(f"groups of {state.done:,} elements; {state.graphs:,} graphs; best: {best}")
             enough = 0 < find <= (state.best.nodes if state.best else 0)
             if enough or time.monotonic() - begun >= seconds:
                 break
-    found = state.best
-    result: dict[str, Any] = {
-        "diameter": diameter,
-        "nodes": None if found is None else found.nodes,
-        "topology": None if found is None else found.spec,
-        "exhaustive_from": state.since,
-        "exhaustive_to": state.done,
-        "graphs": state.graphs,
-        "seconds": round(time.monotonic() - begun, 2),
-    }
+    _show(state, diameter, round(time.monotonic() - begun, 2), json)
+    raise typer.Exit(0 if state.best is not None else 1)
+
+
+def _show(state: SearchState, diameter: int, seconds: float, json: bool) -> None:
+    """Print the best graph and the progress of the search."""
+    best = state.best
     if json:
-        print_json(result)
-    elif found is None:
+        print_json(
+            {
+                "diameter": diameter,
+                "nodes": None if best is None else best.nodes,
+                "topology": None if best is None else best.spec,
+                "exhaustive_from": state.since,
+                "exhaustive_to": state.done,
+                "graphs": state.graphs,
+                "seconds": seconds,
+            }
+        )
+    elif best is None:
         print(f"no graph of diameter {diameter} among {state.graphs:,} tried")
     else:
-        print(f"{found.spec}: {found.nodes:,} nodes at diameter {found.diameter} (k = {found.k})")
-        print(f"{state.graphs:,} graphs tried in {result['seconds']} s, {_range(state)}")
-    raise typer.Exit(0 if found is not None else 1)
+        print(f"{best.spec}: {best.nodes:,} nodes at diameter {best.diameter} (k = {best.k})")
+        print(f"{state.graphs:,} graphs tried in {seconds} s, {_range(state)}")
 
 
 def _seconds(text: str) -> float:

@@ -38,14 +38,10 @@ def throughput(
     from dcnlab.evaluator.graph import failures as failing
     from dcnlab.evaluator.traffic import onoff
     from dcnlab.evaluator.traffic.flows import flows
-    from dcnlab.evaluator.traffic.traffic import PATTERNS
     from dcnlab.evaluator.traffic.traffic import traffic as pattern
 
     if traffic == "help":
-        rows = [(n, ",".join(f"{k}={v:g}" for k, v in given.items())) for n, (_, given) in PATTERNS.items()]
-        print_json({name: given for name, (_, given) in PATTERNS.items()}) if json else table(
-            ("traffic", "parameters"), rows
-        )
+        _show_patterns(json)
         return
     fabric, bound = resolve(topology, scheme)
     if traffic == "all-to-all" and fabric.servers**2 > _MAX_FLOWS:
@@ -56,28 +52,44 @@ def throughput(
         phases = onoff.parse(on_off) if on_off else None
     except SpecError as error:
         raise UsageError(str(error)) from error
-    asked = {"topology": fabric.spec, "scheme": scheme, "traffic": traffic, "failures": failures, "seed": seed}
     with working("routing flows"):
-        found = flows(bound, wanted, failed.links)
+        routed = flows(bound, wanted, failed.links)
         figures = (
-            _steady(fabric, found, capacity)
+            _constant_rates(fabric, routed, capacity)
             if phases is None
-            else _pausing(fabric, found, phases, seed, capacity)
+            else _on_off_rates(fabric, routed, phases, seed, capacity)
         )
     if json:
-        print_json({**asked, "on_off": on_off, "capacity": capacity, "flows": len(found), **figures})
+        parameters = {
+            "topology": fabric.spec, "scheme": scheme, "traffic": traffic, "failures": failures, "seed": seed,
+            "on_off": on_off, "capacity": capacity,
+        }  # fmt: skip
+        print_json({**parameters, "flows": len(routed), **figures})
         return
-    print(f"{fabric.spec} with {scheme}: {len(found)} flows ({traffic}), link capacity {capacity:g}")
+    print(f"{fabric.spec} with {scheme}: {len(routed)} flows ({traffic}), link capacity {capacity:g}")
     table(("figure", "value"), [(k, f"{v:.6g}" if isinstance(v, float) else v) for k, v in figures.items()])
 
 
-def _steady(fabric: Any, found: Any, capacity: float) -> dict[str, Any]:
+def _show_patterns(json: bool) -> None:
+    """Print the traffic patterns and the defaults of their parameters."""
+    from dcnlab.evaluator.traffic.traffic import PATTERNS
+
+    defaults = {name: given for name, (_, given) in PATTERNS.items()}
+    if json:
+        print_json(defaults)
+        return
+    rows = [(name, ",".join(f"{k}={v:g}" for k, v in given.items())) for name, given in defaults.items()]
+    table(("traffic", "parameters"), rows)
+
+
+def _constant_rates(fabric: Any, routed: Any, capacity: float) -> dict[str, Any]:
+    """The figures of flows that always send."""
     import numpy as np
 
     from dcnlab.evaluator.traffic.throughput import throughput as rates_of
 
-    result = rates_of(fabric, found, capacity)
-    rates = result.rates[found.delivered]
+    result = rates_of(fabric, routed, capacity)
+    rates = result.rates[routed.delivered]
     quantiles = np.quantile(rates, [0.05, 0.5, 0.95]).tolist() if len(rates) else [math.nan] * 3
     return {
         "delivered": result.delivered,
@@ -92,19 +104,20 @@ def _steady(fabric: Any, found: Any, capacity: float) -> dict[str, Any]:
     }
 
 
-def _pausing(fabric: Any, found: Any, phases: Any, seed: int, capacity: float) -> dict[str, Any]:
+def _on_off_rates(fabric: Any, routed: Any, phases: Any, seed: int, capacity: float) -> dict[str, Any]:
+    """The figures of flows that alternate between on and off phases."""
     import numpy as np
 
     from dcnlab.evaluator.traffic.onoff import on_off_rates
 
-    played = on_off_rates(fabric, found, phases, seed, capacity)
-    rates = played.while_on[~np.isnan(played.while_on)]
+    sampled = on_off_rates(fabric, routed, phases, seed, capacity)
+    rates = sampled.while_on[~np.isnan(sampled.while_on)]
     return {
-        "delivered": int(found.delivered.sum()),
-        "on_mean": float(played.on.mean()),
-        "aggregate": float(played.aggregate.mean()),
-        "aggregate_p5": float(np.quantile(played.aggregate, 0.05)),
-        "aggregate_p95": float(np.quantile(played.aggregate, 0.95)),
+        "delivered": int(routed.delivered.sum()),
+        "on_mean": float(sampled.on.mean()),
+        "aggregate": float(sampled.aggregate.mean()),
+        "aggregate_p5": float(np.quantile(sampled.aggregate, 0.05)),
+        "aggregate_p95": float(np.quantile(sampled.aggregate, 0.95)),
         "while_on_mean": float(rates.mean()) if len(rates) else math.nan,
         "while_on_median": float(np.median(rates)) if len(rates) else math.nan,
     }
