@@ -41,9 +41,8 @@ def main() -> int:
 def _log_to_stderr(backend: str) -> None:
     """Log to standard error, a lab's log, in the form that `dcnlab logs` reads."""
     form, dates = "%(asctime)s.%(msecs)03d controller %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S"
-    level = os.environ.get("DCNLAB_LOG_LEVEL", "INFO")
-    logging.basicConfig(format=form, datefmt=dates, level=level, force=True)
-    if level != "DEBUG":
+    logging.basicConfig(format=form, datefmt=dates, level=logging.INFO, force=True)
+    if os.environ.get("DCNLAB_LOG_LEVEL") != "DEBUG":
         logging.getLogger(backend.replace("-", "_")).setLevel(logging.WARNING)
     logging.info("accept switches with %s", backend)
 

@@ -1,12 +1,12 @@
 """The command line: ``dcnlab``.
 
-    app.py          the program: its commands, errors as one line and an exit code
-    options.py      options that commands share, checked before any work begins
+    app.py          the program: collects the commands; an error is one line and an exit code
+    options.py      options that several commands share, checked before any work begins
     show.py         output: JSON for scripts, tables for people
     examples.py     the examples below each command's help
     custom.py       the option --custom
-    completion.py   what the shell completes
-    catalogue.py    topologies and schemes as rows
+    completion.py   words that the shell completes
+    catalogue.py    topologies and schemes as table rows
 
     logs.py         logs
     measurements.py ping, iperf, stream, stats ...: a command for every registered measurement
@@ -22,8 +22,8 @@
     rates.py        throughput                 reproduction.py   reproduce
     costs.py        cost                       borel_search.py   borel-search
 
-Exit codes: 0 what was asked for held, 1 it did not, 2 it could not be asked.  With --json standard
-output is one JSON value, also of an error: {"error": "...", "exit": 2}.
+Exit codes: 0 success, 1 failure or a test that did not hold, 2 a wrong request.  With --json standard
+output is one JSON value, also for an error: {"error": "...", "exit": 2}.
 """
 
 import sys
@@ -36,6 +36,6 @@ def main() -> NoReturn:
     """Run the command line."""
     try:
         from dcnlab.cli import app
-    except KeyboardInterrupt:  # which takes long enough for somebody to change their mind
+    except KeyboardInterrupt:  # the import takes long enough to be interrupted
         sys.exit(130)
     app.main()

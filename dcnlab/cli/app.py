@@ -1,4 +1,4 @@
-"""The program itself: commands collected, errors turned into one line and an exit code."""
+"""The program: it collects the commands, and turns an error into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import traceback
 from functools import cache
+from itertools import dropwhile
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -19,12 +20,12 @@ import typer
 from dcnlab.cli import examples
 from dcnlab.cli.custom import takes_custom, with_custom
 from dcnlab.cli.show import StdoutState, print_json
+from dcnlab.lab import log
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.log import LEVEL as LOG_LEVEL
 from topos import plugins
 from topos.spec import SpecError
 
-#: The base of the errors that a command line itself can have (typer exports its children only).
+#: The base class of errors in the command line itself, of which typer exports only subclasses.
 _ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 _log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-#: Under which heading the commands of each module are listed, in this order.
+#: The headings of `dcnlab --help`, and the modules whose commands stand below each, in this order.
 _PANELS = {
     "Labs": ("running", "logs", "scenarios", "inspection", "autoconfiguration"),
     "Measuring in a lab": ("measurements", "congestion", "replication", "keys"),
@@ -57,8 +58,8 @@ def _show_version(wanted: bool) -> None:
 
 def _log_everything(wanted: bool) -> None:
     if wanted:
-        os.environ[LOG_LEVEL] = "DEBUG"  # the processes of a lab inherit it
-        logging.basicConfig(level="DEBUG", format="%(asctime)s %(name)s %(levelname)s %(message)s")
+        os.environ[log.LEVEL] = "DEBUG"  # the processes of a lab inherit it
+        log.set_up("dcnlab", sys.stderr)
 
 
 @app.callback()
@@ -83,7 +84,7 @@ def program(
 def main() -> NoReturn:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may know fewer letters than we write
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack characters that we print
             stream.reconfigure(errors="replace")
     try:
         _import_commands()
@@ -91,25 +92,25 @@ def main() -> NoReturn:
     except typer.Abort:
         sys.exit(130)
     except _ParseError as error:
-        if not error.format_message():  # nothing was asked for: the help is shown
+        if not error.format_message():  # there was no command: typer has shown the help
             sys.exit(2)
-        _fail(error.format_message().replace("Value error, ", ""), 2)  # pydantic's words before ours
+        _fail(error.format_message().replace("Value error, ", ""), 2)  # the prefix is pydantic's
     except LabError as error:
         _fail(str(error), error.exit_code)
-    except SpecError as error:  # a file of a topology or scheme that is wrong, whichever command meets it
+    except SpecError as error:  # a wrong file of a topology or scheme, which any command may find
         _fail(str(error), 2)
     except KeyboardInterrupt:
         sys.exit(130)
-    except OSError as error:  # a full disk, a folder that has gone
+    except OSError as error:  # such as a full disk, or a folder that was removed
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
     except Exception as error:
         if text := plugins.custom_error(error):
             _fail(text, 2)
-        _fail(f"{type(error).__name__}: {error} (a fault of dcnlab; {_keep_traceback()})", 1)
+        _fail(f"{type(error).__name__}: {error} (an error in dcnlab itself; {_keep_traceback()})", 1)
 
 
 def _keep_traceback() -> str:
-    """Keep the traceback of the error that is handled; where it is."""
+    """Write the traceback of the current exception to a file; a phrase that says where it is."""
     from dcnlab.lab import runtime
 
     try:
@@ -129,14 +130,16 @@ def _fail(text: str, code: int) -> NoReturn:
         try:
             print_json({"error": line, "exit": code})
             sys.stdout.flush()
-        except OSError:  # nobody reads it: nor what is left, when the program ends
+        except OSError:  # nobody reads it, so the rest of the output may go nowhere
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def _wants_json(words: list[str]) -> bool:
-    """Whether ``--json`` is given to a command that has it: after ``exec LAB NODE`` it is the program's."""
+    """Whether a command that has the option is given ``--json``; after ``exec LAB NODE`` it belongs to the
+    user's program."""
     own = words[: words.index("--")] if "--" in words else words
+    own = list(dropwhile(lambda word: word.startswith("-"), own))  # the program's own options
     return "--json" in own and any(
         own[0] == _name(command) and "json" in inspect.signature(command.callback).parameters
         for command in app.registered_commands
@@ -145,7 +148,7 @@ def _wants_json(words: list[str]) -> bool:
 
 
 def _name(command: Any) -> str:
-    """What a command is called: as its function, unless it says otherwise."""
+    """The name of a command: its own, or that of its function."""
     return str(command.name or command.callback.__name__.replace("_", "-"))
 
 
@@ -156,22 +159,22 @@ def _is_command(words: list[str]) -> bool:
 
 @cache
 def _import_commands() -> None:
-    """Import the modules whose commands these are, and list them by heading."""
+    """Import the modules that define the commands, and sort the commands by heading."""
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):
             importlib.import_module(f"dcnlab.cli.{info.name}")
     if not _is_command(sys.argv[1:]):  # it may be a measurement from elsewhere
         sys.modules["dcnlab.cli.measurements"].add_others(sys.argv[1:])
     order = [(panel, module) for panel, modules in _PANELS.items() for module in modules]
-    places = {module: place for place, (_, module) in enumerate(order)}
+    positions = {module: position for position, (_, module) in enumerate(order)}
 
-    def place(command: Any) -> int:
-        return places.get(command.callback.__module__.rpartition(".")[2], len(order))
+    def position(command: Any) -> int:
+        return positions.get(command.callback.__module__.rpartition(".")[2], len(order))
 
-    app.registered_commands.sort(key=place)
+    app.registered_commands.sort(key=position)
     for command in app.registered_commands:
         assert command.callback is not None
         if takes_custom(command.callback):
             command.callback = with_custom(command.callback)
-        command.rich_help_panel = (*order, ("Other", ""))[place(command)][0]
+        command.rich_help_panel = (*order, ("Other", ""))[position(command)][0]
         command.epilog = examples.epilog(_name(command))

@@ -1,8 +1,8 @@
-"""What `--help` of every command ends with: lines to copy, which tests read as the program would."""
+"""The examples at the end of each command's `--help`; a test parses each as the program does."""
 
 from __future__ import annotations
 
-#: By command; LAB stands for a lab's name.  Measurements add theirs.
+#: By command; LAB stands for the name of a lab.  Measurements add theirs.
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "up": (
         "dcnlab up bcube:4,1 --scheme brp",
@@ -74,5 +74,5 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def epilog(command: str) -> str:
-    """The examples of a command below its help."""
+    """The text below the help of a command."""
     return "\n\n".join(("Examples:", *(f"[bold]{line}[/bold]" for line in EXAMPLES[command])))

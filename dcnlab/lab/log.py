@@ -1,9 +1,8 @@
 """The log of a lab: one file that all processes of the lab write, and `dcnlab logs` reads.
 
-It lies beside the control socket and is the standard error of guard, session, controller and agents.
-Records begin with time, process and level; what follows on further lines, a traceback for example, belongs
-to the record above.  An orderly end removes the log.  A launch that fails and a lab that is killed
-leave it.
+The file is beside the control socket.  It is the standard error of guard, session, controller and agents.
+A record begins with time, process and level; further lines, a traceback for example, belong to the record
+above them.  `dcnlab down` removes the log.  It stays after a launch that failed, and when the lab was killed.
 """
 
 from __future__ import annotations
@@ -30,16 +29,18 @@ _log = logging.getLogger(__name__)
 
 
 def path(socket: Path) -> Path:
-    """The log of the lab with that control socket."""
+    """The log of the lab with this control socket."""
     return socket.with_suffix(".log")
 
 
 def set_up(process: str, stream: TextIO) -> None:
     """Log this process's records, warnings and uncaught exceptions to ``stream``."""
     form = f"%(asctime)s.%(msecs)03d {process} %(levelname)s %(message)s"
-    logging.basicConfig(
-        stream=stream, format=form, datefmt=_TIME, level=os.environ.get(LEVEL, "INFO"), force=True
-    )
+    logging.basicConfig(stream=stream, format=form, datefmt=_TIME, level=logging.INFO, force=True)
+    wanted = os.environ.get(LEVEL, "").upper()
+    level = wanted if wanted in logging.getLevelNamesMapping() else "INFO"
+    for package in ("dcnlab", "controller", "hostagent"):  # but not numba, which logs without end
+        logging.getLogger(package).setLevel(level)
     logging.captureWarnings(True)
     threading.excepthook = _thread_failed
     sys.excepthook = lambda kind, error, trace: _log.critical("failed", exc_info=(kind, error, trace))
@@ -52,9 +53,9 @@ def _thread_failed(arguments: threading.ExceptHookArgs) -> None:
 
 @dataclass
 class Record:
-    """One entry of a log; ``details`` are the lines below it, such as a traceback.
+    """One record of a log; ``details`` are the lines below it, such as a traceback.
 
-    Lines before the first entry have no time, process and level.
+    Lines before the first record have no time, process and level.
     """
 
     time: str
@@ -64,12 +65,12 @@ class Record:
     details: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object, without what is empty."""
+        """As a JSON object, without empty fields."""
         return {name: value for name, value in asdict(self).items() if value}
 
 
 def records(lines: Iterable[str]) -> Iterator[Record]:
-    """The entries that lines make up; an empty line ends an entry: nothing more of it is known yet."""
+    """The records in these lines; ``""`` ends a record, because its next line may take long to come."""
     record: Record | None = None
     for line in lines:
         begins = _RECORD.fullmatch(line.rstrip("\n"))
@@ -87,7 +88,7 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
 
 
 def follow(log: Path, alive: Callable[[], bool]) -> Iterator[str]:
-    """The lines of a log as they are written, until the lab has ended; ``""`` while there are no more."""
+    """The lines of a log as they are written, until the lab ends; ``""`` where the log has no more yet."""
     with log.open(errors="replace") as file:
         last = False
         while True:

@@ -5,7 +5,7 @@ where the operation runs a program.  The lab answers any number of ``{"progress"
 lines and at last ``{"result": ...}`` or ``{"error": "...", "code": 1|2}``.  While a
 program runs the client may send ``{"signal": 2}`` lines, while a measurement runs ``{"stop": true}``.
 
-The lab logs every request with level DEBUG, and errors that are nobody's mistake with their traceback.
+The lab logs every request with level DEBUG, and unexpected errors with their traceback.
 """
 
 from __future__ import annotations
@@ -152,6 +152,7 @@ class Connection:
         **arguments: Any,
     ) -> Any:
         """Send a request and wait for the answer; raises LabError or UsageError with the lab's text."""
+        _log.debug("request %s", _shown({"op": op, **arguments}))
         for answer in self._answers(encode({"op": op, **arguments}), descriptors):
             if "progress" in answer:
                 if progress is not None:

@@ -185,11 +185,14 @@ app.main()
 """
 
 
-def test_a_fault_of_the_program_is_one_line_with_the_traceback_kept() -> None:
+def test_an_error_in_the_program_itself_is_one_line_with_the_traceback_kept() -> None:
     done = subprocess.run([sys.executable, "-c", CRASH], capture_output=True, text=True, check=False)
     file = runtime.directory() / "traceback.txt"
     assert done.returncode == 1
-    assert done.stderr == f"dcnlab: KeyError: 'on purpose' (a fault of dcnlab; the traceback is in {file})\n"
+    assert (
+        done.stderr
+        == f"dcnlab: KeyError: 'on purpose' (an error in dcnlab itself; the traceback is in {file})\n"
+    )
     assert "in crash" in file.read_text()
     file.unlink()
     done = subprocess.run([sys.executable, "-c", CRASH, "-v"], capture_output=True, text=True, check=False)

@@ -1,14 +1,13 @@
-"""A world of its own for a lab: user (when not root), pid, mount, network, IPC namespaces.
+"""The sandbox of a lab: new pid, mount, network and IPC namespaces, and a user namespace without root.
 
-``python -m dcnlab.lab.emulation.sandbox`` is the guard.  It stays outside, binds the control socket,
-and forks init, the first process of a new pid namespace, which forks the session.
-Neither guard nor init imports anything heavy.  Descriptors that the command hands over:
+``python -m dcnlab.lab.emulation.sandbox`` is the guard.  It stays outside the sandbox.  It binds the
+control socket, opens the lab's log (:mod:`dcnlab.lab.log`) as standard error of all processes, and forks
+init, the first process of the new pid namespace.  Init forks the session.
+Guard and init import nothing heavy.  The command passes two descriptors:
 
-    lifeline  read end of a pipe; its end means that the command has ended, and the lab ends too,
-              unless a byte came before: a detached lab
-    status    where the session reports stages, readiness and errors, one JSON object per line
-
-The guard opens the lab's log (:mod:`dcnlab.lab.log`), which becomes the standard error of all.
+    lifeline  the read end of a pipe.  A byte says that the lab is detached.  Without one the lab ends when
+              the command closes the pipe or ends
+    status    the session reports stages, readiness and errors here, one JSON object per line
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWIPC = 0x08000000
@@ -34,11 +33,11 @@ _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _PR_SET_PDEATHSIG = 1
 _BACKLOG = 16
-#: The exit code of a session that was asked for a lab that cannot be.
-_USAGE_ERROR = 2
-#: Settings that close user namespaces to ordinary users (Ubuntu's, Debian's, every kernel's): the
-#: value that does, and one that does not.
-_CLOSING = (
+#: The exit code after a request that cannot be met, which leaves no log.
+_REFUSED = 2
+#: Settings that close user namespaces to ordinary users (of Ubuntu, Debian, every kernel): a value that
+#: closes them, and one that opens them.
+_CLOSING_SETTINGS = (
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("user.max_user_namespaces", "0", "10000"),
@@ -55,7 +54,7 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
-    """mount(2); raises OSError with the target named."""
+    """mount(2); raises OSError that names the target."""
     if _libc.mount(source.encode(), target.encode(), kind.encode(), flags, data.encode()):
         number = ctypes.get_errno()
         raise OSError(number, f"mounting {kind or source} on {target}: {os.strerror(number)}")
@@ -67,7 +66,7 @@ def die_with_parent() -> None:
 
 
 def main() -> None:
-    """The guard: arguments are one JSON object."""
+    """Run as the guard; the argument is one JSON object."""
     request = json.loads(sys.argv[1])
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -78,44 +77,54 @@ def main() -> None:
         taken = isinstance(error, FileExistsError)
         _fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
     try:
-        if request["prompt"]:  # which has the terminal for its own errors
-            request["errors"] = os.dup(2)
-        _redirect_output(path.with_suffix(".log"), (2,) if request["prompt"] else (1, 2))
+        _redirect_output(request, path.with_suffix(".log"))
+    except OSError as error:
+        path.unlink()
+        _fail(request["status"], f"cannot make the log of the lab: {error}")
+    try:
         os._exit(_guard(request, listener))
     finally:
         path.unlink(missing_ok=True)
 
 
-def _redirect_output(log: Path, descriptors: tuple[int, ...]) -> None:
-    """Make a new log of these descriptors, for this process and its children."""
+def _redirect_output(request: dict[str, Any], log: Path) -> None:
+    """Write the output of this process and its children to a new log.
+
+    A prompt keeps its terminal: its standard output, and its standard error as ``errors``.
+    """
     log.unlink(missing_ok=True)
     new = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-    for descriptor in descriptors:
-        os.dup2(new, descriptor)
+    if request["prompt"]:
+        request["errors"] = os.dup(2)
+    else:
+        os.dup2(new, 1)
+    os.dup2(new, 2)
     os.close(new)
 
 
 def _listen(path: Path) -> socket.socket:
-    """Listen at ``path``: it appears only once somebody listens there, so that whoever finds
-    nobody listening may remove it.  Raises FileExistsError when it is taken."""
+    """Listen at ``path``; raises FileExistsError if it is taken.
+
+    The path appears only when a process listens there.  So another process may remove a socket on which
+    nobody listens.
+    """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    coming = path.with_suffix(f".{os.getpid()}")
-    old = os.umask(0o177)
+    temporary = path.with_suffix(f".{os.getpid()}")
+    former = os.umask(0o177)
     try:
-        listener.bind(str(coming))
+        listener.bind(str(temporary))
         listener.listen(_BACKLOG)
-        os.link(coming, path)
+        os.link(temporary, path)
     finally:
-        os.umask(old)
-        coming.unlink(missing_ok=True)
+        os.umask(former)
+        temporary.unlink(missing_ok=True)
     listener.set_inheritable(True)
     return listener
 
 
-def _guard(request: dict[str, object], listener: socket.socket) -> int:
-    """Make the sandbox, wait for its end, clear up; returns the exit code of the session."""
-    status, lifeline = int(str(request["status"])), int(str(request["lifeline"]))
-    path = Path(str(request["socket"]))
+def _guard(request: dict[str, Any], listener: socket.socket) -> int:
+    """Make the sandbox, wait for its end and clear up; returns the exit code of the session."""
+    path = Path(request["socket"])
     log = path.with_suffix(".log")
     try:
         if os.geteuid() != 0:
@@ -124,23 +133,23 @@ def _guard(request: dict[str, object], listener: socket.socket) -> int:
     except OSError as error:
         log.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
-        _fail(status, f"cannot make the lab's namespaces ({error.strerror}): {remedy()}")
+        _fail(request["status"], f"cannot make the lab's namespaces ({error.strerror}): {remedy()}")
     init = os.fork()
     if init == 0:
         _init(request, listener)
-    os.close(status)
-    code, orderly = _wait(init, lifeline)
-    if orderly or (log.exists() and not log.stat().st_size):
-        log.unlink(missing_ok=True)  # before the socket: a new lab of that name has a log of its own
-    if graph := str(request.get("remove", "")):
+    os.close(request["status"])
+    code, orderly = _wait(init, request["lifeline"])
+    if orderly:
+        log.unlink(missing_ok=True)  # before the socket: afterwards a new lab may have the name
+    if graph := request.get("remove"):
         Path(graph).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
-    listener.close()  # only now: whoever finds nobody listening may remove the socket, whosever it is
+    listener.close()  # only now: a socket on which nobody listens may be removed by another process
     return code
 
 
 def become_root() -> None:
-    """A user namespace in which this user is root."""
+    """Enter a new user namespace in which this user is root."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(CLONE_NEWUSER)
     Path("/proc/self/setgroups").write_text("deny")
@@ -149,8 +158,8 @@ def become_root() -> None:
 
 
 def remedy(settings: Path = Path("/proc/sys")) -> str:
-    """What lets an ordinary user make namespaces, by the kernel's settings that forbid it."""
-    for name, closed, opened in _CLOSING:
+    """How an ordinary user can make namespaces, from the kernel settings that forbid it."""
+    for name, closed, opened in _CLOSING_SETTINGS:
         setting = settings / name.replace(".", "/")
         if setting.exists() and setting.read_text().strip() == closed:
             return f"run with sudo, or allow it: sudo sysctl -w {name}={opened}"
@@ -158,8 +167,8 @@ def remedy(settings: Path = Path("/proc/sys")) -> str:
 
 
 def _wait(init: int, lifeline: int) -> tuple[int, bool]:
-    """Wait until init ends, or end it when the command ends; its exit code, and whether the lab ended
-    as it was asked to."""
+    """Wait until init ends, or end it when the command ends; its exit code, and whether that was as
+    requested: by `down`, with the command, or after a request that was refused."""
     pidfd = os.pidfd_open(init)
     ready, _, _ = select.select([pidfd, lifeline], [], [])
     if lifeline in ready and os.read(lifeline, 1):
@@ -169,12 +178,11 @@ def _wait(init: int, lifeline: int) -> tuple[int, bool]:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     _, wait_status = os.waitpid(init, 0)
     code = os.waitstatus_to_exitcode(wait_status) & 0xFF
-    return code, interrupted or code in (0, _USAGE_ERROR)
+    return code, interrupted or code in (0, _REFUSED)
 
 
-def _init(request: dict[str, object], listener: socket.socket) -> NoReturn:
-    """Pid 1: private mounts and network, then fork the session and reap until it ends."""
-    status = int(str(request["status"]))
+def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
+    """Pid 1: make private mounts and a network, fork the session, reap processes until it ends."""
     die_with_parent()
     try:
         unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
@@ -182,27 +190,28 @@ def _init(request: dict[str, object], listener: socket.socket) -> NoReturn:
         mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
     except OSError as error:
-        _fail(status, f"cannot make the lab's namespaces ({error}): run as root, or see `dcnlab doctor`")
+        text = f"cannot make the lab's namespaces ({error}): run as root, or see `dcnlab doctor`"
+        _fail(request["status"], text, code=_REFUSED)
     session = os.fork()
     if session == 0:
         os.environ["PYTHONUNBUFFERED"] = "1"
         arguments = json.dumps({**request, "listener": listener.fileno()})
-        os.set_inheritable(status, True)
-        if "errors" in request:
-            os.set_inheritable(int(str(request["errors"])), True)
+        for name in ("status", "errors"):
+            if name in request:
+                os.set_inheritable(request[name], True)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", arguments])
-    os.close(status)
+    os.close(request["status"])
     while True:
         pid, wait_status = os.wait()
         if pid == session:
             os._exit(os.waitstatus_to_exitcode(wait_status) & 0xFF)
 
 
-def _fail(status: int, text: str, **more: bool) -> NoReturn:
-    """Report one line to the command and end."""
+def _fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:
+    """Report one line to the command and exit with ``code``."""
     with contextlib.suppress(OSError):
         os.write(status, json.dumps({"error": text, **more}).encode() + b"\n")
-    os._exit(1)
+    os._exit(code)
 
 
 if __name__ == "__main__":
