@@ -52,7 +52,7 @@ def paths(
         table(("links", "path"), [(len(path) - 1, " ".join(path)) for path in names])
         print(verdict)
     if not verdict.holds:
-        raise LabError(f"not certified: {verdict}")
+        raise LabError(f"the paths failed the check: {verdict}")
 
 
 @app.command()
@@ -100,4 +100,4 @@ def complete_graph(
         table(("from", "to", "links", "path"), [(x, y, len(path) - 1, " ".join(path)) for x, y, path in rows])
         print(verdict)
     if not verdict.holds:
-        raise LabError(f"not certified: {verdict}")
+        raise LabError(f"the paths failed the check: {verdict}")
