@@ -89,6 +89,11 @@ def test_the_reference_of_scenarios_is_current() -> None:
     assert reference.rewrite(text) == text, "run: python -m dcnlab.lab.scenario.reference docs/scenarios.md"
 
 
+def test_every_key_of_scenarios_is_explained() -> None:
+    rows = [row.split("|") for row in reference.markdown().splitlines() if row.startswith("| `")]
+    assert [row for row in rows if not row[-2].strip()] == []
+
+
 def test_the_scenario_of_the_reference_is_accepted(tmp_path: Path) -> None:
     [example] = re.findall(r"```yaml\n(.*?)```", (DOCS / "scenarios.md").read_text(), re.DOTALL)
     (tmp_path / "example.yaml").write_text(example)

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_name, read_target
@@ -42,8 +42,8 @@ class Action(StrictModel):
     #: The name of the result unless the file gives one.
     kind: ClassVar[str]
 
-    at: Duration = 0.0
-    name: Name | None = None
+    at: Duration = Field(0.0, description="When it begins, after the end of the launch.")
+    name: Name | None = Field(None, description="Name of its result; without one, the kind.")
 
     @classmethod
     def figures(cls) -> tuple[str, ...]:
@@ -59,9 +59,9 @@ class Action(StrictModel):
 class Event(Action):
     """A failure, or its end."""
 
-    at: Duration
-    fail: Target | None = None
-    restore: Target | None = None
+    at: Duration = Field(description="When it happens, after the end of the launch.")
+    fail: Target | None = Field(None, description="Take down a link, or all links of a node.")
+    restore: Target | None = Field(None, description="Bring a failed link or node back; instead of `fail`.")
 
     @model_validator(mode="after")
     def _one(self) -> Self:

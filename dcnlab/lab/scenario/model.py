@@ -34,17 +34,18 @@ else:
 
 
 class Scenario(StrictModel):
-    """A whole file."""
+    """The keys of the file itself."""
 
-    title: str = ""
-    topology: str
-    scheme: str
-    #: Python files that define the topology or the scheme, relative to this file's folder.
-    custom: tuple[str, ...] = ()
-    options: Options = Options()
-    traffic: tuple[Traffic, ...] = Field(min_length=1)
-    events: tuple[Event, ...] = ()
-    expect: tuple[Expected, ...] = Field(min_length=1)
+    title: str = Field("", description="One line for people.")
+    topology: str = Field(description="Such as `bcube:4,1`; see `dcnlab list`.")
+    scheme: str = Field(description="Such as `brp`; see `dcnlab list`.")
+    custom: tuple[str, ...] = Field(
+        (), description="Python files with your own topologies and schemes, relative to this file's folder."
+    )
+    options: Options = Field(Options(), description="Options of the lab.")
+    traffic: tuple[Traffic, ...] = Field(min_length=1, description="What is measured, and when.")
+    events: tuple[Event, ...] = Field((), description="Failures, and their ends.")
+    expect: tuple[Expected, ...] = Field(min_length=1, description="Conditions on the results.")
 
     def config(self) -> LabConfig:
         """The configuration of its lab; OptionError for what no lab can have."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -44,23 +44,27 @@ def markdown() -> str:
     for name, field in Scenario.model_fields.items():
         found = list(dict.fromkeys(_models(field.annotation)))
         if found == [TrafficAction]:
+            parts.append(table("traffic: every entry", TrafficAction, {"targets"}))
             found = [traffic.model(measurement.known()[kind]) for kind in traffic.kinds()]
         for model in found:
             kind = getattr(model, "kind", None)
-            parts.append(table(f"{name}: {kind}" if len(found) > 1 and kind else name, model))
+            heading = f"{name}: {kind}" if len(found) > 1 and kind else name
+            parts.append(table(heading, model, Action.model_fields if len(found) > 1 else ()))
     parts.append(f"### Figures of the lab\n\nThe result `{LAB}` has {_code(LAB_FIGURES)}.")
     parts.append(f"### Operators\n\nAn expectation compares with {_code(OPERATORS)}.")
     return "\n\n".join(parts)
 
 
-def table(heading: str, model: type[BaseModel]) -> str:
-    """The keys of one model, and the figures that it leaves for ``expect``."""
+def table(heading: str, model: type[BaseModel], without: Collection[str] = ()) -> str:
+    """The keys of one model, and the figures of its result for ``expect``."""
     lines = [f"### {heading}", "", *_summary(model), "| key | value | default | meaning |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
+        if name in without:
+            continue
         meaning = field.description or ""
         row = (f"`{field.alias or name}`", _form(field), _default(field), meaning)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
-    figures = model.figures() if issubclass(model, Action) else ()
+    figures = model.figures() if issubclass(model, Action) and model is not TrafficAction else ()
     return "\n".join([*lines, *(("", f"Figures: {_code(figures)}.") if figures else ())])
 
 
@@ -104,9 +108,9 @@ def _form_of(annotation: Any) -> str:
     if get_origin(annotation) is Literal:
         return " or ".join(f"`{value}`" for value in arguments)
     if list(_models(annotation)):
-        return "list" if get_origin(annotation) is tuple else "keys"
+        return "list of entries" if get_origin(annotation) is tuple else "keys"
     if get_origin(annotation) is tuple:
-        return f"list of {_form_of(arguments[0])}"
+        return f"list: {_form_of(arguments[0])}"
     forms = dict.fromkeys(_form_of(inner) for inner in arguments if inner is not type(None))
     return " or ".join(forms)
 

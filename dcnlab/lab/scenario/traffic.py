@@ -22,7 +22,10 @@ from dcnlab.lab.scenario.action import Action, Duration
 
 
 class TrafficAction(Action):
-    """A measurement that begins at a moment.  Its fields are ``targets`` and ``option_NAME``."""
+    """A measurement that begins at a moment.
+
+    Its fields are ``targets`` and ``option_NAME``.
+    """
 
     measurement: ClassVar[type[Measurement[Any]]]
 
