@@ -25,7 +25,7 @@ def fabric_of(text: str) -> Fabric:
 
 
 def topologies() -> list[dict[str, Any]]:
-    """Per family: how it is written, who forwards, an example with its size, and what fits it."""
+    """Per family: its form, the nodes that forward, an example with its size, the schemes for it."""
     rows = []
     for name, family in registry.known().items():
         example = registry.parse(family.example)
@@ -46,7 +46,7 @@ def topologies() -> list[dict[str, Any]]:
 
 
 def schemes() -> list[dict[str, Any]]:
-    """Per scheme: how it is written, what it does, where it stands."""
+    """Per scheme: its form, a summary of the rule, and its source."""
     return [
         {
             "name": name,
@@ -59,8 +59,7 @@ def schemes() -> list[dict[str, Any]]:
 
 
 def entry(name: str) -> dict[str, Any]:
-    """One topology or scheme: its row, and its parameters with their meanings and ranges; UsageError
-    for a name of neither."""
+    """The row of a topology or scheme, with its parameters; UsageError for an unknown name."""
     families, known = registry.known(), schemes_registry.known()
     try:
         owner = spec.lookup(name, {**families, **known}, "topology or scheme")
@@ -72,14 +71,14 @@ def entry(name: str) -> dict[str, Any]:
 
 
 def _parameter(field: dataclasses.Field[Any]) -> dict[str, Any]:
-    """What a parameter means, what it may be, and what it is when it is not given (null: it must be)."""
-    said = field.metadata
-    low, high, choices = said.get("low"), said.get("high"), said.get("choices")
+    """The meaning, the values and the default of a parameter."""
+    metadata = field.metadata
+    low, high, choices = metadata.get("low"), metadata.get("high"), metadata.get("choices")
     limits = [f"{word} {limit}" for word, limit in (("from", low), ("to", high)) if limit is not None]
     given = field.default is not dataclasses.MISSING
     return {
         "name": field.name,
-        "meaning": said.get("doc", ""),
+        "meaning": metadata.get("doc", ""),
         "values": ", ".join(choices) if choices else " ".join(limits),
         "default": format_value(field.default) if given and field.default is not None else None,
         "required": not given,
@@ -96,14 +95,14 @@ def markdown() -> str:
         fits = " ".join(f"`{name}`" for name in t["schemes"])
         row = (f"`{t['usage']}`", t["centric"], f"`{t['example']}`", t["servers"], t["switches"], fits)
         lines.append("| " + " | ".join(map(str, row)) + " |")
-    lines += ["", "| scheme | what it does | from |", "|---|---|---|"]
+    lines += ["", "| scheme | rule | source |", "|---|---|---|"]
     lines += [f"| `{s['usage']}` | {s['summary']} | {s['source']} |" for s in schemes()]
     return "\n".join(lines)
 
 
 def rewrite(text: str) -> str:
-    """A document with the tables put between its ``catalogue`` marks."""
-    return _MARKS.sub(lambda found: f"{found[1]}\n{markdown()}\n{found[3]}", text)
+    """A document with the tables between its ``catalogue`` marks."""
+    return _MARKS.sub(lambda match: f"{match[1]}\n{markdown()}\n{match[3]}", text)
 
 
 _MARKS = re.compile(r"(<!-- catalogue:.*?-->)(.*?)(<!-- /catalogue -->)", re.DOTALL)

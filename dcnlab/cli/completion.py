@@ -1,4 +1,4 @@
-"""What the shell offers after Tab: names of topologies with an example, schemes, labs."""
+"""Shell completion: topologies, schemes and labs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def topologies(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Examples of the families, each with who forwards."""
+    """The examples of the families, with their form."""
     from topos import registry, spec
 
     for family in registry.known().values():
@@ -15,7 +15,7 @@ def topologies(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def schemes(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Schemes with what they do."""
+    """Schemes, with a summary."""
     from addressing import registry
 
     for name, scheme in registry.known().items():
@@ -24,10 +24,10 @@ def schemes(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def labs(incomplete: str) -> Iterator[str]:
-    """Labs that run."""
+    """Running labs."""
     from dcnlab.lab import runtime
 
-    return (found.name for found in runtime.labs() if found.alive and found.name.startswith(incomplete))
+    return (lab.name for lab in runtime.labs() if lab.alive and lab.name.startswith(incomplete))
 
 
 def logs(incomplete: str) -> Iterator[str]:
@@ -45,7 +45,7 @@ def scenarios(incomplete: str) -> Iterator[str]:
 
 
 def names(incomplete: str) -> Iterator[str]:
-    """Topologies and schemes without their parameters."""
+    """The names of topologies and schemes."""
     from addressing import registry as schemes
     from topos import registry as families
 
@@ -53,6 +53,6 @@ def names(incomplete: str) -> Iterator[str]:
 
 
 def labs_and_topologies(incomplete: str) -> Iterator[str]:
-    """Labs that run, then examples of the families."""
+    """Running labs, then the examples of the families."""
     yield from labs(incomplete)
     yield from (example for example, _ in topologies(incomplete))

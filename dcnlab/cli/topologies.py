@@ -17,17 +17,21 @@ from topos.export import WRITERS, document
 from topos.fabric import Fabric
 from topos.graph import ALL_UP
 
-_WRITTEN = "Such as bcube:4,1 (see `dcnlab list`)."
 LabOrTopology = Annotated[
     str,
     typer.Argument(
         metavar="LAB|TOPOLOGY",
-        help="A running lab's name, or a topology.",
+        help="The name of a running lab, or a topology.",
         autocompletion=completion.labs_and_topologies,
     ),
 ]
 Topology = Annotated[
-    str, typer.Argument(metavar="TOPOLOGY", help=_WRITTEN, autocompletion=completion.topologies)
+    str,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="A topology, such as bcube:4,1 (see `dcnlab list`).",
+        autocompletion=completion.topologies,
+    ),
 ]
 SchemeName = Annotated[
     str, typer.Option("--scheme", help="The routing scheme, such as brp.", autocompletion=completion.schemes)
@@ -40,18 +44,18 @@ def list_(
         str,
         typer.Argument(
             metavar="[NAME]",
-            help="One topology or scheme, with its parameters.",
+            help="A topology or scheme: show its parameters.",
             autocompletion=completion.names,
         ),
     ] = "",
     json: JsonFlag = False,
 ) -> None:
-    """List topologies with an example and its size, and which schemes fit which."""
+    """List topologies and schemes, and which schemes run on which topologies."""
     from dcnlab.cli.catalogue import entry, schemes, topologies
 
     if name:
-        found = entry(name)
-        print_json(found) if json else _show_entry(found)
+        row = entry(name)
+        print_json(row) if json else _show_entry(row)
         return
     if json:
         print_json({"topologies": topologies(), "schemes": schemes()})
@@ -64,28 +68,28 @@ def list_(
         ],
     )
     print()
-    table(("scheme", "what it does"), [(s["usage"], s["summary"]) for s in schemes()])
+    table(("scheme", "rule"), [(s["usage"], s["summary"]) for s in schemes()])
 
 
-def _show_entry(found: dict[str, Any]) -> None:
-    """A topology or a scheme, and what its parameters mean."""
-    print(f"{found['usage']}: {found['summary'] if 'summary' in found else found['source']}")
-    if "example" in found:
-        print(f"example {found['example']}: {found['servers']} servers, {found['switches']} switches")
-        print(f"schemes {' '.join(found['schemes'])}")
+def _show_entry(row: dict[str, Any]) -> None:
+    """Print a topology or a scheme with its parameters."""
+    print(f"{row['usage']}: {row['summary'] if 'summary' in row else row['source']}")
+    if "example" in row:
+        print(f"example {row['example']}: {row['servers']} servers, {row['switches']} switches")
+        print(f"schemes {' '.join(row['schemes'])}")
     else:
-        print(f"from {found['source']}")
-    if found["parameters"]:
+        print(f"from {row['source']}")
+    if row["parameters"]:
         print()
         rows = [
-            (p["name"], p["meaning"], p["values"], "must be given" if p["required"] else p["default"] or "-")
-            for p in found["parameters"]
+            (p["name"], p["meaning"], p["values"], "required" if p["required"] else p["default"] or "-")
+            for p in row["parameters"]
         ]
-        table(("parameter", "what it is", "values", "default"), rows)
+        table(("parameter", "meaning", "values", "default"), rows)
 
 
 class Format(StrEnum):
-    """What a network is written as."""
+    """The formats in which networks are written."""
 
     json = "json"
     graphml = "graphml"
@@ -98,11 +102,9 @@ class Format(StrEnum):
 @app.command()
 def topology(
     spec: Topology,
-    format: Annotated[  # the option's name
+    format: Annotated[
         Format | None,
-        typer.Option(
-            help="Write the network for other programs; file:PATH reads json, graphml, gml and dot back."
-        ),
+        typer.Option(help="Print in a format for other programs; file:PATH reads json, graphml, gml and dot."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -119,7 +121,7 @@ def topology(
 
 
 def _written(fabric: Fabric, format: Format) -> str:
-    """The text of a network in a format."""
+    """A network in a format."""
     if format is Format.svg:
         from dcnlab.lab.view.svg import svg
 
@@ -128,7 +130,7 @@ def _written(fabric: Fabric, format: Format) -> str:
 
 
 def _show_network(fabric: Fabric) -> None:
-    """A line per node: its label, and the neighbour at each port."""
+    """Print a line per node: its label, and the neighbour at each port."""
     print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links")
     rows = (
         (
@@ -145,21 +147,21 @@ def _show_network(fabric: Fabric) -> None:
 def path(
     spec: Topology,
     scheme: SchemeName,
-    a: Annotated[str, typer.Argument(metavar="A", help="The server that sends.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The server that receives.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The sender.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The receiver.")],
     json: JsonFlag = False,
 ) -> None:
-    """The way a packet takes from A to B, and why at each node."""
+    """Show the path of a packet from A to B, and the reason for each hop."""
     from dcnlab.lab.inspection.explain import steps
 
     fabric, bound = resolve(spec, scheme)
-    found = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
+    hops = steps(bound, naming.server(fabric, a, bound), naming.server(fabric, b, bound), ALL_UP)
     if json:
-        print_json({"path": [step.node for step in found], "reasons": [step.reason for step in found]})
+        print_json({"path": [step.node for step in hops], "reasons": [step.reason for step in hops]})
     else:
-        table(("node", "does"), [(step.node, step.reason) for step in found])
-    if not found[-1].delivered:
-        raise LabError(f"not delivered: {found[-1].reason}")
+        table(("node", "action"), [(step.node, step.reason) for step in hops])
+    if not hops[-1].delivered:
+        raise LabError(f"not delivered: {hops[-1].reason}")
 
 
 @app.command()
@@ -169,15 +171,15 @@ def tables(
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """A node's table: as the scheme predicts it, and for a lab beside what is installed."""
+    """Show the table of a node: the entries that the scheme predicts, and in a lab those installed."""
     from dcnlab.lab import runtime
     from dcnlab.lab.client import Lab
     from dcnlab.lab.inspection import tables
 
-    if not scheme and any(found.name == where for found in runtime.labs()):
+    if not scheme and any(lab.name == where for lab in runtime.labs()):
         result: dict[str, Any] = Lab.attach(where).tables(node)
     elif not scheme:
-        raise UsageError(f"{where} is no running lab: for a topology say --scheme")
+        raise UsageError(f"no lab {where} is running; for a topology give --scheme too")
     else:
         fabric, bound = resolve(where, scheme)
         predicted = tables.predicted(bound, naming.node(fabric, node, bound))
