@@ -100,7 +100,7 @@ def compare_all(topology: str, count: int) -> str:
     fabric, scheme = resolve(topology, SCHEME)
     running = launch.build_bare_network(LabConfig(topology, SCHEME), scheme)
     assert running.fabric is fabric
-    places = launch.places(fabric)
+    places = launch.placements(fabric)
     slow = fresh(topology, places[:count])
     modes: tuple[tuple[str, Mode], ...] = (("forked, a process each", "host"), ("forked, workers", "workers"))
     taken = [{name: forked(topology, mode, places) for name, mode in modes} for _ in range(ROUNDS)]

@@ -64,7 +64,7 @@ def test_a_launch_says_so_in_one_line(closed: str, open_path: Path) -> None:
     done = dcnlab(closed, open_path, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "dcnlab: cannot make the lab's namespaces (No space left on device): "
+        "dcnlab: cannot create the lab's namespaces (No space left on device): "
         "run with sudo, or allow it: sudo sysctl -w user.max_user_namespaces=10000"
     ]
 

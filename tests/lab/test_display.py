@@ -22,7 +22,7 @@ from tests.ovs import poll
     [
         ("sh", "", "DISPLAY is not set"),
         ("nosuchterminal", ":0", "no nosuchterminal on this machine"),
-        ("sh", "banana", "is no display"),
+        ("sh", "banana", "is not a display"),
         ("sh", ":9999", "no display answers at :9999"),
         ("sh", "127.0.0.1:9999", "none forwarded by ssh -X"),
     ],

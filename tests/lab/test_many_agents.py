@@ -37,4 +37,4 @@ def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
         others = first.children()
         found.parent.kill()
         poll(lambda: not any(map(psutil.Process.is_running, [first, *others])), 10)
-        assert "all agents: their parent has ended" in lab.info()["ended"]
+        assert "all agents: their supervisor has ended" in lab.info()["ended"]

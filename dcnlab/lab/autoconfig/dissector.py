@@ -1,4 +1,4 @@
-"""A Wireshark dissector of AACM's frames, generated: ``dcnlab dissector > aacm.lua``.
+"""A Wireshark dissector for AACM frames, generated: ``dcnlab dissector > aacm.lua``.
 
 ``tshark -X lua_script:aacm.lua -r capture.pcap`` then names every field.
 """
@@ -13,7 +13,7 @@ from hostagent.protocols.aacm.frames import ETHERTYPE, HEADER, Flag
 
 @dataclass(frozen=True)
 class Field:
-    """One field: its name after ``aacm.``, what people read, Wireshark's type, and its size in bytes."""
+    """One field: its name after ``aacm.``, its title, Wireshark's type, and its size in bytes."""
 
     name: str
     label: str
@@ -21,7 +21,7 @@ class Field:
     size: int
 
 
-#: The fixed part, in order; its sizes are those of the codec's header.
+#: The fixed part in order; a test compares the sizes with the codec's header.
 FIXED = (
     Field("flags", "Flags", "uint8", 1),
     Field("port", "Sender's port", "uint8", 1),
@@ -31,7 +31,7 @@ FIXED = (
     Field("address", "Address", "ipv4", 4),
     Field("dimensions", "Dimensions", "uint8", 1),
 )
-#: What a Report says, and what of each port.
+#: The fields of a Report, and of each port in it.
 REPORT = (
     Field("report.station", "Reporting station", "ether", 6),
     Field("report.address", "Its address", "ipv4", 4),
@@ -44,7 +44,7 @@ SIGHTING = (
     Field("sighting.far_port", "Its port", "uint8", 1),
     Field("sighting.address", "Address", "ipv4", 4),
 )
-#: Fields of a length that is not fixed, and those around them.
+#: Fields of variable length and those around them.
 OTHERS = (
     Field("radix", "Radix", "uint8", 1),
     Field("length", "Data length", "uint16", 2),

@@ -1,4 +1,4 @@
-"""Distributed labelling for users: a fabric offline, with cuts, and whether all is as it should be."""
+"""Distributed labelling (WMGR): offline with failures, and in labs; labels are compared with the scheme's."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hostagent.protocols.labelling.network import LabellingNetwork, LabellingOut
 from hostagent.virtual import Noise
 from topos.fabric import Fabric
 
-#: Pairs of nodes between which delivery is tried: all of them on small fabrics.
+#: The most pairs of nodes between which delivery is tested.
 _PAIRS = 10_000
 _KEY = b"dcnlab"
-#: Seconds that labels may take in a lab.
+#: Seconds until all servers of a lab must have labels.
 TIMEOUT = 30.0
 
 
 def offline(
     topology: str, root: str, cuts: Sequence[str], noise: tuple[float, float, float], seed: int
 ) -> dict[str, Any]:  # fmt: skip
-    """Label a fabric from ``root``, then cut what is named, one after the other.
+    """Label a fabric from ``root``, then fail the links of each cut, one cut after the other.
 
     Per round: virtual milliseconds until the last label, frames by kind, labels that
     changed, whether all are those of ``wmgr`` on what is up, and of the connected pairs
@@ -85,14 +85,14 @@ def expected(scheme: Wmgr) -> dict[int, Label]:
 
 
 def mismatch_message(agents: AgentPool, scheme: Wmgr) -> str:
-    """One line about servers whose label is not the scheme's."""
+    """One line about servers whose label differs from the scheme's."""
     learned = agents.labels
     names = [scheme.fabric.name(node) for node, label in expected(scheme).items() if learned.get(node) != label]
     return f"{len(names)} servers have not learned the label that wmgr gives them: {', '.join(names[:5])}"
 
 
 def frames(agents: AgentPool) -> Counter[str]:
-    """How many labelling frames the servers have sent, by kind, under the names of rounds offline."""
+    """The labelling frames that the servers have sent, by kind; the keys are those of offline rounds."""
     sent = agents.sent("labelling").items()
     return Counter({kind if kind == "retransmitted" else f"sent {kind}": count for kind, count in sent})
 
@@ -101,7 +101,7 @@ def parse_cut(fabric: Fabric, text: str) -> tuple[int, ...]:
     """The links that ``link:h0-s1`` or ``node:s3`` names; UsageError with one line otherwise."""
     kind, colon, names = text.partition(":")
     if not colon or kind not in ("link", "node"):
-        raise UsageError(f"what is cut is link:h0-s1 or node:s3, not {text!r}")
+        raise UsageError(f"a cut is written as link:h0-s1 or node:s3, not {text!r}")
     return naming.links(fabric, kind, names.split("-") if kind == "link" else [names])
 
 
@@ -123,8 +123,8 @@ def _round(
 
 
 def _connected_pairs(network: LabellingNetwork, seed: int) -> Iterator[tuple[int, int]]:
-    """Ordered pairs of nodes with a way between them: all, or as many as are tried, drawn with ``seed``."""
-    import networkx as nx  # a fifth of a second that launches do not wait for
+    """Ordered pairs of connected nodes: all, or a sample drawn with ``seed``."""
+    import networkx as nx  # a fifth of a second, which a launch must not wait for
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(network.fabric.size))

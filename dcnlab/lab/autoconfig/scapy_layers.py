@@ -1,4 +1,4 @@
-"""AACM's frames as scapy reads and writes them: for captures, tests and forgeries, never for agents."""
+"""AACM frames as scapy layers: for captures, tests and forged frames; agents never import this."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AACM(Packet):
     """One frame; see :mod:`hostagent.protocols.aacm.frames`.  The checksum is computed unless it is given."""
 
     name = "AACM"
-    fields_desc = [  # noqa: RUF012 (scapy wants a list)
+    fields_desc = [  # noqa: RUF012 (scapy requires a list)
         FlagsField("flags", 0, 8, [str(flag.name) for flag in sorted(Flag)]),
         ByteField("port", 1),
         ShortField("epoch", 0),
@@ -46,7 +46,7 @@ class AACM(Packet):
     ]
 
     def post_build(self, packet: bytes, payload: bytes) -> bytes:
-        """Put the checksum where it is asked for."""
+        """Insert the checksum unless it is given."""
         if self.checksum is None:
             body = packet[:-_CHECKSUM_SIZE]
             packet = body + zlib.crc32(body).to_bytes(_CHECKSUM_SIZE, "big")
@@ -54,10 +54,10 @@ class AACM(Packet):
 
 
 class AACMSighting(Packet):
-    """What a station saw at one port."""
+    """What a server saw at one port."""
 
     name = "AACM sighting"
-    fields_desc = [  # noqa: RUF012 (scapy wants a list)
+    fields_desc = [  # noqa: RUF012 (scapy requires a list)
         ByteField("port", 1),
         MACField("station", _NOBODY),
         ByteField("far_port", 1),
@@ -65,7 +65,7 @@ class AACMSighting(Packet):
     ]
 
     def extract_padding(self, data: bytes) -> tuple[bytes, bytes]:
-        """The next sighting follows."""
+        """Another sighting follows."""
         return b"", data
 
 
@@ -73,7 +73,7 @@ class AACMReport(Packet):
     """The content of a Report: ``AACMReport(frame.content)``."""
 
     name = "AACM report"
-    fields_desc = [  # noqa: RUF012 (scapy wants a list)
+    fields_desc = [  # noqa: RUF012 (scapy requires a list)
         MACField("station", _NOBODY),
         IPField("address", "0.0.0.0"),
         ByteField("secondary", 0),

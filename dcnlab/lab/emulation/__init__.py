@@ -1,1 +1,1 @@
-"""Namespaces, Open vSwitch, launch: what makes a lab."""
+"""The emulated network of a lab: namespaces, links, private Open vSwitches, and its launch."""

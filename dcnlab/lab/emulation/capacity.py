@@ -1,4 +1,4 @@
-"""Whether a network fits on this machine, asked before anything is started."""
+"""Whether a network fits on this machine: memory and open files, checked before the launch."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 from topos.family import Family
 
-#: Bytes per part, from `python -m benchmarks.launch` (memory of whole labs), rounded up.
+#: Bytes per server, port and shard, measured by `python -m benchmarks.launch` and rounded up.
 _PER_SERVER = 3 << 20
 _PER_PORT = 256 << 10
 _PER_SHARD = 30 << 20
 _BASE = 300 << 20
-#: Open files of any program of a lab at its start; of an Open vSwitch per bridge and per port at most
-#: (the kernel's datapath takes some per port, the one in user space one); of agents per server.
+#: Open files: of any program of a lab at its start, of an Open vSwitch per bridge and per port (at
+#: most: the userspace datapath needs one per port), of the agents per server.
 _FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT, _FILES_PER_SERVER = 64, 4, 4, 2
 
 
 def memory_needed(fabric: Fabric) -> int:
-    """Bytes that a lab of this fabric takes, estimated."""
+    """Estimated memory of a lab of this fabric, in bytes."""
     ports = 2 * len(fabric.link_ends)
     return _BASE + fabric.servers * _PER_SERVER + ports * _PER_PORT + _shards(fabric) * _PER_SHARD
 
 
 def files_needed(fabric: Fabric) -> int:
-    """Open files that one program of a lab of this fabric has at a time, at most."""
+    """The most files that one program of a lab of this fabric has open at a time."""
     ports = 2 * len(fabric.link_ends)
     in_switches = _FILES_PER_BRIDGE * fabric.switches + _FILES_PER_PORT * ports
     return _FILES + max(
@@ -40,11 +40,11 @@ def files_needed(fabric: Fabric) -> int:
 
 
 def allow_files(fabric: Fabric) -> None:
-    """Let this process and what it starts open as many files as a lab of this fabric needs, where an
-    ordinary limit is lower than the one that :func:`check` knows."""
-    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if usual != resource.RLIM_INFINITY:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual, files_needed(fabric)), most))
+    """Raise the soft limit of open files of this process and its children to what the lab needs;
+    :func:`check` has checked the hard limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, files_needed(fabric)), hard))
 
 
 def _shards(fabric: Fabric) -> int:
@@ -52,23 +52,23 @@ def _shards(fabric: Fabric) -> int:
 
 
 def check_size(family: Family) -> None:
-    """UsageError when the servers alone are too many: asked before a network is even built on paper."""
+    """UsageError if the servers alone need too much memory; checked before the fabric is built."""
     servers, _ = family.counts()
     _check_memory(family.spec, _BASE + servers * _PER_SERVER)
 
 
 def check(fabric: Fabric) -> None:
-    """UsageError, in one line, when programs are missing or the network is too large."""
+    """UsageError, in one line, if programs are missing or the network is too large."""
     if missing := programs.missing(programs.NEEDED):
         raise UsageError(
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
         )
     _check_memory(fabric.spec, memory_needed(fabric))
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = files_needed(fabric)
-    if most != resource.RLIM_INFINITY and files > most:
+    if hard != resource.RLIM_INFINITY and files > hard:
         raise UsageError(
-            f"{fabric.spec} needs up to {files:,} open files and {most:,} are allowed (ulimit -Hn)"
+            f"{fabric.spec} needs up to {files:,} open files and {hard:,} are allowed (ulimit -Hn)"
         )
 
 
@@ -77,5 +77,5 @@ def _check_memory(spec: str, needed: int) -> None:
     if needed > free:
         raise UsageError(
             f"{spec} needs about {needed >> 20:,} MB of memory and {free >> 20:,} MB are free:"
-            " take fewer nodes, or `dcnlab evaluate` it offline"
+            " use a smaller topology, or `dcnlab evaluate` it offline"
         )

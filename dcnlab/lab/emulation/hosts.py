@@ -1,6 +1,6 @@
-"""Names for every program in a lab: an ``/etc/hosts`` of its own, in which the servers stand.
+"""A lab's own ``/etc/hosts`` with the names of its servers.
 
-So ``ping h3`` works in a shell that runs in a server, and traceroute shows names.
+So ``ping h3`` works in a shell in a server, and traceroute shows names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OURS = Path("/run/hosts")
 
 
 def lines(scheme: Scheme) -> Iterable[str]:
-    """A line per server and version of IP that it speaks."""
+    """One line per server and IP version."""
     for server in range(scheme.fabric.servers):
         number = scheme.ipv4(server)
         for version in scheme.ip_versions:
@@ -27,8 +27,8 @@ def lines(scheme: Scheme) -> Iterable[str]:
 
 
 def install(scheme: Scheme) -> None:
-    """Put the servers below what the machine's file says, in this mount namespace only; nothing where
-    the machine has no such file."""
+    """Append the servers to the machine's ``/etc/hosts``, in this mount namespace only; nothing if the
+    machine has no such file."""
     if _FILE.is_file():
         before = _FILE.read_text(errors="replace").rstrip("\n")
         _OURS.write_text(f"{before}\n\n# The servers of this lab\n{''.join(lines(scheme))}")

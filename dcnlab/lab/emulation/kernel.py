@@ -1,4 +1,4 @@
-"""What this kernel can do, tried in a child process."""
+"""Features of this kernel, found by using them in a child process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dcnlab.lab.errors import LabError
 
 
 def has_qdisc(*words: str) -> bool:
-    """Whether a queueing discipline can be set, tried in a namespace of the child's own."""
-    program = programs.find("tc")  # Debian's ordinary users do not have it on their path
+    """Whether a queueing discipline can be set; a child process tries it in its own network namespace."""
+    program = programs.find("tc")  # on Debian it is not on the path of ordinary users
     if program is None:
         return False
 
@@ -30,7 +30,7 @@ def has_qdisc(*words: str) -> bool:
 
 
 def in_child(attempt: Callable[[], None]) -> bool:
-    """Whether ``attempt`` succeeds in a process of its own."""
+    """Whether ``attempt`` succeeds in a child process."""
     child = os.fork()
     if child == 0:
         try:

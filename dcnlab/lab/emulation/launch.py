@@ -1,7 +1,7 @@
-"""Launching: from a configuration to everything that runs, stage by stage.
+"""The launch of a lab, stage by stage.
 
-The controller and the agents' common parent are started first, so that they import
-while namespaces, cables and switches are made.
+The controller and the agents' supervisor start first, so that they import modules while namespaces,
+links and switches are created.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TIMEOUT = 120.0
 
 @dataclass
 class Running:
-    """Everything that a launch has made."""
+    """The parts of a launched lab."""
 
     config: LabConfig
     fabric: Fabric
@@ -43,13 +43,13 @@ class Running:
     agents: AgentPool | None
     datapath: str
     seconds: dict[str, float] = field(default_factory=dict)
-    #: How AACM went, where servers started without addresses.
+    #: The last autoconfiguration, where servers started without addresses.
     aacm: dict[str, Any] = field(default_factory=dict)
-    #: How many configurations there have been.
+    #: The number of autoconfigurations so far.
     epoch: int = 0
 
     def namespace(self, node: int) -> str:
-        """The network namespace in which a node's interfaces live."""
+        """The network namespace with the interfaces of a node."""
         if self.fabric.is_server(node):
             return self.fabric.name(node)
         return self._shard_of[self.fabric.name(node)].netns
@@ -59,7 +59,7 @@ class Running:
         return self.namespace(port.node), interface(self.fabric, port.node, port.number)
 
     def shard(self, switch: str) -> Shard:
-        """The Open vSwitch that carries a switch."""
+        """The shard that has a switch as a bridge."""
         return self._shard_of[switch]
 
     @property
@@ -70,8 +70,8 @@ class Running:
         return f"off: {self.agents.no_fast_path}" if self.agents.no_fast_path else "on"
 
     def configure(self, scheme: Scheme) -> None:
-        """Have the servers find their coordinates, or the labels that ``scheme`` gives them; LabError
-        with everything found wrong."""
+        """Let the servers configure their coordinates, or their labels under ``scheme``; LabError with
+        every error found."""
         assert self.agents is not None
         self.epoch += 1
         self.aacm = configuring.configure(self.agents, scheme, self.epoch)
@@ -86,10 +86,10 @@ def interface(fabric: Fabric, node: int, port: int) -> str:
 
 
 def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, report: Report) -> Running:
-    """Bring a lab up.
+    """Launch a lab.
 
-    ``hear(port, up)`` is called for every port whose cable goes or comes back, from other
-    threads; ``report`` hears the name of each stage.
+    ``on_link_change(port, up)`` is called from other threads for every port whose link goes down or
+    comes up; ``report`` is called with the name of each stage.
     """
     clock = Stages(report)
     fabric = scheme.fabric
@@ -118,7 +118,7 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
 
 
 def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
-    """The network alone: no controller, no agents."""
+    """Only the network: no controller, no agents."""
     shards = openvswitch.split(_bridges(scheme.fabric))
     netns.create(shard.netns for shard in shards)
     running = Running(config, scheme.fabric, scheme, shards, None, None, choose_datapath(config.datapath))
@@ -127,10 +127,10 @@ def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
 
 
 def build_network(running: Running, clock: Stages) -> None:
-    """Servers' namespaces, cables, switches; the switches' namespaces are there already.
+    """Create the servers' namespaces, links and switches; the shards' namespaces exist already.
 
-    The switches are prepared while namespaces and cables are made; agents start, where there are
-    any, while the switches do.
+    Open vSwitch starts while namespaces and links are created.  Agents, where there are any, start
+    while the switches get their ports.
     """
     fabric, shards = running.fabric, running.shards
     with ThreadPoolExecutor(1) as beside:
@@ -143,18 +143,18 @@ def build_network(running: Running, clock: Stages) -> None:
         starting = prepared.result()
         carrying = beside.submit(netns.await_running, list(_ends(running)))
         if running.agents is not None:
-            running.agents.start(places(fabric))
+            running.agents.start(placements(fabric))
         clock.stage("switches")
         openvswitch.start_switches(shards, starting)
         if running.datapath == "userspace":
             receive_buffers.enlarge(shards)
         carrying.result()
-    if running.config.shape:  # only now: Open vSwitch takes queueing disciplines off the ports that it is given
+    if running.config.shape:  # last: Open vSwitch removes queueing disciplines from ports that it adds
         shaping.impose(running.config.shape, _ends(running))
 
 
 def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange) -> AgentPool | None:
-    """The agents' common parent, where servers relay; it imports while the rest is made."""
+    """Start the agents' supervisor, where servers relay."""
     if not fabric.relaying:
         return None
 
@@ -169,7 +169,7 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChang
 def _spawn_controller(
     config: LabConfig, fabric: Fabric, shards: tuple[Shard, ...], on_link_change: OnLinkChange
 ) -> ControllerProcess | None:
-    """The controller, where there are switches."""
+    """Start the controller, where there are switches."""
     if not shards:
         return None
 
@@ -193,29 +193,29 @@ def _spawn_controller(
 
 
 def choose_datapath(wanted: str) -> str:
-    """``kernel`` where the kernel has it and nobody asked otherwise, else ``userspace``."""
+    """``kernel`` if the kernel has the datapath and the option allows it, else ``userspace``."""
     available = openvswitch.kernel_datapath()
     if wanted == "kernel" and not available:
         raise LabError(
-            "this kernel has no openvswitch datapath: load it (modprobe openvswitch) or leave it to auto"
+            "this kernel has no openvswitch datapath: load it (modprobe openvswitch) or use --datapath auto"
         )
     return "kernel" if available and wanted in ("auto", "kernel") else "userspace"
 
 
 class Stages:
-    """Names and seconds of the stages of a launch."""
+    """The stages of a launch and their durations in seconds."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._marks: list[tuple[str, float]] = []
 
     def stage(self, name: str) -> None:
-        """One begins, and the one before ends; whoever asked for the lab is told."""
+        """End the stage before and begin one; report its name."""
         self._marks.append((name, time.perf_counter()))
         self._report(name)
 
     def finish(self) -> dict[str, float]:
-        """The last one ends: the seconds of each, to milliseconds."""
+        """End the last stage: the duration of each, rounded to milliseconds."""
         ends = [*(at for _, at in self._marks[1:]), time.perf_counter()]
         return {name: round(end - at, 3) for (name, at), end in zip(self._marks, ends, strict=True)}
 
@@ -237,13 +237,13 @@ def _bridges(fabric: Fabric) -> list[Bridge]:
 
 
 def _veth_pairs(running: Running) -> list[netns.VethPair]:
-    """One veth pair per link; servers that relay do without ARP."""
+    """One veth pair per link; servers that relay use no ARP."""
     fabric = running.fabric
     swapped = swapped_ports(fabric, running.config.miswire)
-    cables = []
+    pairs = []
     for link in fabric.links():
         a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
-        cables.append(
+        pairs.append(
             netns.VethPair(
                 interface(fabric, a.node, a.number),
                 running.namespace(a.node),
@@ -254,7 +254,7 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
                 arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
             )
         )
-    return cables
+    return pairs
 
 
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
@@ -264,7 +264,7 @@ def _ends(running: Running) -> Iterator[tuple[str, str]]:
 
 
 def _configure_plain_hosts(running: Running) -> None:
-    """Addresses of hosts whose kernel does the networking; relays get theirs from their agent."""
+    """Set the addresses of plain hosts; the agent of a relay sets its own."""
     fabric, scheme = running.fabric, running.scheme
     for node in range(fabric.servers):
         if fabric.is_end_host(node):
@@ -280,8 +280,8 @@ def _configure_plain_hosts(running: Running) -> None:
                 netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
 
 
-def places(fabric: Fabric) -> list[AgentPlacement]:
-    """Where each agent is to work: its namespace and the interface of each port."""
+def placements(fabric: Fabric) -> list[AgentPlacement]:
+    """Where each agent runs: its namespace and the interface of each port."""
     return [
         AgentPlacement(
             node,

@@ -1,9 +1,8 @@
-"""Mininet objects over interfaces that were made in one batch.
+"""Mininet objects for a network that exists already.
 
-``LabNet`` is a :class:`mininet.net.Mininet`: ``net.get``, ``node.cmd``, the CLI and
-user scripts work.  What differs is that nodes hold no process: a shell is started in
-a node's namespace when a command is first given to it, and links already exist when
-Mininet hears of them.
+``LabNet`` is a :class:`mininet.net.Mininet`: ``net.get``, ``node.cmd``, the CLI and user scripts
+work.  Unlike Mininet's, nodes have no process: a shell starts in a node's namespace with its first
+command, and links exist before Mininet registers them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dcnlab.lab.emulation.openvswitch import Shard
 
 
 class Interface(Intf):  # type: ignore[misc]
-    """An interface that exists already: no command is run to configure it."""
+    """An interface that exists already and is configured."""
 
     def __init__(self, name: str, node: Node, port: int, mac: str = "", ip: str = "") -> None:
         super().__init__(name, node=node, port=port, mac=mac or None, moveIntfFn=lambda *_: None)
@@ -35,14 +34,14 @@ class Interface(Intf):  # type: ignore[misc]
         return {}
 
     def isUp(self, setUp: bool = False) -> bool:
-        """Whether the interface is up; sets it up on request, as Mininet's does."""
+        """Whether the interface is up; with ``setUp`` bring it up first, as Mininet does."""
         if setUp:
             netns.set_up_in(self.node.netns, self.name, True)
         return "UP" in self.node.cmd(f"ip -br link show {self.name}").split("<")[-1]
 
 
 class LabLink:
-    """What Mininet calls a link: two interfaces that know of each other."""
+    """Mininet's view of a link: two interfaces with references to each other."""
 
     def __init__(self, a: Interface, b: Interface) -> None:
         self.intf1, self.intf2 = a, b
@@ -56,13 +55,13 @@ class LabLink:
         return "({} {})".format(*("OK" if end.isUp() else "MISSING" for end in (self.intf1, self.intf2)))
 
     def stop(self) -> None:
-        """The kernel removes interfaces with the lab's world."""
+        """Nothing to do: the kernel removes interfaces with the lab's sandbox."""
 
     delete = stop
 
 
 class LazyNode:
-    """Mixin: a node in a namespace that exists, whose shell starts with the first command."""
+    """Mixin: a node in an existing namespace; its shell starts with the first command."""
 
     netns: str
     shell: subprocess.Popen[bytes] | None
@@ -71,7 +70,7 @@ class LazyNode:
 
     @property
     def pid(self) -> int | None:
-        """The shell's pid; asking for it starts the shell, as Mininet's users expect one."""
+        """The shell's pid; reading it starts the shell, because users of Mininet expect one."""
         if self._pid is None and getattr(self, "ready", False):
             self.ensure_shell()
         return self._pid
@@ -81,22 +80,24 @@ class LazyNode:
         self._pid = value
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Mininet calls this when a node is made; the shell comes later."""
+        """Mininet calls this when it creates a node; the shell starts later."""
 
     def ensure_shell(self) -> None:
-        """Start the shell in the node's namespace unless it runs."""
+        """Start the shell in the node's namespace if it does not run."""
         if self.shell is None:
-            self.inNamespace = False  # the namespace exists: mnexec must not make another
+            self.inNamespace = False  # the namespace exists: mnexec must not create one
             Node.startShell(self)
-            Node.cmd(self, "export -n PS1")  # which says that a command has ended: of this shell only
+            Node.cmd(
+                self, "export -n PS1"
+            )  # Mininet finds the end of a command by this shell's prompt: children must not have it
 
     def sendCmd(self, *args: Any, **kwargs: Any) -> None:
-        """As Mininet's, with the shell started when needed."""
+        """As Mininet's; starts the shell if needed."""
         self.ensure_shell()
         super().sendCmd(*args, **kwargs)  # type: ignore[misc]
 
     def cmd(self, *args: Any, **kwargs: Any) -> Any:
-        """As Mininet's, with the shell started when needed."""
+        """As Mininet's; starts the shell if needed."""
         self.ensure_shell()
         return super().cmd(*args, **kwargs)  # type: ignore[misc]
 
@@ -119,11 +120,11 @@ class LazyNode:
 
     @classmethod
     def setup(cls) -> None:
-        """`doctor` and the launch check what is needed."""
+        """Nothing to do: `doctor` and the launch check the requirements."""
 
 
 class LabHost(LazyNode, Host):  # type: ignore[misc]
-    """A server in a namespace of its own."""
+    """A server in its own namespace."""
 
     def __init__(self, name: str, netns: str, **params: Any) -> None:
         self.netns = netns
@@ -132,7 +133,7 @@ class LabHost(LazyNode, Host):  # type: ignore[misc]
 
 
 class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
-    """A bridge of one of the lab's private Open vSwitches."""
+    """A bridge in one of the lab's private Open vSwitches."""
 
     def __init__(self, name: str, shard: Shard, dpid: int, **params: Any) -> None:
         self.netns, self.environment, self.shard = shard.netns, shard.environment, shard
@@ -141,41 +142,41 @@ class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
         self.ready = True
 
     def start(self, controllers: list[Node]) -> None:
-        """The bridge runs already."""
+        """Nothing to do: the bridge runs already."""
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        """The bridge ends with the lab's world."""
+        """The bridge ends with the lab's sandbox."""
         self.terminate()
 
     def connected(self) -> bool:
-        """Whether the bridge has its controller."""
+        """Whether the bridge is connected to the controller."""
         return "true" in self.shard.run("ovs-vsctl", "get", "Controller", self.name, "is_connected")
 
     def dpctl(self, *args: str) -> str:
-        """ovs-ofctl on this bridge, in OpenFlow 1.3."""
+        """Run ovs-ofctl on this bridge with OpenFlow 1.3."""
         return self.shard.run("ovs-ofctl", "-O", "OpenFlow13", args[0], self.name, *args[1:])
 
 
 class LabNet(Mininet):  # type: ignore[misc]
-    """A Mininet whose links fail and heal through the lab."""
+    """A Mininet whose links fail and are restored through the lab."""
 
     def __init__(self, set_link: Callable[[str, str, bool], None]) -> None:
         self._set_link = set_link
-        Mininet.inited = True  # the limits of the user's machine stay as they are
+        Mininet.inited = True  # or Mininet would change system limits
         super().__init__(topo=None, build=False, controller=None, autoSetMacs=False)
         self.built = True
 
     def configLinkStatus(self, src: str, dst: str, status: str) -> None:
-        """``link A B up|down`` of the prompt."""
+        """``link A B up|down`` at the prompt."""
         self._set_link(src, dst, status == "up")
 
     def register_link(self, a: Interface, b: Interface) -> None:
-        """Tell Mininet of a link that exists."""
+        """Add an existing link to Mininet's list."""
         self.links.append(LabLink(a, b))
 
 
 def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> LabNet:
-    """The lab as a Mininet: hosts, switches and links as objects."""
+    """The lab as Mininet objects: hosts, switches and links."""
     fabric, scheme = running.fabric, running.scheme
     net = LabNet(set_link)
     nodes = {}

@@ -1,8 +1,8 @@
-"""Network namespaces and what is in them: made in batches, entered by threads.
+"""Network namespaces and their interfaces, created in batches.
 
-A namespace is a bind mount in the lab's private /run/netns (so that ``ip netns exec``
-works inside the lab) and needs no process.  A thread that enters one leaves the
-others where they are; sockets stay in the namespace in which they were opened.
+A namespace is a bind mount in the lab's private /run/netns, so that ``ip netns exec`` works inside the
+lab.  It needs no process.  A thread enters a namespace alone; a socket stays in the namespace in which
+it was opened.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
-#: ``ip -batch`` keeps the two namespaces of every cable open, and 1,024 open files are usual.
+#: ``ip -batch`` keeps both namespaces of every pair open, and the usual limit is 1,024 open files.
 FILES_PER_VETH_PAIR, VETH_PAIRS_PER_BATCH = 2, 400
-#: Seconds between two looks at an interface that does not run yet, and until that is an error.
+#: Seconds between two polls of an interface that is not running yet, and until that is an error.
 _POLL_INTERVAL, _TIMEOUT = 0.001, 10.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
 class VethPair:
-    """A veth pair to make: the end ``a`` in namespace ``a_netns``, and ``b`` likewise."""
+    """A veth pair to create: end ``a`` in namespace ``a_netns``, end ``b`` in ``b_netns``."""
 
     a: str
     a_netns: str
@@ -61,7 +61,7 @@ def path(name: str) -> Path:
 
 
 def inside(name: str, action: Callable[[], T]) -> T:
-    """Run ``action`` in a namespace, in a thread of its own; its result or its exception."""
+    """Run ``action`` in a namespace, in a new thread; its result or its exception."""
 
     def work() -> T:
         _enter(name)
@@ -71,7 +71,7 @@ def inside(name: str, action: Callable[[], T]) -> T:
 
 
 def create(names: Iterable[str]) -> None:
-    """Make namespaces with ``lo`` up and IPv6 off (nothing may speak before it is asked to)."""
+    """Create namespaces with ``lo`` up and IPv6 off, so that no kernel sends packets by itself."""
     FOLDER.mkdir(exist_ok=True)
 
     def work() -> None:
@@ -80,48 +80,48 @@ def create(names: Iterable[str]) -> None:
             target.touch()
             unshare(CLONE_NEWNET)
             mount("/proc/thread-self/ns/net", str(target), "", _MS_BIND)
-            if _IPV6_SWITCH.exists():  # a kernel without IPv6 has nothing to switch off
+            if _IPV6_SWITCH.exists():  # missing in a kernel without IPv6
                 _IPV6_SWITCH.write_text("1")
             set_up("lo", True)
 
     _threaded(work)
 
 
-def create_veth_pairs(cables: Iterable[VethPair]) -> None:
-    """Make all veth pairs, with few ``ip -batch``; both ends are up afterwards.
+def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
+    """Create all veth pairs with few calls of ``ip -batch``; both ends are up afterwards.
 
-    The two ends get different interface indices: with equal ones the kernel reports
-    a lost carrier after 0.8 s instead of at once.
+    The two ends get different interface indices: with equal ones the kernel reports a lost carrier
+    after 0.8 s instead of at once.
     """
-    cables = list(cables)
+    pairs = list(pairs)
     lines = []
-    for index, cable in enumerate(cables):
-        arp = "" if cable.arp else " arp off"
+    for index, pair in enumerate(pairs):
+        arp = "" if pair.arp else " arp off"
         lines.append(
-            f"link add name {cable.a} address {cable.a_mac} mtu {cable.mtu} index {100_001 + 2 * index}"
-            f" netns {cable.a_netns} up{arp} type veth peer name {cable.b} address {cable.b_mac}"
-            f" mtu {cable.mtu} index {100_002 + 2 * index} netns {cable.b_netns}"
+            f"link add name {pair.a} address {pair.a_mac} mtu {pair.mtu} index {100_001 + 2 * index}"
+            f" netns {pair.a_netns} up{arp} type veth peer name {pair.b} address {pair.b_mac}"
+            f" mtu {pair.mtu} index {100_002 + 2 * index} netns {pair.b_netns}"
         )
     for start in range(0, len(lines), VETH_PAIRS_PER_BATCH):
         batch(["ip"], lines[start : start + VETH_PAIRS_PER_BATCH])
     far: dict[str, list[VethPair]] = {}
-    for cable in cables:
-        far.setdefault(cable.b_netns, []).append(cable)
+    for pair in pairs:
+        far.setdefault(pair.b_netns, []).append(pair)
 
     def work() -> None:
         for name, ending_here in far.items():
             _enter(name)
-            for cable in ending_here:
-                set_up(cable.b, True, cable.arp)
+            for pair in ending_here:
+                set_up(pair.b, True, pair.arp)
 
     _threaded(work)
 
 
 def await_running(ends: Iterable[tuple[str, str]]) -> None:
-    """Until (namespace, interface) ends of cables send what they are given.
+    """Wait until the (namespace, interface) ends of links are running.
 
-    Where many cables come at once, the kernel takes up to a second to set the ends that were up
-    first going, and drops what they send meanwhile without a word.  Raises LabError if it takes longer.
+    When many links are created at once, the kernel takes up to a second until the ends that came up
+    first run; it silently drops what they send before.  LabError if it takes too long.
     """
     interfaces: dict[str, list[str]] = {}
     for name, interface in ends:
@@ -140,13 +140,13 @@ def await_running(ends: Iterable[tuple[str, str]]) -> None:
     _threaded(work)
 
 
-def _await(kernel: Netlink, card: Interface, end: float) -> None:
-    """Until an interface is not starting any more, with an error at the time ``end``."""
-    while card.starting:
-        card = kernel.interface(card.index)
-        if card.starting:
+def _await(kernel: Netlink, interface: Interface, end: float) -> None:
+    """Wait until an interface is running; LabError at the time ``end``."""
+    while interface.starting:
+        interface = kernel.interface(interface.index)
+        if interface.starting:
             if time.monotonic() > end:
-                raise LabError(f"{card.name} has its cable, but does not run")
+                raise LabError(f"interface {interface.name} is up, but not running after {_TIMEOUT:g} s")
             time.sleep(_POLL_INTERVAL)
 
 
@@ -166,7 +166,7 @@ def set_address6_in(name: str, interface: str, address: str, prefix_length: int)
 
 
 def batch(program: list[str], lines: list[str]) -> None:
-    """Feed lines to ``ip -batch`` or ``tc -batch``; LabError with its first complaint."""
+    """Feed lines to ``ip -batch`` or ``tc -batch``; LabError with the first error."""
     if not lines:
         return
     done = subprocess.run(
@@ -177,7 +177,7 @@ def batch(program: list[str], lines: list[str]) -> None:
 
 
 def set_up(interface: str, up: bool, arp: bool = True) -> None:
-    """Set an interface of the calling thread's namespace up (without ARP if so wished) or down."""
+    """Set an interface of the calling thread's namespace up or down; ``arp`` False switches ARP off."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sh14x", interface.encode(), 0)
         (flags,) = struct.unpack_from("h", fcntl.ioctl(handle, _SIOCGIFFLAGS, request), 16)
@@ -187,7 +187,7 @@ def set_up(interface: str, up: bool, arp: bool = True) -> None:
 
 
 def set_address(interface: str, address: str, prefix_length: int) -> None:
-    """Give an interface of the calling thread's namespace its IPv4 address."""
+    """Set the IPv4 address of an interface of the calling thread's namespace."""
     mask = (0xFFFFFFFF << (32 - prefix_length)) & 0xFFFFFFFF
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         for request, value in (
@@ -198,11 +198,11 @@ def set_address(interface: str, address: str, prefix_length: int) -> None:
 
 
 def set_address6(interface: str, address: str, prefix_length: int) -> None:
-    """Switch IPv6 on at an interface of the calling thread's namespace and give it its address,
-    usable at once; it neither listens to routers nor makes itself further addresses."""
+    """Enable IPv6 at an interface of the calling thread's namespace and set its address, usable at once;
+    it accepts no router advertisements and generates no further addresses."""
     settings = Path("/proc/sys/net/ipv6/conf", interface)
     if not settings.exists():
-        raise LabError("this kernel has no IPv6: use addresses of version 4")
+        raise LabError("this kernel has no IPv6: use a scheme with IPv4 addresses")
     for name, value in (("accept_dad", 0), ("accept_ra", 0), ("addr_gen_mode", 1), ("disable_ipv6", 0)):
         (settings / name).write_text(str(value))
     with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as handle:
@@ -212,7 +212,7 @@ def set_address6(interface: str, address: str, prefix_length: int) -> None:
 
 
 def compute_checksums(interface: str) -> None:
-    """Have an interface of the calling thread's namespace send packets with their checksums computed."""
+    """Switch transmit checksum offload off at an interface of the calling thread's namespace."""
     value = array("I", [_ETHTOOL_STXCSUM, 0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sP16x", interface.encode(), value.buffer_info()[0])
@@ -230,7 +230,7 @@ def _enter(name: str) -> None:
 
 
 def _threaded(action: Callable[[], T]) -> T:
-    """Run in a fresh thread, which takes its namespace with it when it ends."""
+    """Run in a new thread; its change of namespace ends with it."""
     results: list[T] = []
     errors: list[BaseException] = []
 

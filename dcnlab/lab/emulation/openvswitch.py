@@ -1,9 +1,9 @@
-"""Private Open vSwitch: daemons of the lab's own, several of them where there are many ports.
+"""The private Open vSwitches of a lab, several where there are many ports.
 
-One vswitchd polls all of its ports in one thread, so ports are spread over *shards*:
-an ovsdb-server and an ovs-vswitchd with a run directory of their own, in a network
-namespace of their own (two in one namespace would collide on the tap ``ovs-netdev``).
-The controller listens in each of those namespaces, on its loopback address only.
+An ovs-vswitchd polls all its ports in one thread.  So ports are distributed over *shards*: an
+ovsdb-server and an ovs-vswitchd with their own run directory, in their own network namespace (two in one
+namespace would collide on the tap interface ``ovs-netdev``).  The controller listens in each of these
+namespaces, on the loopback address only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PORTS_PER_SHARD = 64
 MAX_SHARDS = 32
 CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
-#: Seconds after boot from which on kernel datapaths work.
+#: Seconds after boot until kernel datapaths work.
 _SETTLED_UPTIME = 15.0
 _ROOT = Path("/run/openvswitch")
 _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
@@ -33,7 +33,7 @@ _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
 
 @dataclass(frozen=True)
 class Bridge:
-    """A switch to make: its name, its datapath id and (interface, OpenFlow port) pairs."""
+    """A switch to create: its name, datapath id and (interface, OpenFlow port) pairs."""
 
     name: str
     dpid: int
@@ -42,24 +42,24 @@ class Bridge:
 
 @dataclass(frozen=True)
 class Shard:
-    """One pair of daemons and the bridges that they carry."""
+    """One pair of daemons and its bridges."""
 
     index: int
     bridges: tuple[Bridge, ...]
 
     @property
     def netns(self) -> str:
-        """The namespace in which its daemons and ports live."""
+        """The namespace of its daemons and ports."""
         return f"ovs{self.index}"
 
     @property
     def rundir(self) -> Path:
-        """Sockets, database, logs."""
+        """The folder of its sockets, database and logs."""
         return _ROOT / str(self.index)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes the ovs-* programs talk to this shard."""
+        """Environment variables with which the ovs-* programs use this shard."""
         folder = str(self.rundir)
         return {**os.environ, "OVS_RUNDIR": folder, "OVS_DBDIR": folder, "OVS_LOGDIR": folder}
 
@@ -68,7 +68,7 @@ class Shard:
         return ["nsenter", f"--net={netns.path(self.netns)}", program, *arguments]
 
     def run(self, program: str, *arguments: str) -> str:
-        """Run one of the ovs-* programs for this shard; LabError with its message when it fails."""
+        """Run one of the ovs-* programs for this shard; LabError with its message if it fails."""
         done = subprocess.run(
             self.command(program, *arguments),
             env=self.environment,
@@ -81,16 +81,16 @@ class Shard:
         return done.stdout
 
 
-#: What runs in every shard, each with a pid file of its name in ``rundir``.
+#: The daemons of a shard; each has a pid file with its name in ``rundir``.
 DAEMONS = ("ovsdb-server", "ovs-vswitchd")
 
-#: A command line, and the shard whose programs it is for.
+#: A command line and its shard.
 Command = tuple[Shard, list[str]]
 Process = subprocess.Popen[str]
 
 
 def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
-    """Spread bridges over shards so that each carries about PORTS_PER_SHARD ports."""
+    """Distribute bridges over shards of about PORTS_PER_SHARD ports each."""
     if not bridges:
         return ()
     ports = sum(len(bridge.ports) for bridge in bridges)
@@ -113,25 +113,25 @@ def listeners(shards: Sequence[Shard]) -> list[socket.socket]:
 
 
 def wait_for_boot() -> None:
-    """Let a machine that has just booted come to itself.
+    """Wait if the machine has just booted.
 
-    Open vSwitch 3.1 starts without handler threads, and so drops everything that its kernel
-    datapath asks about, when it makes one within about ten seconds of boot.
+    A kernel datapath that Open vSwitch 3.1 creates within about ten seconds of boot gets no handler
+    threads, and drops every packet that needs one.
     """
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
 def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> list[Process]:
-    """Start all ovsdb-servers, each with a database that describes its shard's bridges, for
-    :func:`start_switches`, which takes what is returned.
+    """Start all ovsdb-servers, each with a database of its shard's bridges.  The result is for
+    :func:`start_switches`.
 
-    With ``offloads`` the userspace datapath passes super-packets and checksums yet to be computed
-    on; without, senders must compute them, or TCP does not get through.
+    With ``offloads`` the userspace datapath passes on super-packets and partial checksums; without,
+    senders must compute checksums, or TCP does not work.
 
-    Where a processor is to be had for each, the ovs-vswitchds start as well: a tenth of a second,
-    for which each looks at its clock before its first bridge, passes while cables are made.
-    Where there are more of them they would make cables slower by looking at each that comes.
+    If there is a core for each, the ovs-vswitchds start here too: the tenth of a second that each takes
+    before its first bridge overlaps with the creation of links.  More of them would slow that down,
+    because each inspects every new interface.
     """
     if not shards:
         return []
@@ -153,7 +153,7 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
 
 
 def start_switches(shards: Sequence[Shard], starting: Sequence[Process]) -> None:
-    """Give all bridges their ports, whose interfaces exist; they forward when this returns."""
+    """Add the ports of all bridges, whose interfaces exist; the bridges forward when this returns."""
     if _fits_cores(shards):
         wired = [(shard, shard.command("ovs-vsctl", "init", *_port_commands(shard))) for shard in shards]
         _finish([*starting, *_begin(wired)])
@@ -186,7 +186,7 @@ def _start_databases(shards: Sequence[Shard]) -> None:
 
 
 def _daemons(shards: Sequence[Shard]) -> list[Command]:
-    """What starts all ovs-vswitchds."""
+    """The commands that start all ovs-vswitchds."""
     if shards and kernel_datapath():
         wait_for_boot()
     return [
@@ -211,13 +211,13 @@ def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:
 
 
 def purge_datapath_caches(shards: Sequence[Shard]) -> None:
-    """Make forwarding follow the tables: Open vSwitch acknowledges a change of them some milliseconds
-    before its cached decisions are looked through, so these are dropped."""
+    """Drop cached forwarding decisions: Open vSwitch acknowledges a change of tables some milliseconds
+    before it revalidates its cache."""
     _run((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
 
 
 def _bridges(shard: Shard, datapath: str) -> list[str]:
-    """What describes a shard's bridges, in ovs-vsctl's words."""
+    """Arguments of ovs-vsctl that create a shard's bridges."""
     words: list[str] = []
     for bridge in shard.bridges:
         words += ["--", "add-br", bridge.name]
@@ -228,7 +228,7 @@ def _bridges(shard: Shard, datapath: str) -> list[str]:
 
 
 def _port_commands(shard: Shard) -> list[str]:
-    """What gives those bridges their controller and their ports."""
+    """Arguments of ovs-vsctl that set the controller and add the ports of those bridges."""
     target = "tcp:{}:{}".format(*CONTROLLER)
     words: list[str] = []
     for bridge in shard.bridges:
@@ -242,7 +242,7 @@ def _port_commands(shard: Shard) -> list[str]:
 
 
 def _run(commands: Iterable[Command]) -> None:
-    """Run one command per shard, all at once; LabError with the first message."""
+    """Run one command per shard in parallel; LabError with the first error."""
     _finish(_begin(commands))
 
 

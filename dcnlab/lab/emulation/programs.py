@@ -1,4 +1,4 @@
-"""The programs that labs run: where they are looked for, and the Debian packages that have them."""
+"""The programs that labs need: where to find them, and their Debian packages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import shutil
 from collections.abc import Mapping
 
-#: Where they are, whatever an ordinary user's own path says.
+#: Folders of programs; not all are on an ordinary user's path.
 _FOLDERS = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 
-#: Programs without which no lab starts, with their packages.
+#: Programs that every lab needs, with their packages.
 NEEDED = {
     "ovs-vswitchd": "openvswitch-switch",
     "ovsdb-server": "openvswitch-switch",
@@ -24,26 +24,26 @@ NEEDED = {
 
 
 def find(program: str) -> str | None:
-    """The program's path; None when it is not installed."""
+    """The program's path; None if it is not installed."""
     return shutil.which(program, path=_path())
 
 
 def launch_error(program: str) -> tuple[int, str] | None:
-    """Why a program cannot be run, with the exit code that shells have for that; None when it can."""
+    """The exit code, as in shells, and the reason why a program cannot be run; None if it can."""
     if find(program):
         return None
     if "/" in program and os.path.exists(program):
-        return 126, f"{program!r} is no program that may be run"
-    return 127, f"there is no program {program!r}"
+        return 126, f"{program!r} is not executable"
+    return 127, f"command not found: {program!r}"
 
 
 def missing(wanted: Mapping[str, str]) -> list[str]:
-    """The packages of programs that are not installed, each once."""
+    """The packages of the programs that are not installed."""
     return sorted({package for program, package in wanted.items() if find(program) is None})
 
 
 def extend_path() -> None:
-    """Let this process and its children start all of them by name."""
+    """Put the folders of all programs on the path of this process and its children."""
     os.environ["PATH"] = _path()
 
 

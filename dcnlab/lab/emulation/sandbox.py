@@ -133,7 +133,7 @@ def _guard(request: dict[str, Any], listener: socket.socket) -> int:
     except OSError as error:
         log.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
-        _fail(request["status"], f"cannot make the lab's namespaces ({error.strerror}): {remedy()}")
+        _fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
     init = os.fork()
     if init == 0:
         _init(request, listener)
@@ -190,7 +190,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
     except OSError as error:
-        text = f"cannot make the lab's namespaces ({error}): run as root, or see `dcnlab doctor`"
+        text = f"cannot create the lab's namespaces ({error}): run as root, or see `dcnlab doctor`"
         _fail(request["status"], text, code=_REFUSED)
     session = os.fork()
     if session == 0:

@@ -1,8 +1,8 @@
-"""Programs that insist on changing their groups, in a lab of an ordinary user.
+"""A seccomp filter for programs that change their groups, in labs of ordinary users.
 
-An unprivileged user namespace must forbid ``setgroups``; tcpdump, sshd and others then
-refuse to start, although there is only one user and nothing to give up.  A system-call
-filter lets the call succeed and do nothing, as container tools for ordinary users do.
+An unprivileged user namespace must forbid ``setgroups``.  tcpdump, sshd and others then refuse to
+start, although there is only one user.  The filter makes the call succeed without effect, as rootless
+container tools do.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 _PR_SET_SECCOMP, _FILTER = 22, 2
 _ALLOW, _RETURN_0 = 0x7FFF0000, 0x00050000
 _LOAD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06
-#: Where the kernel shows a filter the call's number and the architecture.
+#: Offsets of the system call's number and the architecture in the data of a filter.
 _NUMBER, _ARCHITECTURE = 0, 4
-#: (audit architecture, number of setgroups) by machine.
+#: (audit architecture, system-call number of setgroups) by machine.
 _SETGROUPS = {"x86_64": (0xC000003E, 116), "aarch64": (0xC00000B7, 159)}
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -33,20 +33,19 @@ def forbidden() -> bool:
 
 
 def pretend() -> None:
-    """Let ``setgroups`` of this thread, and of what it starts, do nothing and succeed where it is
-    forbidden; elsewhere nothing changes."""
-    found = _SETGROUPS.get(platform.machine())
-    if found is None or not forbidden():
+    """Make ``setgroups`` succeed without effect in this thread and its children, if it is forbidden."""
+    numbers = _SETGROUPS.get(platform.machine())
+    if numbers is None or not forbidden():
         return
-    code = instructions(*found)
+    code = instructions(*numbers)
     program = _Program(len(code) // 8, code)
     if _libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0):
         number = ctypes.get_errno()
-        raise OSError(number, "no system-call filter can be set")
+        raise OSError(number, "cannot set a seccomp filter")
 
 
 def instructions(architecture: int, setgroups: int) -> bytes:
-    """The filter as the kernel reads it: (operation, jump if true, jump if false, operand) each."""
+    """The filter in BPF: each instruction is (operation, jump if true, jump if false, operand)."""
     return b"".join(
         struct.pack("=HBBI", *instruction)
         for instruction in (

@@ -1,4 +1,4 @@
-"""Delay, loss and bandwidth of every link, by the kernel's queueing disciplines."""
+"""Delay, loss and bandwidth of links by the kernel's queueing disciplines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dcnlab.lab.link_shape import Shape
 
 
 def check_kernel(shape: Shape) -> None:
-    """Raise OptionError, in one line, for what this kernel cannot impose."""
+    """Raise OptionError, in one line, for a shape that needs a missing queueing discipline."""
     if (shape.delay or shape.loss) and not has_qdisc("netem", "delay", "1ms"):
         options = [name for name, value in (("delay", shape.delay), ("loss", shape.loss)) if value]
         raise OptionError(
@@ -24,7 +24,7 @@ def check_kernel(shape: Shape) -> None:
 
 
 def impose(shape: Shape, interfaces: Iterable[tuple[str, str]]) -> None:
-    """Shape (namespace, interface) pairs."""
+    """Shape the packets that (namespace, interface) pairs send."""
     by_namespace: dict[str, list[str]] = {}
     for name, interface in interfaces:
         by_namespace.setdefault(name, []).extend(shape.commands(interface))

@@ -1,4 +1,4 @@
-"""A server as measurements see it."""
+"""Servers as endpoints of measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dcnlab.lab.emulation import netns
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server as measurements see it: its name, namespace and address."""
+    """A server with its namespace and address."""
 
     name: str
     netns: str
@@ -18,10 +18,10 @@ class Endpoint:
 
     @property
     def version(self) -> int:
-        """The address's version of IP."""
+        """The IP version of the address."""
         return 6 if ":" in self.address else 4
 
     def socket(self, kind: int, protocol: int = 0) -> socket.socket:
-        """A socket of the address's family in the server's namespace."""
+        """A new socket of the address family in the server's namespace."""
         family = socket.AF_INET6 if self.version == 6 else socket.AF_INET
         return netns.inside(self.netns, lambda: socket.socket(family, kind, protocol))

@@ -1,4 +1,4 @@
-"""Programs in the nodes of a lab: where they run, with what environment, on whose descriptors."""
+"""Run programs in the nodes of a lab, on the descriptors of a client."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from dcnlab.lab.running.process_guard import forward_signals
 
 
 def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
-    """Run a program in the node that a call names, on its descriptors, which may be a terminal of
-    its own (of the kind ``terminal``); the program's exit code."""
+    """Run a program in the node of a call, on the call's descriptors; its exit code.
+
+    If the call has ``terminal``, the descriptors are a terminal of that kind, for this program only.
+    """
     name, terminal = call.request["node"], call.request.get("terminal")
     command, environment = session.inside(name, words), _environment(session, name)
     if terminal:
         command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
     stdin, stdout, stderr = call.descriptors
     if launch_error := programs.launch_error(words[0]):
-        code, why = launch_error
-        os.write(stderr, f"dcnlab: {why}\n".encode())
+        code, text = launch_error
+        os.write(stderr, f"dcnlab: {text}\n".encode())
         return {"exit": code}
     seccomp.pretend()
     process = subprocess.Popen(
@@ -36,7 +38,7 @@ def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
 
 
 def addressed(session: RunningLab, word: str, version: int) -> str:
-    """A server's address where a word names a server (``h7``, ``(1,1)``), else the word."""
+    """The address of the server that a word names (``h7``, ``(1,1)``), else the word itself."""
     try:
         node = session.fabric.index(word)
     except KeyError:
@@ -45,7 +47,7 @@ def addressed(session: RunningLab, word: str, version: int) -> str:
 
 
 def _environment(session: RunningLab, name: str) -> dict[str, str]:
-    """In a switch the ovs-* programs talk to its Open vSwitch."""
+    """The environment of programs in a node; at a switch, the ovs-* programs use its shard."""
     node = session.node(name)
     if session.fabric.is_server(node):
         return dict(os.environ)

@@ -1,4 +1,4 @@
-"""The lab itself: built by launch.py, kept here, and served on the control socket."""
+"""A running lab: its parts, its link state, and the operations on its links."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from topos.graph import ALL_UP, LinkState
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.mininet import LabNet
 
-#: Seconds for the controller to converge on link state: as long as agents have.
+#: Seconds for the controller to converge on link state; agents have as long.
 _TIMEOUT = 30.0
 
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class RunningLab:
-    """One running lab: what was launched, its link state, and what can be asked of it."""
+    """One running lab; the control socket and the prompt use it."""
 
     def __init__(self, config: LabConfig, report: launch.Report) -> None:
         self.config = config
@@ -42,20 +42,20 @@ class RunningLab:
         self.link_state = LinkStateTracker(self.fabric, self._distribute)
         self.running = launch.launch(config, scheme, self.link_state.report, report)
         self.stop = threading.Event()
-        #: Held while cables go or come back: everybody waits for the state that they have made.
+        #: Held while links change: each caller waits until the lab has converged on its change.
         self._link_lock = threading.Lock()
         self.link_state.start()
 
     @cached_property
     def net(self) -> LabNet:
-        """The lab as Mininet objects, made when somebody first wants them."""
+        """The lab as Mininet objects, created on first use."""
         from dcnlab.lab.emulation import mininet  # Mininet takes a tenth of a second to import
 
         return mininet.objects(self.running, self.set_link)
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme as the control plane knows the links now."""
+        """The scheme with the failures that the control plane knows."""
         distributed_state = self.distributed_state
         return (
             self.running.scheme.with_failures(distributed_state) if distributed_state else self.running.scheme
@@ -63,7 +63,7 @@ class RunningLab:
 
     @property
     def distributed_state(self) -> LinkState:
-        """What agents and switches have been told to be down; nothing where agents tell each other."""
+        """The failed links that the lab has distributed; none where agents exchange link state themselves."""
         return self.link_state.state() if self.config.link_state == "lab" else ALL_UP
 
     def node(self, name: str) -> int:
@@ -75,11 +75,11 @@ class RunningLab:
         return naming.server(self.fabric, name, self.running.scheme)
 
     def two_servers(self, a: str, b: str) -> tuple[int, int]:
-        """The servers of two names; UsageError when they are one."""
+        """Two different servers by name; UsageError otherwise."""
         return naming.two_servers(self.fabric, a, b, self.running.scheme)
 
     def endpoint(self, server: int, version: int = 0) -> Endpoint:
-        """A server as measurements need it, in a version of IP."""
+        """A server for measurements, with its address in an IP version."""
         name = self.fabric.name(server)
         return Endpoint(name, name, self.address(server, version))
 
@@ -93,8 +93,8 @@ class RunningLab:
         return ["nsenter", f"--net=/run/netns/{self.running.namespace(self.node(name))}", "--", *words]
 
     def address(self, server: int, version: int = 0) -> str:
-        """A server's address in a version of IP: without one, in the first that the lab speaks;
-        UsageError for one that it does not."""
+        """A server's address in an IP version (0: the first that the lab has); UsageError for a version
+        that it does not have."""
         scheme = self.running.scheme
         if version and version not in scheme.ip_versions:
             raise UsageError(f"the hosts of this lab have no IPv{version} addresses")
@@ -102,13 +102,13 @@ class RunningLab:
         return ipv6.text(ipv6.embed(number)) if (version or scheme.ip_versions[0]) == 6 else ipv4.text(number)
 
     @contextlib.contextmanager
-    def pinned(self, ways: Sequence[tuple[int, ...]]) -> Iterator[None]:
-        """While packets from each way's first server to its last take that way, where there are any."""
+    def pinned(self, paths: Sequence[tuple[int, ...]]) -> Iterator[None]:
+        """Pin packets from the first to the last server of each path to that path."""
         agents = self.running.agents
-        if agents is None or not ways:
+        if agents is None or not paths:
             yield
             return
-        agents.pin(ways)
+        agents.pin(paths)
         try:
             yield
         finally:
@@ -121,9 +121,9 @@ class RunningLab:
         return naming.links(self.fabric, kind, names, self.running.scheme)
 
     def change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        """Take cables out or put them back, and wait until everybody has converged on it.
+        """Take links down or bring them up, and wait until the lab has converged.
 
-        One change at a time: another that undid it meanwhile would be waited for without end.
+        One change at a time: a change that undid this one meanwhile would make it wait forever.
         """
         with self._link_lock:
             found = self._change_links(links, up)
@@ -131,11 +131,11 @@ class RunningLab:
         return found
 
     def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        begun, said = time.monotonic(), len(self._controller_events())
-        cables = [self.fabric.link(number) for number in links]
-        # Taken down at a switch: a plain host that lost its interface would lose its routes with it.
+        begun, seen = time.monotonic(), len(self._controller_events())
+        changed = [self.fabric.link(number) for number in links]
+        # Taken down at the switch: a plain host whose interface goes down would lose its routes.
         chosen = [
-            (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in cables
+            (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in changed
         ]
         ends = [self.running.nic(end) for pair in chosen for end in (pair if up else pair[:1])]
         for end in ends:
@@ -145,38 +145,38 @@ class RunningLab:
         self.link_state.wait_for(frozenset(links), up)
         converged = time.monotonic()
         openvswitch.purge_datapath_caches(self.running.shards)
-        noticed = [c.at for c in self.link_state.changes if c.at >= begun and c.link in links and c.up == up]
+        detected = [c.at for c in self.link_state.changes if c.at >= begun and c.link in links and c.up == up]
         return {
             "links": list(links),
             "up": up,
-            "detection_ms": round((min(noticed) - begun) * 1000, 2) if noticed else None,
+            "detection_ms": round((min(detected) - begun) * 1000, 2) if detected else None,
             "converged_ms": round((converged - begun) * 1000, 2),
-            **self._tables_since(said),
+            **self._tables_since(seen),
         }
 
     def _controller_events(self) -> tuple[dict[str, Any], ...]:
-        """What the controller has reported so far."""
+        """The events that the controller has reported so far."""
         return self.running.controller.events if self.running.controller is not None else ()
 
-    def _tables_since(self, said: int) -> dict[str, Any]:
-        """What the controller did to the tables since then: flow messages, the switches that got
-        them, the time until all had acknowledged; and how the scheme mended its ways."""
-        rounds = [event for event in self._controller_events()[said:] if event.get("flow_mods")]
-        found: dict[str, Any] = {
+    def _tables_since(self, seen: int) -> dict[str, Any]:
+        """The controller's changes of tables after the first ``seen`` events: flow messages, switches,
+        milliseconds until all had acknowledged, and the scheme's repair."""
+        rounds = [event for event in self._controller_events()[seen:] if event.get("flow_mods")]
+        changes: dict[str, Any] = {
             "flow_mods": sum(event["flow_mods"] for event in rounds),
             "switches": max((event["switches"] for event in rounds), default=0),
             "tables_ms": round(1000 * sum(event["seconds"] for event in rounds), 2),
         }
         repair = self.scheme.repair_report()
-        return found | {"repair": repair} if repair else found
+        return changes | {"repair": repair} if repair else changes
 
     def set_link(self, a: str, b: str, up: bool) -> None:
         """Mininet's ``link A B up|down``."""
         self.change_links(self.links_named("link", [a, b]), up)
 
     def _distribute(self, state: LinkState) -> None:
-        """Send link state to the agents and the controller, and wait until both have converged;
-        nothing where agents keep it among themselves."""
+        """Send link state to the agents and the controller and wait until both have converged; nothing
+        where agents exchange it themselves."""
         if self.config.link_state == "agents":
             return
         if self.running.agents is not None:

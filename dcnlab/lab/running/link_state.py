@@ -1,9 +1,9 @@
-"""Link state as the whole lab knows it: reports from switches and agents, merged and sent out.
+"""The link state of a lab: reports of switches and agents, merged and distributed.
 
-A link is down while either of its ends is reported down.  Switch ports are reported
-by the controller (PORT_STATUS), servers' NICs by their agents (carrier).  Whatever
-changes is sent to both, which converge on it; changes that come while a round is
-under way wait for the next, all together.  A round that fails is told to those who wait for it.
+A link is down while either of its ends is reported down.  The controller reports switch ports
+(PORT_STATUS), agents report the carrier of servers' NICs.  Every change is distributed to both.  Changes
+that arrive during a round of distribution are distributed together in the next.  The error of a failed
+round is raised in those who wait for it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dcnlab.lab.errors import LabError
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState, Port
 
-#: Seconds that a change may take until everybody has converged on it.
+#: Seconds until the lab must have converged on a change.
 _TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of link state as it was noticed: when (monotonic seconds), who said so."""
+    """A detected change of link state: time (monotonic seconds), link, and the port that reported it."""
 
     at: float
     link: int
@@ -33,30 +33,30 @@ class Change:
 
 @dataclass
 class LinkStateTracker:
-    """The merged link state, and the thread that spreads it."""
+    """The merged link state, and the thread that distributes it."""
 
     fabric: Fabric
     distribute: Callable[[LinkState], None]
     changes: list[Change] = field(default_factory=list)
     _down_ends: dict[int, set[Port]] = field(default_factory=dict)
-    #: What the last round has spread, and why it failed if it did.
+    #: The state that the last round distributed, and its error.
     _distributed_state: LinkState = ALL_UP
     _error: str = ""
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _ended: bool = False
 
     def start(self) -> None:
-        """Begin to spread changes."""
+        """Start to distribute changes."""
         threading.Thread(target=self._run, daemon=True, name="link-state").start()
 
     def stop(self) -> None:
-        """Spread nothing more."""
+        """Stop distributing."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     def report(self, end: Port, up: bool) -> None:
-        """One end of a link says that it is up or down."""
+        """Report one end of a link as up or down."""
         link = self.fabric.link_at(end.node, end.number)
         with self._changed:
             ends = self._down_ends.setdefault(link, set())
@@ -68,21 +68,21 @@ class LinkStateTracker:
             self._changed.notify_all()
 
     def state(self) -> LinkState:
-        """What is known to be down now."""
+        """The links that are reported down now."""
         with self._changed:
             return self._known()
 
     def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
-        """Until the links are known to be up (or down) and everybody has converged on it; LabError when
-        time (seconds) is up, or with what kept them from it."""
+        """Wait until the lab has converged on the links being up (or down); LabError after ``timeout``
+        seconds, or with the error of the distribution."""
 
-        def distribute() -> bool:
+        def converged() -> bool:
             down = self._distributed_state.down & links
             return down == (frozenset() if up else links)
 
         with self._changed:
-            if not self._changed.wait_for(distribute, timeout):
-                raise LabError(f"the lab did not notice within {timeout:g} s")
+            if not self._changed.wait_for(converged, timeout):
+                raise LabError(f"the lab did not converge within {timeout:g} s")
             if self._error:
                 raise LabError(self._error)
 
@@ -96,11 +96,11 @@ class LinkStateTracker:
                 if self._ended:
                     return
                 state = self._known()
-            trouble = ""
+            failure = ""
             try:
                 self.distribute(state)
-            except Exception as error:  # whoever waits is told, and the next change is another round
-                trouble = str(error)
+            except Exception as error:  # raised in those who wait; the next change starts another round
+                failure = str(error)
             with self._changed:
-                self._distributed_state, self._error = state, trouble
+                self._distributed_state, self._error = state, failure
                 self._changed.notify_all()

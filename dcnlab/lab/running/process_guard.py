@@ -1,4 +1,4 @@
-"""What a lab runs for somebody obeys their signals, and ends when whoever asked for it has gone."""
+"""Signals of a client reach the programs that a lab runs for it; they end when the client disconnects."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dcnlab.lab.rpc import Call
 
 
 def terminate_with_client(client: socket.socket, process: subprocess.Popen[str]) -> None:
-    """From now on, in the background: end the process when the other end of ``client`` is closed."""
+    """In the background, terminate the process when the other end of ``client`` is closed."""
     arguments = (client.fileno(), os.pidfd_open(process.pid))
     threading.Thread(target=_watch, args=arguments, daemon=True).start()
 
 
 def _watch(client: int, process: int) -> None:
-    """Until one of the two ends."""
+    """Wait until the client or the process ends."""
     watched = select.poll()
     watched.register(process, select.POLLIN)
     watched.register(client, select.POLLRDHUP)
@@ -28,13 +28,13 @@ def _watch(client: int, process: int) -> None:
         if all(ready != process for ready, _ in watched.poll()):
             signal.pidfd_send_signal(process, signal.SIGTERM)
     except ProcessLookupError:
-        pass  # it has ended meanwhile
+        pass  # it has just ended
     finally:
         os.close(process)
 
 
 def forward_signals(call: Call, process: subprocess.Popen[bytes]) -> None:
-    """Give the client's signals to the program; when the client goes away, hang up on it."""
+    """Forward the client's signals to the program; send SIGHUP when the client disconnects."""
     for message in call.messages():
         _kill(process, int(message.get("signal", signal.SIGTERM)))
     _kill(process, signal.SIGHUP)

@@ -1,7 +1,7 @@
-"""Which of a lab's own processes have ended while the lab runs: nothing starts them anew, so it is said.
+"""The processes of a lab that have ended while the lab runs; nothing restarts them.
 
-Agents are buried by their parent, which tells; the controller is a child; Open vSwitch's daemons are
-found by their pid files, as init's children in the lab's own process namespace.
+The agents' supervisor reports agents that have ended; the controller is a child of this process; the
+pid files of Open vSwitch's daemons name processes in the lab's pid namespace.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MAX_NAMES = 4
 
 
 def ended(running: Running) -> list[str]:
-    """One line for each part that is gone: what it is, of which nodes."""
+    """One line for each part that has ended, with its nodes."""
     return [*_agents(running), *_controller(running), *_switches(running.shards)]
 
 
@@ -25,7 +25,7 @@ def _agents(running: Running) -> Iterator[str]:
     if agents is None:
         return
     if agents.process.poll() is not None:
-        yield "all agents: their parent has ended"
+        yield "all agents: their supervisor has ended"
         return
     nodes: dict[str, list[str]] = {}
     for node, error in agents.failures:
@@ -47,7 +47,7 @@ def _switches(shards: Sequence[Shard]) -> Iterator[str]:
 
 
 def _runs(pidfile: Path, program: str) -> bool:
-    """Whether the process that a pid file names runs, and is that program."""
+    """Whether the process of a pid file runs and is that program."""
     try:
         return Path("/proc", pidfile.read_text().strip(), "comm").read_text().strip() == program
     except OSError:

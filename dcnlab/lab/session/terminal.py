@@ -1,4 +1,4 @@
-"""A terminal for a program that runs elsewhere: what is typed here goes there, what it shows comes here."""
+"""A pseudo-terminal for a program elsewhere, relayed to this process's terminal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 1 << 16
-#: Bytes that are still shown when the program has ended: more than a terminal holds, and not without
-#: end where it has left others behind that go on writing.
+#: Bytes that are still shown after the program has ended: more than a terminal buffers, but bounded,
+#: because processes that it left behind may go on writing.
 _HELD = 1 << 18
-#: Signal handlers as C has them: readline's, at a prompt, is none that Python knows.
+#: C signal handlers: readline installs one at a prompt, which Python does not know.
 _handler, _set_handler = ctypes.pythonapi.PyOS_getsig, ctypes.pythonapi.PyOS_setsig
 _handler.restype = _set_handler.restype = ctypes.c_void_p
 _set_handler.argtypes = [ctypes.c_int, ctypes.c_void_p]
@@ -33,8 +33,7 @@ def is_foreground_terminal() -> bool:
 
 @contextlib.contextmanager
 def relayed_pty() -> Iterator[int]:
-    """A new terminal of the same settings as this process's, which shows it and types into it meanwhile;
-    the descriptor for the program."""
+    """A new terminal with the settings of this process's, relayed to it; the descriptor for the program."""
     near, far = os.openpty()
     ended = os.eventfd(0)
     termios.tcsetattr(far, termios.TCSANOW, termios.tcgetattr(_STDIN))
@@ -55,10 +54,10 @@ def relayed_pty() -> Iterator[int]:
 
 @contextlib.contextmanager
 def raw(other: int) -> Iterator[None]:
-    """While every key of this process's terminal is for another terminal, which has its size."""
+    """Put this process's terminal into raw mode, and keep terminal ``other`` at its size."""
 
     def resize(*_: object) -> None:
-        with contextlib.suppress(OSError, termios.error):  # this process's terminal has gone
+        with contextlib.suppress(OSError, termios.error):  # this process's terminal is closed
             termios.tcsetwinsize(other, termios.tcgetwinsize(_STDIN))
 
     before, handler = termios.tcgetattr(_STDIN), _handler(signal.SIGWINCH)
@@ -68,16 +67,16 @@ def raw(other: int) -> Iterator[None]:
         tty.setraw(_STDIN, termios.TCSADRAIN)
         yield
     finally:
-        with contextlib.suppress(termios.error):  # this process's terminal has gone
+        with contextlib.suppress(termios.error):  # this process's terminal is closed
             termios.tcsetattr(_STDIN, termios.TCSADRAIN, before)
         signal.signal(signal.SIGWINCH, signal.SIG_DFL)
         _set_handler(signal.SIGWINCH, handler)
 
 
 def relay_shell(near: int, far: int, waiting: Callable[[], bool], said: Callable[[], str]) -> None:
-    """Relay to and from a terminal without echo, where a shell has just been given a line, as long as
-    ``waiting``; ``said`` reads what it shows."""
-    select.select([far], [], [], 0)  # the line has come in, without echo, before there is one
+    """Relay a shell's terminal, which has no echo, after the shell was given a line, while ``waiting()``;
+    ``said`` reads its output."""
+    select.select([far], [], [], 0)  # wait until the line was read, without echo
     with raw(near):
         _echo(far, True)
         try:
@@ -98,8 +97,8 @@ def _echo(far: int, wanted: bool) -> None:
 
 
 def _pump(near: int, ended: int) -> None:
-    """Pass on until ``ended`` is readable and what was written by then is shown, or this process's
-    terminal has gone."""
+    """Relay until ``ended`` is readable and all output before is shown, or this process's terminal is
+    closed."""
     typed, listening = b"", True
     with contextlib.suppress(OSError):
         while True:
@@ -120,7 +119,7 @@ def _pump(near: int, ended: int) -> None:
 
 
 def _show(near: int) -> int:
-    """Show what there is now; how many bytes that were."""
+    """Show the output that is available; its number of bytes."""
     try:
         data = os.read(near, _CHUNK)
     except BlockingIOError:
@@ -130,7 +129,7 @@ def _show(near: int) -> int:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """All of it."""
+    """Write all of it."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
