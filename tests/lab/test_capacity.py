@@ -1,4 +1,4 @@
-"""What a lab needs of the machine is known before it starts."""
+"""The memory and the open files that a lab needs are checked before its launch."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_too_few_files_are_one_line() -> None:
     assert done.stderr.endswith("open files and 60 are allowed (ulimit -Hn)\n")
 
 
-def test_a_low_limit_that_may_be_raised_is_raised() -> None:
+def test_a_low_soft_limit_is_raised() -> None:
     """32 cables, of which `ip` would have stopped at the 29th."""
     done = _limited("-Sn 60", "bcube:4,1", "--scheme", "brp", "--test", "pingpairs")
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("spec", "scheme"), [("bcube:2,1", "brp"), ("fattree:4", "shortest")])
-def test_no_program_has_more_files_open_than_was_reckoned(spec: str, scheme: str) -> None:
+def test_no_program_has_more_open_files_than_estimated(spec: str, scheme: str) -> None:
     with Lab(spec, scheme):
         most = max(program.num_fds() for program in psutil.Process().children(recursive=True))
     assert 60 < most <= files_needed(registry.fabric(spec))

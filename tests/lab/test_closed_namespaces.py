@@ -1,4 +1,4 @@
-"""Where ordinary users may not make namespaces: one line that says so, and what opens them."""
+"""Where ordinary users may not create namespaces: one line with the setting that allows them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ UBUNTU = "kernel.apparmor_restrict_unprivileged_userns"
         ("user.max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
     ],
 )
-def test_the_remedy_is_the_setting_that_closes_them(tmp_path: Path, name: str, value: str, opens: str) -> None:
+def test_the_remedy_names_the_setting_that_forbids_them(
+    tmp_path: Path, name: str, value: str, opens: str
+) -> None:
     for other in (UBUNTU, "kernel.unprivileged_userns_clone", "user.max_user_namespaces"):
         setting = tmp_path / other.replace(".", "/")
         setting.parent.mkdir(exist_ok=True)
@@ -60,7 +62,7 @@ def dcnlab(namespace: str, folder: Path, *words: str) -> subprocess.CompletedPro
 
 @pytest.mark.lab
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
-def test_a_launch_says_so_in_one_line(closed: str, open_path: Path) -> None:
+def test_the_error_of_a_launch_is_one_line(closed: str, open_path: Path) -> None:
     done = dcnlab(closed, open_path, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
@@ -71,7 +73,7 @@ def test_a_launch_says_so_in_one_line(closed: str, open_path: Path) -> None:
 
 @pytest.mark.lab
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
-def test_doctor_says_so(closed: str, open_path: Path) -> None:
+def test_doctor_reports_it(closed: str, open_path: Path) -> None:
     done = dcnlab(closed, open_path, "doctor", "--json")
     assert done.returncode == 1
     found = {finding["what"]: finding for finding in json.loads(done.stdout)}

@@ -53,7 +53,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], says: str
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_lab_that_is_not_there() -> None:
+def test_a_lab_that_does_not_exist() -> None:
     done = dcnlab("exec", "nosuchlab", "h0", "true")
     assert done.returncode == 1
     assert "there is no lab named" in done.stderr
@@ -66,7 +66,7 @@ def test_list_names_everything_in_the_registries() -> None:
     assert all(t["schemes"] for t in found["topologies"])
 
 
-def test_topology_prints_the_contract() -> None:
+def test_topology_prints_nodes_ports_and_links() -> None:
     found = json.loads(dcnlab("topology", "bcube:2,1", "--json").stdout)
     assert [n["name"] for n in found["nodes"]] == ["h0", "h1", "h2", "h3", "s0", "s1", "s2", "s3"]
     assert found["links"][0] == {"a": "h0", "a_port": 1, "b": "s0", "b_port": 1}

@@ -1,4 +1,4 @@
-"""Labs whose servers start without addresses: AACM over real cards, right and wrong cables."""
+"""Labs whose servers start without addresses: AACM over real interfaces, with right and wrong wiring."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_server_finds_its_address(topology: str, cables: int, agents: str)
         assert lab.pingall().lost == []
 
 
-def test_up_says_how_long_it_took_and_how_many_frames() -> None:
+def test_up_reports_duration_and_frames() -> None:
     done = dcnlab("up", "clot:4x4", "--scheme", "pow", "--autoconfigure", "--test", "pingpairs", "--json")
     assert done.returncode == 0, done.stderr
     aacm = json.loads(done.stdout)["aacm"]

@@ -1,4 +1,4 @@
-"""Windows from a lab's prompt: opened where there is a display, refused in one line where there is none."""
+"""Terminal windows of a lab's prompt: opened where there is a display, else refused in one line."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tests.ovs import poll
     ("program", "display", "says"),
     [
         ("sh", "", "DISPLAY is not set"),
-        ("nosuchterminal", ":0", "no nosuchterminal on this machine"),
+        ("nosuchterminal", ":0", "nosuchterminal is not installed"),
         ("sh", "banana", "is not a display"),
         ("sh", ":9999", "no display answers at :9999"),
-        ("sh", "127.0.0.1:9999", "none forwarded by ssh -X"),
+        ("sh", "127.0.0.1:9999", "none that ssh -X forwards"),
     ],
 )
-def test_what_hinders_a_window_is_named(program: str, display: str, says: str) -> None:
+def test_why_no_window_opens_is_one_line(program: str, display: str, says: str) -> None:
     assert says in display_error(program, display)
 
 
-def test_a_display_that_listens_hinders_nothing() -> None:
+def test_a_display_that_listens_is_accepted() -> None:
     for number in range(9000, 9100):
         try:
             listener = socket.create_server(("127.0.0.1", 6000 + number))
@@ -57,7 +57,7 @@ def prompt(display: str, home: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.lab
-def test_without_a_display_the_prompt_says_so_and_goes_on(tmp_path: Path) -> None:
+def test_without_a_display_the_prompt_prints_an_error_and_continues(tmp_path: Path) -> None:
     said, _ = prompt("", tmp_path).communicate("xterm h0 s0\nxterm\nh0 echo still here\n", timeout=60)
     assert said.splitlines()[0].startswith("xterm needs a display")
     assert "usage: xterm" in said

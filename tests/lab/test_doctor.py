@@ -1,4 +1,4 @@
-"""What the machine is found to have does not depend on who looks."""
+"""`dcnlab doctor` finds the same as any user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.lab
-def test_an_ordinary_users_path_is_enough() -> None:
+def test_an_ordinary_users_path_suffices() -> None:
     """Debian's has no /usr/sbin, where tc, tcpdump and Open vSwitch's daemons are."""
 
     def states(path: str) -> dict[str, str]:

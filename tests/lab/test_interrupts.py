@@ -1,4 +1,4 @@
-"""Ctrl-C ends what it is meant for, as one sees it in a terminal."""
+"""Ctrl-C at a terminal ends the program, the measurement or the command that it is meant for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _children(name: str) -> list[psutil.Process]:
     return found
 
 
-def test_at_the_prompt_it_ends_a_command_and_not_the_lab() -> None:
+def test_at_the_prompt_ctrl_c_ends_a_command_and_not_the_lab() -> None:
     terminal = Terminal(*DCNLAB, "up", "bcube:2,1", "--scheme", "brp")
     try:
         terminal.wait_for("dcnlab> $")

@@ -1,4 +1,4 @@
-"""Real labs, one per family and scheme: every pair pings, tables are as predicted, cuts heal."""
+"""Real labs, one per family and scheme: every pair pings, tables are as predicted, links are restored."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_tables_are_installed_as_predicted(lab: Lab) -> None:
         assert table["installed"] == table["predicted"]
 
 
-def test_data_needs_no_controller_and_nothing_floods(lab: Lab) -> None:
+def test_data_needs_no_controller_and_no_flooding(lab: Lab) -> None:
     lab.pingall()  # hosts know each other's addresses now
     before = lab.ask("controller")
     assert lab.pingall().lost == []
@@ -55,7 +55,7 @@ def test_data_needs_no_controller_and_nothing_floods(lab: Lab) -> None:
         assert not {"FLOOD", "ALL", "NORMAL"} & set(flows.replace(",", " ").split())
 
 
-def test_programs_that_cannot_be_run_are_named(lab: Lab) -> None:
+def test_a_program_that_cannot_run_is_named(lab: Lab) -> None:
     for program, code in (("nosuchprogram", 127), ("./nosuch", 127), ("/etc/passwd", 126), ("/etc", 126)):
         done = lab.run("h0", [program])
         assert (done.returncode, done.stdout) == (code, "")
@@ -83,7 +83,7 @@ def _neighbours(fabric, a: str, b: str) -> bool:
     )
 
 
-def test_traffic_survives_a_cut(lab: Lab) -> None:
+def test_traffic_survives_a_link_failure(lab: Lab) -> None:
     way = lab.route("h0", "h15")
     cables = [(a, b) for a, b in itertools.pairwise(way)]
     a, b = cables[1] if lab.config.scheme == "hrsw" else cables[0]  # a plain host has one cable

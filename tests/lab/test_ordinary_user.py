@@ -1,4 +1,4 @@
-"""An ordinary user runs a lab: nothing but user namespaces and an open /dev/net/tun."""
+"""An ordinary user runs a lab with user namespaces and access to /dev/net/tun only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `doctor --calibrate` finds best is kept and used; whatever else is in the file is not an error."""
+"""`doctor --calibrate` saves the fastest settings and labs use them; an unreadable file means defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("offloads", [True, False])
-def test_labs_take_what_was_kept(offloads: bool) -> None:
+def test_labs_use_saved_settings(offloads: bool) -> None:
     settings.save(settings.Settings(offloads))
     assert settings.load().offloads == offloads
     assert Lab("bcube:2,1", "brp").config.offloads == offloads
@@ -26,14 +26,14 @@ def test_labs_take_what_was_kept(offloads: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"offloads": 1}', "3"])
-def test_nonsense_is_passed_over(text: str) -> None:
+def test_an_unreadable_file_means_defaults(text: str) -> None:
     settings.path().parent.mkdir(parents=True)
     settings.path().write_text(text)
     assert settings.load() == settings.Settings()
 
 
 @pytest.mark.lab
-def test_tcp_gets_through_with_and_without_offloads() -> None:
+def test_tcp_works_with_and_without_offloads() -> None:
     trials = calibration.calibrate(lambda stage: None)
     assert {trial.settings.offloads for trial in trials} == {True, False}
     assert all(trial.mbps > 10 for trial in trials), trials

@@ -1,4 +1,4 @@
-"""Tables as a terminal shows them."""
+"""Tables in terminals of different widths."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ def lines(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_words_of_the_heading_and_figures_are_whole(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_words_of_headings_and_figures_are_not_broken(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     found = lines(monkeypatch, width)
     assert max(map(len, found)) <= width
     words = " ".join(found).split()
     assert {word for name in COLUMNS for word in name.split()} | {str(cell) for cell in ROW} <= set(words)
 
 
-def test_in_a_very_narrow_terminal_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_narrow_terminal_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     found = lines(monkeypatch, 40)
     assert max(map(len, found)) <= 40
     letters = sorted("".join("".join(found).split()))
     assert letters == sorted("".join("".join(map(str, (*COLUMNS, *ROW))).split()))
 
 
-def test_two_blanks_lie_between_columns_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_spaces_separate_columns_if_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     heading, figures = lines(monkeypatch, 120)
     assert heading.split("  ")[0] == "scheme"
     assert heading.index("delivered") == figures.index(" 1 ") + 1 == len("scheme") + 2

@@ -1,4 +1,4 @@
-"""Programs in hosts have the terminal that one has oneself: its size, job control, Ctrl-C."""
+"""Programs in hosts have a terminal as on the user's machine: its size, job control, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_jobs_are_listed_without_warnings(lab: Lab) -> None:
     assert "bash:" not in said
 
 
-def test_ctrl_c_is_the_programs(lab: Lab) -> None:
+def test_ctrl_c_reaches_the_program(lab: Lab) -> None:
     with _exec(lab, "ping", "-i0.2", "h3") as terminal:
         terminal.wait_for("icmp_seq=2")
         terminal.type("\x03")
         terminal.wait_for(r"packets transmitted(.|\s)+code 0")
 
 
-def test_everything_is_shown_whatever_the_program_leaves_behind(lab: Lab) -> None:
+def test_all_output_is_shown_even_if_children_keep_the_terminal(lab: Lab) -> None:
     with _exec(lab, "sh", "-c", "sleep 600 & seq 20000; kill -9 $$") as terminal:
         terminal.wait_for("code 137")
         said = terminal.shown.partition("code 137")[0]
@@ -97,7 +97,7 @@ def test_in_the_background_or_without_a_terminal_nothing_is_relayed(lab: Lab) ->
     assert (done.returncode, done.stdout) == (1, "not a tty\n")
 
 
-def test_the_terminal_is_as_it_was_when_the_lab_ends() -> None:
+def test_the_terminal_is_restored_when_the_lab_ends() -> None:
     with Lab("bcube:2,1", "brp") as lab, _exec(lab, "sh", "-c", "echo begun; sleep 600") as terminal:
         terminal.wait_for("begun")
         lab.stop()
@@ -116,7 +116,7 @@ def test_a_value_ends_its_line_at_a_terminal_only(lab: Lab) -> None:
     assert subprocess.run(command, capture_output=True, check=True).stdout == b"pear"
 
 
-def test_at_the_prompt_too_and_what_a_host_s_shell_was_told_stays() -> None:
+def test_the_prompt_relays_terminals_and_keeps_the_state_of_shells() -> None:
     terminal = Terminal(*DCNLAB, "up", "bcube:2,1", "--scheme", "brp")
     terminal.resize(33, 77)
     try:

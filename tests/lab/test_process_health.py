@@ -1,4 +1,4 @@
-"""A lab that has lost something of its own says so wherever it is looked at (`ps`, `info`: test_world.py)."""
+"""A lab whose processes have ended reports it at the prompt and in the view (`ps`, `info`: test_sandbox.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if
 """
 
 
-def test_the_prompt_says_it_below_what_was_lost() -> None:
+def test_the_prompt_reports_it_below_lost_pings() -> None:
     script = f"pingpair\n{KILL}pingpair\nexit\n"
     done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def test_the_prompt_says_it_below_what_was_lost() -> None:
     )
 
 
-def test_the_view_has_it_among_the_state() -> None:
+def test_the_view_has_it_in_its_state() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         client = TestClient(application(lab, "token"), base_url="http://127.0.0.1/token/")
         assert client.get("state").json()["ended"] == []

@@ -1,4 +1,4 @@
-"""Programs that change their groups run where a user namespace forbids it."""
+"""The seccomp filter: programs that change their groups run in an unprivileged user namespace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print(os.getuid(), os.read(os.open("/proc/self/comm", os.O_RDONLY), 9) != b"")
 """
 
 
-def test_the_call_succeeds_and_others_are_left_alone() -> None:
+def test_setgroups_succeeds_and_other_calls_are_unchanged() -> None:
     words = ["unshare", "-Ur", sys.executable, "-c", CODE.format(forbidden=True)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout == "refused\n0 True\n", done.stderr
@@ -45,7 +45,7 @@ kill $!
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other capture tests already")
-def test_an_ordinary_user_captures(open_path: Path) -> None:
+def test_an_ordinary_user_runs_tcpdump(open_path: Path) -> None:
     words = ["unshare", "-m", "bash", "-c", script(open_path), "bash", "bash", "-c", IN_A_LAB, sys.executable]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.stdout.count("ICMP echo re") == 2, done.stderr

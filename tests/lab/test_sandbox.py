@@ -1,4 +1,4 @@
-"""A lab is a world of its own: it ends whole, whatever ends it, and touches nothing outside."""
+"""The sandbox of a lab: it ends as a whole, however it ends, and touches nothing outside."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_killing_the_command_at_any_moment_leaves_nothing(moment: float | str) -
     wait_until(lambda: outside() == before)
 
 
-def test_two_labs_at_once_do_not_meet() -> None:
+def test_two_labs_run_side_by_side() -> None:
     with Lab("bcube:2,1", "brp") as first, Lab("bcube:2,1", "wmgr") as second:
         assert first.config.name != second.config.name
         for lab in (first, second):
@@ -86,7 +86,7 @@ def test_two_labs_at_once_do_not_meet() -> None:
         assert {first.config.name, second.config.name} <= names
 
 
-def test_a_lab_says_which_of_its_own_processes_have_been_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lab_reports_its_killed_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     mark = f"losses-{os.getpid()}"
     monkeypatch.setenv("DCNLAB_TEST", mark)
 
@@ -126,7 +126,7 @@ def test_a_detached_lab_outlives_its_command_and_ends_on_request() -> None:
     wait_until(lambda: outside() == before)
 
 
-def test_the_prompt_takes_mininets_verbs_and_ours() -> None:
+def test_the_prompt_has_mininets_commands_and_the_labs() -> None:
     script = "\n".join(
         ["nodes", "net", "dump", "pingall", "h0 ping -c1 h3", "iperf h0 h3", "path h0 h3", "tables s0",
          "link h0 s0 down", "h0 ping -c1 -W2 h1", "link h0 s0 up", "fail link h1 s0", "restore link h1 s0",
@@ -159,7 +159,7 @@ def test_nothing_listens_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", [{"PATH": "/nonexistent"}, {}], ids=["elsewhere", "unset"])
-def test_programs_are_found_whatever_the_path_says(path: dict[str, str]) -> None:
+def test_programs_are_found_without_the_users_path(path: dict[str, str]) -> None:
     env = {name: value for name, value in os.environ.items() if name != "PATH"} | path
     words = [*UP, "--test", "pingall", "--json"]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
@@ -167,7 +167,7 @@ def test_programs_are_found_whatever_the_path_says(path: dict[str, str]) -> None
     assert json.loads(done.stdout)["received"] == 12
 
 
-def test_a_kernel_without_the_datapath_asked_for_is_named_in_one_line() -> None:
+def test_a_missing_kernel_datapath_is_one_line() -> None:
     if Path("/sys/module/openvswitch").exists():
         return
     done = subprocess.run([*UP, "--datapath", "kernel"], capture_output=True, text=True, check=False)
@@ -178,7 +178,7 @@ def test_a_kernel_without_the_datapath_asked_for_is_named_in_one_line() -> None:
     Path(log).unlink()
 
 
-def test_a_launch_that_is_interrupted_leaves_nothing() -> None:
+def test_an_interrupted_launch_leaves_nothing() -> None:
     """In a notebook, say, where the process lives on."""
     before, open_before = outside(), len(os.listdir("/proc/self/fd"))
 
@@ -193,7 +193,7 @@ def test_a_launch_that_is_interrupted_leaves_nothing() -> None:
     assert len(os.listdir("/proc/self/fd")) == open_before
 
 
-def test_requests_at_the_same_time_do_not_disturb_each_other() -> None:
+def test_concurrent_requests_are_independent() -> None:
     with Lab("bcube:2,1", scheme="brp") as lab, ThreadPoolExecutor(8) as pool:
         for _ in range(4):  # whichever is last, each has been waited for
             asked = [pool.submit(work, "h0", "s0") for work in (lab.fail, lab.restore)]

@@ -1,4 +1,4 @@
-"""Cables between namespaces, as labs make them."""
+"""Links between namespaces: veth pairs as labs create them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def namespaces() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("turn", range(8))  # it goes wrong while the namespaces of the turn before vanish
-def test_all_cables_carry_once_they_are_waited_for(namespaces: tuple[str, str], turn: int) -> None:
+def test_all_links_carry_packets_once_running(namespaces: tuple[str, str], turn: int) -> None:
     a, b = namespaces
     netns.create_veth_pairs(
         netns.VethPair(
@@ -48,7 +48,7 @@ def test_all_cables_carry_once_they_are_waited_for(namespaces: tuple[str, str], 
         assert len(states) == MANY + 1
 
 
-def test_an_end_without_a_cable_is_not_waited_for(namespaces: tuple[str, str]) -> None:
+def test_an_end_without_a_link_is_not_waited_for(namespaces: tuple[str, str]) -> None:
     a, b = namespaces
     netns.create_veth_pairs([netns.VethPair("a", a, "02:00:00:00:00:01", "b", b, "02:00:00:00:00:02", False)])
     netns.set_up_in(b, "b", False)
