@@ -102,7 +102,7 @@ def test_addresses_stay_while_the_next_configuration_is_under_way() -> None:
     simulation = AacmSimulation(torus("4x4"))
     simulation.configure()
     simulation.stop_node(5)
-    assert findings(simulation) == ["(1,1) is silent on all its cables"]
+    assert findings(simulation) == ["(1,1) does not answer on any cable"]
     assert right(simulation)  # those that the second did not reach keep what they had
 
 
@@ -126,9 +126,9 @@ def test_dead_servers_dead_cables_and_swaps_at_once() -> None:
     simulation.stop_node(20)
     simulation.swap(Port(7, 1), Port(40, 3))
     assert findings(simulation) == [
-        "the cable from (0,1,1) port 1 to (1,1,1) port 2 is silent",
+        "the cable from (0,1,1) port 1 to (1,1,1) port 2 does not answer",
         "(0,1,3) port 1 is connected to (2,3,0) port 4, not (1,1,3) port 2",
-        "(1,1,0) is silent on all its cables",
+        "(1,1,0) does not answer on any cable",
         "(1,1,3) port 2 is connected to (2,2,0) port 3, not (0,1,3) port 1",
         "(2,2,0) port 3 is connected to (1,1,3) port 2, not (2,3,0) port 4",
         "(2,3,0) port 4 is connected to (0,1,3) port 1, not (2,2,0) port 3",

@@ -29,9 +29,9 @@ def frames(draw: st.DrawFn) -> Frame:
     place = st.tuples(*(st.integers(0, size - 1) for size in sizes))
     kind = draw(st.sampled_from(sorted(aacm_frames.KINDS)))
     address = draw(place if kind == Flag.CONFIG else st.none() | place)
-    epoch, sequence, station = (draw(st.integers(0, (1 << bits) - 1)) for bits in (16, 16, 48))
+    epoch, sequence, server = (draw(st.integers(0, (1 << bits) - 1)) for bits in (16, 16, 48))
     port, data = draw(st.integers(1, 2 * len(sizes))), draw(st.binary(max_size=40))
-    return Frame(kind, port, epoch, sequence, station, address, sizes, data)
+    return Frame(kind, port, epoch, sequence, server, address, sizes, data)
 
 
 @given(frames(), st.none() | st.binary(min_size=1, max_size=40), st.binary(max_size=30))

@@ -53,7 +53,7 @@ def test_configured_anew_while_traffic_flows() -> None:
         assert seen.sent > 0
         assert seen.lost == 0
         lab.fail("h5", "h9")
-        with pytest.raises(LabError, match=r"h5 \(1,1\) port 1 to h9 \(2,1\) port 2 is silent"):
+        with pytest.raises(LabError, match=r"h5 \(1,1\) port 1 to h9 \(2,1\) port 2 does not answer"):
             lab.ask("reconfigure")
         lab.restore("h5", "h9")
         assert lab.ask("reconfigure")["frames"]["config"] == 32

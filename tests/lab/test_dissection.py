@@ -64,7 +64,7 @@ def test_scapy_reads_what_the_codec_writes() -> None:
     for data in FRAMES:
         frame, shown = decoded(data), AACM(data)
         assert (shown.port, shown.epoch, shown.sequence) == (frame.port, frame.epoch, frame.sequence)
-        assert (shown.station, shown.address) == (mac.text(frame.station), dotted(frame.address))
+        assert (shown.server, shown.address) == (mac.text(frame.server), dotted(frame.address))
         assert (tuple(shown.radices), shown.content) == (frame.sizes, frame.data)
         assert int(shown.flags) == frame.kind | (Flag.ALT if frame.epoch & 1 else 0)
         assert bytes(shown) == data
@@ -114,7 +114,7 @@ def test_tshark_names_every_field(shown: list[dict[str, Any]]) -> None:
             )
         numbers = [int(layer[f"aacm.{name}"]) for name in ("port", "epoch", "sequence", "dimensions")]
         assert numbers == [frame.port, frame.epoch, frame.sequence, len(frame.sizes)]
-        assert layer["aacm.station"] == mac.text(frame.station)
+        assert layer["aacm.server"] == mac.text(frame.server)
         assert layer["aacm.address"] == dotted(frame.address)
         assert tuple(map(int, listed(layer["aacm.radix"]))) == frame.sizes
         assert int(layer["aacm.length"]) == len(frame.data)
@@ -131,7 +131,7 @@ def test_tshark_names_what_reports_say(shown: list[dict[str, Any]]) -> None:
             continue
         reports += 1
         tree = layer["aacm.data_tree"]
-        assert tree["aacm.report.station"] == mac.text(report.station)
+        assert tree["aacm.report.server"] == mac.text(report.server)
         assert tree["aacm.report.address"] == dotted(report.address)
         assert (int(tree["aacm.report.secondary"]), int(tree["aacm.report.count"])) == (
             report.secondary,
@@ -139,7 +139,7 @@ def test_tshark_names_what_reports_say(shown: list[dict[str, Any]]) -> None:
         )
         for entry, seen in zip(listed(tree["aacm"]), report.sightings, strict=True):
             assert int(entry["aacm.sighting.port"]) == seen.port
-            assert entry["aacm.sighting.station"] == mac.text(seen.station)
+            assert entry["aacm.sighting.server"] == mac.text(seen.server)
             assert int(entry["aacm.sighting.far_port"]) == seen.far_port
             assert entry["aacm.sighting.address"] == dotted(seen.address)
     assert reports > 20

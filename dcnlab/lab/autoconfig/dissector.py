@@ -27,20 +27,20 @@ FIXED = (
     Field("port", "Sender's port", "uint8", 1),
     Field("epoch", "Epoch", "uint16", 2),
     Field("sequence", "Sequence number", "uint16", 2),
-    Field("station", "Station", "ether", 6),
+    Field("server", "Server", "ether", 6),
     Field("address", "Address", "ipv4", 4),
     Field("dimensions", "Dimensions", "uint8", 1),
 )
 #: The fields of a Report, and of each port in it.
 REPORT = (
-    Field("report.station", "Reporting station", "ether", 6),
+    Field("report.server", "Reporting server", "ether", 6),
     Field("report.address", "Its address", "ipv4", 4),
     Field("report.secondary", "Waited in vain only", "uint8", 1),
     Field("report.count", "Sightings", "uint8", 1),
 )
 SIGHTING = (
     Field("sighting.port", "Port", "uint8", 1),
-    Field("sighting.station", "Station there", "ether", 6),
+    Field("sighting.server", "Server there", "ether", 6),
     Field("sighting.far_port", "Its port", "uint8", 1),
     Field("sighting.address", "Address", "ipv4", 4),
 )

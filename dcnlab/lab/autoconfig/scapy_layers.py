@@ -34,7 +34,7 @@ class AACM(Packet):
         ByteField("port", 1),
         ShortField("epoch", 0),
         ShortField("sequence", 0),
-        MACField("station", _NOBODY),
+        MACField("server", _NOBODY),
         IPField("address", "0.0.0.0"),
         FieldLenField("dimensions", None, fmt="B", count_of="radices"),
         FieldListField("radices", [], ByteField("radix", 2), count_from=lambda frame: frame.dimensions),
@@ -59,7 +59,7 @@ class AACMSighting(Packet):
     name = "AACM sighting"
     fields_desc = [  # noqa: RUF012 (scapy requires a list)
         ByteField("port", 1),
-        MACField("station", _NOBODY),
+        MACField("server", _NOBODY),
         ByteField("far_port", 1),
         IPField("address", "0.0.0.0"),
     ]
@@ -74,7 +74,7 @@ class AACMReport(Packet):
 
     name = "AACM report"
     fields_desc = [  # noqa: RUF012 (scapy requires a list)
-        MACField("station", _NOBODY),
+        MACField("server", _NOBODY),
         IPField("address", "0.0.0.0"),
         ByteField("secondary", 0),
         FieldLenField("count", None, fmt="B", count_of="sightings"),

@@ -1,8 +1,8 @@
-"""What is wrong with a torus, from what its stations saw at their ports.
+"""Wiring errors of a torus, from what its servers saw at their ports.
 
-Every station tells who is at the other end of each of its cables.  The origin lays the
-stations out so that as many cables as possible run as they should: each station lies
-where most of its neighbours put it.  What then runs otherwise is the error.
+Every server reports who is at the other end of each of its cables.  The origin assigns coordinates so that as
+many cables as possible are correct: each server gets those on which most of its neighbours agree.  The cables
+that are still not correct are the errors.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from hostagent.protocols.aacm.frames import Report
 from hostagent.protocols.aacm.ports import Coordinates, linked_ports, opposite, step
 
 End = tuple[Coordinates, int]
-#: (station, port) at both ends: who is seen at which port.
+#: Cables as seen: (server, port) at one end to (server, port) at the other.
 Links = Mapping[tuple[int, int], tuple[int, int]]
-#: The cables of each station that run between opposite ports, as (port, far station).
+#: The cables of each server between opposite ports, as (port, server at the other end).
 NeighbourPorts = Mapping[int, list[tuple[int, int]]]
 _MAX_ROUNDS = 16
 
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """One error.  ``port`` 0: the whole server is silent.  ``found`` is the end at which the cable
-    of ``port`` arrives, None when nothing answers there; ``expected`` is where it belongs, None
-    where no cable does."""
+    """One error.
+
+    ``found`` is the other end of the cable at ``port``, None if nothing answers; ``expected`` is where the
+    cable should lead, None if there should be none.  Port 0: the whole server does not answer.
+    """
 
     coordinates: Coordinates
     port: int
@@ -38,29 +40,29 @@ class Finding:
     def __str__(self) -> str:
         here = format_coordinates(self.coordinates)
         if not self.port:
-            return f"{here} is silent on all its cables"
+            return f"{here} does not answer on any cable"
         there = f"{format_coordinates(self.expected[0])} port {self.expected[1]}" if self.expected else "at all"
         if self.found is None:
-            return f"the cable from {here} port {self.port} to {there} is silent"
+            return f"the cable from {here} port {self.port} to {there} does not answer"
         found = f"{format_coordinates(self.found[0])} port {self.found[1]}"
         return f"{here} port {self.port} is connected to {found}, not {there}"
 
 
 def format_coordinates(coordinates: Coordinates) -> str:
-    """Coordinates as the families print them."""
+    """Coordinates as text: ``(0,1,2)``."""
     return "(" + ",".join(map(str, coordinates)) + ")"
 
 
 def diagnose(sizes: Coordinates, origin: int, reports: Mapping[int, Report]) -> tuple[Finding, ...]:
-    """All errors, by coordinates; none when every cable runs as it should.
+    """All errors, by coordinates; none when every cable is correct.
 
-    ``reports`` are the surveys of all stations that sent one, ``origin`` is the station at zero.
+    ``reports`` are the survey reports by server; ``origin`` is the server at coordinates 0.
     """
     links = {
-        (station, seen.port): (seen.station, seen.far_port)
-        for station, report in reports.items()
+        (server, seen.port): (seen.server, seen.far_port)
+        for server, report in reports.items()
         for seen in report.sightings
-        if seen.station
+        if seen.server
     }
     links |= {far: near for near, far in links.items() if far not in links}
     doubts = (0, *sorted(linked_ports((0,) * len(sizes), sizes)))
@@ -69,10 +71,10 @@ def diagnose(sizes: Coordinates, origin: int, reports: Mapping[int, Report]) -> 
 
 
 def _findings(sizes: Coordinates, places: Mapping[int, Coordinates], links: Links) -> tuple[Finding, ...]:
-    """Everything that is not as it should be when the stations lie at ``places``."""
+    """All errors if the servers have the coordinates ``places``."""
     absent = set(itertools.product(*map(range, sizes))) - set(places.values())
-    silent = [Finding(coordinates, 0) for coordinates in absent]
-    return tuple(sorted({*silent, *_deviations(sizes, places, links, absent)}, key=_order))
+    failed = [Finding(coordinates, 0) for coordinates in absent]
+    return tuple(sorted({*failed, *_deviations(sizes, places, links, absent)}, key=_order))
 
 
 def _order(finding: Finding) -> tuple[Coordinates, int, str]:
@@ -82,15 +84,15 @@ def _order(finding: Finding) -> tuple[Coordinates, int, str]:
 def _deviations(
     sizes: Coordinates, places: Mapping[int, Coordinates], links: Links, absent: set[Coordinates]
 ) -> Iterator[Finding]:
-    """The ends of cables that run otherwise than they should; a silent cable once."""
-    for station, coordinates in places.items():
+    """The ends of wrong cables; a cable that does not answer is listed once."""
+    for server, coordinates in places.items():
         for port in range(1, 2 * len(sizes) + 1):
             expected = (
                 (step(coordinates, port, sizes), opposite(port))
                 if port in linked_ports(coordinates, sizes)
                 else None
             )
-            far = links.get((station, port))
+            far = links.get((server, port))
             found = (places[far[0]], far[1]) if far and far[0] in places else None
             if found == expected or (found is None and expected and expected[0] in absent):
                 continue
@@ -99,50 +101,49 @@ def _deviations(
 
 
 def _layout(sizes: Coordinates, origin: int, links: Links, doubted: int) -> dict[int, Coordinates]:
-    """Where each station lies: first those whose place most neighbours agree on, then all anew by
-    their neighbours' votes until nobody moves.
+    """Coordinates of each server: first by propagation, then by the neighbours' votes until nothing changes.
 
-    A wrong cable at the origin can shift everything behind it; the one at port ``doubted`` speaks last.
+    A wrong cable at the origin can shift everything behind it; the cable at port ``doubted`` is used last.
     """
     ties: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for (station, port), (far, far_port) in links.items():
+    for (server, port), (far, far_port) in links.items():
         if far_port == opposite(port) and port <= 2 * len(sizes):
-            ties[station].append((port, far))
+            ties[server].append((port, far))
     places = _propagate(sizes, origin, ties, doubted)
     for _ in range(_MAX_ROUNDS):
         if not _improve(sizes, origin, ties, places):
             break
     absent = set(itertools.product(*map(range, sizes))) - set(places.values())
-    adrift = {station for station, _ in links} - set(places)  # no cable of theirs says where they are
-    return places | dict(zip(sorted(adrift), sorted(absent), strict=False))
+    unplaced = {server for server, _ in links} - set(places)  # none of their cables is correct
+    return places | dict(zip(sorted(unplaced), sorted(absent), strict=False))
 
 
 def _propagate(sizes: Coordinates, origin: int, ties: NeighbourPorts, doubted: int) -> dict[int, Coordinates]:
-    """Places from the origin outwards, the best attested first."""
+    """Coordinates from the origin outwards; those with most votes first."""
     places: dict[int, Coordinates] = {}
     votes: dict[int, Counter[Coordinates]] = defaultdict(Counter)
     tickets = itertools.count()
     queue = [(0, next(tickets), origin, (0,) * len(sizes))]
     while queue:
-        _, _, station, coordinates = heapq.heappop(queue)
-        if station in places:
+        _, _, server, coordinates = heapq.heappop(queue)
+        if server in places:
             continue
-        places[station] = coordinates
-        for port, far in ties[station]:
+        places[server] = coordinates
+        for port, far in ties[server]:
             if far not in places:
                 there = step(coordinates, port, sizes)
-                trusted = station != origin or port != doubted
+                trusted = server != origin or port != doubted
                 votes[far][there] += trusted
                 heapq.heappush(queue, (-votes[far][there] if trusted else 1, next(tickets), far, there))
     return places
 
 
 def _improve(sizes: Coordinates, origin: int, ties: NeighbourPorts, places: dict[int, Coordinates]) -> bool:
-    """Move each station to where most of its neighbours put it; whether any has moved."""
+    """Give each server the coordinates on which most neighbours agree; returns whether any changed."""
     moved = False
-    for station in places:
-        votes = Counter(step(places[far], opposite(port), sizes) for port, far in ties[station])
+    for server in places:
+        votes = Counter(step(places[far], opposite(port), sizes) for port, far in ties[server])
         best, count = max(votes.items(), key=lambda vote: vote[1], default=((), 0))
-        if station != origin and count > votes[places[station]]:
-            places[station], moved = best, True
+        if server != origin and count > votes[places[server]]:
+            places[server], moved = best, True
     return moved

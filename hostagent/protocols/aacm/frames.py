@@ -1,15 +1,14 @@
-"""AACM's frames: how servers of a torus tell each other where they are (CLOT, section AACM).
+"""The frames of AACM (CLOT, section AACM).
 
 A frame follows the Ethernet header with EtherType 0xA800; numbers are big-endian:
 
-    flags 8 | port 8 | epoch 16 | sequence 16 | station 48 | address 32
+    flags 8 | port 8 | epoch 16 | sequence 16 | server 48 | address 32
     dimensions 8 | radix 8 of each | data length 16 | data | tag length 8 | tag | CRC-32
 
-The paper has flags, address, node-number list, data and checksum.  Added are the port by
-which the sender sends (without it some swapped cables pass unnoticed), the configuration
-that the frame belongs to (its lowest bit is Alt), a number that acknowledgements repeat,
-the sender's hardware address, and a tag that proves knowledge of a shared key
-(:mod:`hostagent.control.authentication`).
+The paper has flags, address, node-number list, data and checksum.  These are added: the port by which the
+sender sends (without it some swapped cables remain undetected), the configuration (epoch; its lowest bit is
+Alt), a sequence number that acknowledgements repeat, the sender's hardware address, and a tag that proves
+knowledge of a shared key (:mod:`hostagent.control.authentication`).
 
 Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
 """
@@ -35,23 +34,23 @@ _SIGHTING = struct.Struct(">B6sBI")
 
 
 class Flag(enum.IntFlag):
-    """What a frame is.  ACK comes with the flags of the frame that it answers."""
+    """The kind of a frame.  An ACK has the flags of the frame that it answers as well."""
 
     CONFIG = 0x80
     #: The lowest bit of the epoch.
     ALT = 0x40
     ACK = 0x20
-    #: Of an ACK to a Config: refused, it disagrees.  Of a Report: addresses or ports disagree.
+    #: In an ACK of a Config: refused, it disagrees.  In a Report: addresses or ports disagree.
     ADDR_ERR = 0x10
-    #: Of an ACK to a Config: others are still awaited.  Of a Report: a link is silent.
+    #: In an ACK of a Config: still waiting for others.  In a Report: a link does not answer.
     DEAD_LINK = 0x08
     SUCCESS = 0x04
     REPORT = 0x02
-    #: Part of the survey that follows an error: a question, its ACK, or a Report of what was seen.
+    #: Part of the survey after an error: the question, its ACK, or the Report of what was seen.
     COMBINE = 0x01
 
 
-#: What a frame can be, apart from Alt.
+#: The legal kinds of frames, without Alt.
 KINDS = frozenset(
     {
         Flag.CONFIG,
@@ -74,21 +73,23 @@ KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame.  ``address`` is what the receiver of a Config is to take, otherwise the sender's own;
-    None when the sender has none yet."""
+    """One frame.
+
+    In a Config ``address`` is the receiver's new address, otherwise the sender's own; None while it has none.
+    """
 
     kind: Flag
     port: int
     epoch: int
     sequence: int
-    station: int
+    server: int
     address: Coordinates | None
     sizes: Coordinates
     data: bytes = b""
 
 
 class Rejection(enum.Enum):
-    """Why bytes are no frame."""
+    """Why bytes are rejected as a frame."""
 
     LENGTH = authentication.Rejection.LENGTH.value
     CHECKSUM = authentication.Rejection.CHECKSUM.value
@@ -110,7 +111,7 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
         frame.port,
         frame.epoch,
         frame.sequence,
-        frame.station.to_bytes(6, "big"),
+        frame.server.to_bytes(6, "big"),
         _packed(frame.address),
         len(frame.sizes),
     )
@@ -119,9 +120,9 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
 
 
 def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
-    """The frame that ``data`` begins with (short frames are padded on a wire), or why there is none.
+    """The frame that ``data`` begins with (Ethernet pads short frames), or why it is rejected.
 
-    With a ``key`` frames need its tag; without one a tag is not looked at.
+    With a ``key`` its tag is required; without one tags are ignored.
     """
     layout = _layout(data)
     if layout is None:
@@ -132,7 +133,7 @@ def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
 
 
 def _layout(data: bytes) -> tuple[int, int] | None:
-    """Where data and the seal begin; None when ``data`` ends too early."""
+    """Where the data of a frame begins and ends; None when ``data`` ends too early."""
     if len(data) < _MIN_SIZE:
         return None
     length_at = HEADER.size + data[HEADER.size - 1]
@@ -144,8 +145,8 @@ def _layout(data: bytes) -> tuple[int, int] | None:
 
 
 def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:
-    """The fields of bytes that are whole, unless one is illegal."""
-    flags, port, epoch, sequence, station, packed, dimensions = HEADER.unpack_from(data)
+    """The fields of a verified frame, unless one is illegal."""
+    flags, port, epoch, sequence, server, packed, dimensions = HEADER.unpack_from(data)
     kind = Flag(flags) & ~Flag.ALT
     if kind not in KINDS or bool(flags & Flag.ALT) != bool(epoch & 1):
         return Rejection.FLAGS
@@ -163,7 +164,7 @@ def _checked(data: bytes, data_at: int, content: bytes) -> Frame | Rejection:
             return Rejection.ADDRESS
     elif not inside(address, sizes):
         return Rejection.ADDRESS
-    return Frame(kind, port, epoch, sequence, int.from_bytes(station, "big"), address, sizes, content)
+    return Frame(kind, port, epoch, sequence, int.from_bytes(server, "big"), address, sizes, content)
 
 
 def inside(place: Coordinates, sizes: Coordinates) -> bool:
@@ -179,43 +180,45 @@ def _unpacked(address: int) -> Coordinates | None:
     return ipv4.to_coordinates(address) if address else None
 
 
-# --- what reports say -------------------------------------------------------------
+# --- reports ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What a station saw at one of its ports: who is there, by which port it sends, and the address
-    that it gave or that belongs there.  Station 0 is nobody: silence."""
+    """What a server saw at one of its ports: the server there, its port, and its address.
+
+    Server 0 is nobody: no answer; then the address is the one that belongs there.
+    """
 
     port: int
-    station: int
+    server: int
     far_port: int
     address: Coordinates | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The data of a Report.  ``secondary``: others may be the cause, it only waited in vain."""
+    """The data of a Report.  ``secondary``: the server only waited; the cause may be elsewhere."""
 
-    station: int
+    server: int
     address: Coordinates | None
     secondary: bool
     sightings: tuple[Sighting, ...]
 
     def encode(self) -> bytes:
         """As the data of a frame."""
-        station, count = self.station.to_bytes(6, "big"), len(self.sightings)
-        return _REPORT.pack(station, _packed(self.address), self.secondary, count) + b"".join(
-            _SIGHTING.pack(s.port, s.station.to_bytes(6, "big"), s.far_port, _packed(s.address))
+        server, count = self.server.to_bytes(6, "big"), len(self.sightings)
+        return _REPORT.pack(server, _packed(self.address), self.secondary, count) + b"".join(
+            _SIGHTING.pack(s.port, s.server.to_bytes(6, "big"), s.far_port, _packed(s.address))
             for s in self.sightings
         )
 
     @classmethod
     def decode(cls, data: bytes) -> Report | None:
-        """From the data of a frame; None when that is no report."""
+        """From the data of a frame; None if it is not a report."""
         if len(data) < _REPORT.size:
             return None
-        station, address, secondary, count = _REPORT.unpack_from(data)
+        server, address, secondary, count = _REPORT.unpack_from(data)
         if len(data) != _REPORT.size + count * _SIGHTING.size:
             return None
         try:
@@ -223,6 +226,6 @@ class Report:
                 Sighting(port, int.from_bytes(far, "big"), far_port, _unpacked(packed))
                 for port, far, far_port, packed in _SIGHTING.iter_unpack(data[_REPORT.size :])
             )
-            return cls(int.from_bytes(station, "big"), _unpacked(address), secondary, sightings)
+            return cls(int.from_bytes(server, "big"), _unpacked(address), secondary, sightings)
         except ipv4.AddressError:
             return None

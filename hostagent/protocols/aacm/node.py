@@ -1,20 +1,16 @@
 """AACM: the servers of a torus find out where they are (CLOT, section AACM; the completed protocol).
 
-The origin sends a Config by each of its ports; it carries the address that its receiver
-is to take.  A station waits for all Configs that its address calls for, compares them
-and the ports by which they were sent, and if all agree takes the address, acknowledges
-each and sends Configs on.  So every cable carries one Config and one ACK.  The last
-station sends Success back, along the ports at which Configs came first.
+The origin sends a Config by each of its ports, which carries the address that its receiver is to take.  A
+server waits for all Configs that its address requires, and compares the addresses and the ports by which they
+were sent.  If all agree, it takes the address, acknowledges each Config and sends Configs to its other
+neighbours. So every link carries one Config and one ACK.  The last server sends Success, which returns to the
+origin by the ports at which Configs came first.
 
-When something does not fit, a station reports it to the origin the same way: addresses
-or ports that disagree (AddrErr), a link that does not acknowledge (DeadLink), or, marked
-as secondary, Configs that do not come.  The origin then has everybody look who is at the
-other end of each cable (Combine; the question runs over every cable that works, so it
-does not depend on what was configured) and finds from all answers which cables or
-servers are the cause: see :mod:`hostagent.protocols.aacm.diagnosis`.
-
-A :class:`Station` has no socket and no clock: it is told of frames and of the time, in
-seconds on any steady clock, and says what to send and when to be asked again.
+Errors are reported to the origin in the same way: addresses or ports that disagree (AddrErr), a link that does
+not acknowledge (DeadLink) or, marked as secondary, Configs that do not come.  Then the origin starts a survey
+(Combine): every server finds out who is at the other end of each link.  The survey crosses every working link,
+so it does not depend on the configuration.  From all answers the origin concludes which cables or servers are
+the cause: see :mod:`hostagent.protocols.aacm.diagnosis`.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ from hostagent.protocols.aacm.retransmission import AacmTiming, Retransmitter
 _EPOCHS = 1 << 16
 _SEQUENCES = 1 << 16
 _NOTHING = Flag(0)
-#: What counters call the kinds of frames.
+#: The kinds of frames in counters.
 _NAMES = {
     Flag.CONFIG: "config",
     Flag.CONFIG | Flag.ACK: "config ack",
@@ -55,7 +51,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class AddressAssigned:
-    """The news that a station has taken an address."""
+    """Event: a server has taken an address."""
 
     address: Coordinates
     epoch: int
@@ -63,7 +59,7 @@ class AddressAssigned:
 
 @dataclass(slots=True)
 class _Survey:
-    """What a station has seen at its ports, and the port by which it was asked to look (0: nobody asked)."""
+    """What a server has seen at its ports, and the port by which the survey came (0: it is the origin)."""
 
     parent: int
     seen: dict[int, Sighting] = field(default_factory=dict)
@@ -72,25 +68,28 @@ class _Survey:
 
 @dataclass(slots=True)
 class _Configuration:
-    """One configuration as a station knows it."""
+    """A server's state of one configuration."""
 
     epoch: int
     sizes: Coordinates
     delivery: Retransmitter
-    #: The port of the first Config: the way back to the origin.
+    #: The port of the first Config, by which reports return to the origin.
     parent: int = 0
     claims: dict[int, Frame] = field(default_factory=dict)
     coordinates: Coordinates | None = None
     refused: bool = False
     deadline: float | None = None
     survey: _Survey | None = None
-    #: Ports and sequence numbers of what was passed on towards the origin.
+    #: Ports and sequence numbers of the frames that were forwarded to the origin.
     forwarded: set[tuple[int, int]] = field(default_factory=set)
 
 
 class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
-    """One server.  ``number`` is its hardware address, ``ports`` those of its cards that lie in the
-    torus; frames without a tag by ``key`` are refused."""
+    """One server.
+
+    ``number`` is its hardware address, ``ports`` are its ports in the torus.  Frames without a tag by ``key``
+    are rejected.
+    """
 
     def __init__(
         self, number: int, ports: Iterable[int], key: bytes | None = None, timing: AacmTiming | None = None
@@ -98,7 +97,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         super().__init__()
         self.number = number
         self.ports = frozenset(ports)
-        #: Kept while a new configuration is under way, until that is agreed.
+        #: Kept during a new configuration until that is agreed.
         self.address: Coordinates | None = None
         self._key = key
         self._timing = timing or AacmTiming()
@@ -119,7 +118,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         self._assign(current, (0,) * len(sizes), now)
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
-        """Bytes that arrived at ``port``, whatever they are."""
+        """A payload arrived at ``port``; any bytes are legal."""
         frame = decode(data, self._key)
         if isinstance(frame, Rejection):
             self.counts[f"rejected: {frame.value}"] += 1
@@ -138,7 +137,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         self._conclude(now)
 
     def next_timer(self) -> float | None:
-        """When :meth:`handle_timer` is to be called, if nothing happens before."""
+        """When :meth:`handle_timer` is due, unless another call comes first; None: never."""
         if self._configuration is None:
             return None
         origin = self._origin.next_timer() if self._origin else None
@@ -146,7 +145,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         return min((time for time in times if time is not None), default=None)
 
     def handle_timer(self, now: float) -> None:
-        """Do what was to be done by ``now``."""
+        """Do everything that is due by ``now``."""
         current = self._configuration
         if current is None:
             return
@@ -169,7 +168,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         return self._configuration
 
     def _configuration_of(self, frame: Frame) -> _Configuration | None:
-        """The configuration that a frame belongs to, a new one if it begins that; None if it is over."""
+        """The configuration of a frame, which may start a new one; None for an old one."""
         current = self._configuration
         if current is not None and (frame.epoch, frame.sizes) == (current.epoch, current.sizes):
             return current
@@ -179,7 +178,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         return None
 
     def _handle_config(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
-        """A neighbour says which address this station has."""
+        """A neighbour assigns an address to this server."""
         known = current.claims.get(port)
         if known is not None and (known.address, known.port) == (frame.address, frame.port):
             self._answer(current, port, frame)
@@ -198,11 +197,11 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
             self._assign(current, frame.address, now)
 
     def _complete(self, current: _Configuration, coordinates: Coordinates) -> bool:
-        """Whether all Configs have come that the address calls for."""
+        """Whether all Configs have come that the address requires."""
         return not current.refused and current.claims.keys() == set(incoming(coordinates, current.sizes))
 
     def _agree(self, current: _Configuration) -> bool:
-        """Whether all Configs give one address, and arrived at the ports at which they belong."""
+        """Whether all Configs assign one address, and arrived at the ports where they belong."""
         places = {frame.address for frame in current.claims.values()}
         if current.coordinates is not None:
             places.add(current.coordinates)
@@ -213,14 +212,14 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         return all(port in ports and frame.port == opposite(port) for port, frame in current.claims.items())
 
     def _answer(self, current: _Configuration, port: int, frame: Frame) -> None:
-        """Acknowledge a Config: it is agreed, refused, or others are still awaited."""
+        """Acknowledge a Config: agreed, refused, or still waiting for others."""
         if current.refused or not self._agree(current):
             self._acknowledge(current, port, frame, Flag.ADDR_ERR)
         else:
             self._acknowledge(current, port, frame, Flag.DEAD_LINK if current.coordinates is None else _NOTHING)
 
     def _assign(self, current: _Configuration, coordinates: Coordinates, now: float) -> None:
-        """All agree: take the address, acknowledge it, tell the next."""
+        """All agree: take the address, acknowledge it, send Configs to the other neighbours."""
         self.address = current.coordinates = coordinates
         current.deadline = None
         self.events.append(AddressAssigned(coordinates, current.epoch))
@@ -246,7 +245,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         self._report(current, Flag.REPORT | kind, report.encode(), now)
 
     def _report(self, current: _Configuration, kind: Flag, data: bytes, now: float) -> None:
-        """Send something towards the origin, or be the origin that it reaches."""
+        """Send something to the origin, or handle it as the origin."""
         if self._origin is not None:
             if not self._origin.on_message(kind, data, now):
                 self.counts["rejected: malformed report"] += 1
@@ -257,19 +256,19 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
             self._send(current, kind, port, now, data=data)
 
     def _forward_to_origin(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
-        """Success or a Report on its way to the origin."""
+        """Forward Success or a Report to the origin."""
         self._acknowledge(current, port, frame)
         if (port, frame.sequence) not in current.forwarded:
             current.forwarded.add((port, frame.sequence))
             self._report(current, frame.kind, frame.data, now)
 
     def _missing(self, current: _Configuration) -> tuple[Sighting, ...]:
-        """What came and what did not, at a station that still waits."""
+        """The Configs that came and those that did not, at a server that still waits."""
         coordinates = next(iter(current.claims.values())).address
         assert coordinates is not None
-        silent = [port for port in incoming(coordinates, current.sizes) if port not in current.claims]
+        missing = [port for port in incoming(coordinates, current.sizes) if port not in current.claims]
         return _sightings(current.claims) + tuple(
-            Sighting(port, 0, opposite(port), step(coordinates, port, current.sizes)) for port in silent
+            Sighting(port, 0, opposite(port), step(coordinates, port, current.sizes)) for port in missing
         )
 
     def _handle_timeout(self, current: _Configuration, frame: Frame, now: float) -> None:
@@ -282,7 +281,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
             self._record_sighting(current, silence, now)
 
     def _conclude(self, now: float) -> None:
-        """As the origin: begin the survey when it is time, and tell the outcome."""
+        """At the origin: start the survey when it is due, and report the outcome."""
         if self._origin is None or self._configuration is None:
             return
         if self._origin.wants_survey(now) and self._configuration.survey is None:
@@ -294,11 +293,11 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
     # --- the survey -------------------------------------------------------------------
 
     def _handle_combine(self, current: _Configuration, frame: Frame, port: int, now: float) -> None:
-        """A neighbour wants to know who is here, and so says who is there."""
+        """A neighbour asks who is here; the question also shows who is there."""
         if current.survey is None:
             self._start_survey(current, port, now)
         self._acknowledge(current, port, frame)
-        self._record_sighting(current, Sighting(port, frame.station, frame.port, frame.address), now)
+        self._record_sighting(current, Sighting(port, frame.server, frame.port, frame.address), now)
 
     def _start_survey(self, current: _Configuration, parent: int, now: float) -> None:
         """Ask at every port who is there."""
@@ -307,11 +306,11 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
             self._send(current, Flag.COMBINE, port, now)
 
     def _record_sighting(self, current: _Configuration, sighting: Sighting, now: float) -> None:
-        """Somebody, or nobody, is at a port; when that is known of all, report it."""
+        """Note who is at a port (server 0: nobody); when all ports are known, report them."""
         survey = current.survey
         if survey is None or survey.reported:
             return
-        if sighting.station or sighting.port not in survey.seen:
+        if sighting.server or sighting.port not in survey.seen:
             survey.seen[sighting.port] = sighting
         if survey.seen.keys() == self.ports:
             survey.reported = True
@@ -326,7 +325,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
             and frame.kind & Flag.COMBINE
             and not frame.kind & Flag.REPORT
         ):
-            self._record_sighting(current, Sighting(port, frame.station, frame.port, frame.address), now)
+            self._record_sighting(current, Sighting(port, frame.server, frame.port, frame.address), now)
 
     def _send(
         self,
@@ -337,7 +336,7 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
         address: Coordinates | None = None,
         data: bytes = b"",
     ) -> None:
-        """Send a frame, again and again until it is acknowledged."""
+        """Send a frame, and retransmit it until it is acknowledged."""
         self._sequence = (self._sequence + 1) % _SEQUENCES
         frame = self._frame(current, kind, port, self._sequence, address or current.coordinates, data)
         current.delivery.track(frame, self._enqueue(frame), now)
@@ -366,5 +365,5 @@ class AacmNode(ControlMachine[AddressAssigned | ConfigurationOutcome]):
 
 
 def _sightings(claims: dict[int, Frame]) -> tuple[Sighting, ...]:
-    """Configs as a report tells of them."""
-    return tuple(Sighting(port, f.station, f.port, f.address) for port, f in claims.items())
+    """Configs as entries of a report."""
+    return tuple(Sighting(port, f.server, f.port, f.address) for port, f in claims.items())

@@ -1,4 +1,4 @@
-"""The origin's part of AACM: it hears what comes back, and concludes how the configuration went."""
+"""The origin's part of AACM: it collects reports and concludes how the configuration went."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from hostagent.protocols.aacm.retransmission import AacmTiming
 
 @dataclass(frozen=True)
 class ConfigurationOutcome:
-    """How a configuration went: whether all stations have their addresses and after how many
-    seconds that was known; otherwise what is wrong.  Causes are reports of what does not fit or does not
-    answer, secondary reports those of stations that waited in vain."""
+    """The outcome of a configuration.
+
+    ``success``: all servers have their addresses, which was known after ``seconds``.  Otherwise ``findings``
+    are the errors, ``causes`` the reports of disagreement or missing answers, ``secondary`` those of servers
+    that only waited.
+    """
 
     success: bool
     seconds: float
@@ -25,10 +28,10 @@ class ConfigurationOutcome:
 
 
 class Origin:
-    """What the origin knows of one configuration."""
+    """The origin's state of one configuration."""
 
-    def __init__(self, station: int, sizes: Coordinates, timing: AacmTiming, now: float) -> None:
-        self._station, self._sizes = station, sizes
+    def __init__(self, server: int, sizes: Coordinates, timing: AacmTiming, now: float) -> None:
+        self._server, self._sizes = server, sizes
         self._timeout = timing.timeout(sizes)
         self._started_at = now
         self._deadline = now + self._timeout * (2 + sum(sizes))
@@ -49,7 +52,7 @@ class Origin:
         if report is None:
             return False
         if kind & Flag.COMBINE:
-            self._surveyed[report.station] = report
+            self._surveyed[report.server] = report
         else:
             self._alarms.append(report)
             self._reported = False
@@ -58,14 +61,14 @@ class Origin:
         return True
 
     def wants_survey(self, now: float) -> bool:
-        """Whether everybody is to look at their cables: after any alarm, or when Success is overdue."""
+        """Whether the survey is due: after any alarm, or when Success is overdue."""
         overdue = self._succeeded is None and now >= self._deadline
         if self._survey_deadline is None and (self._alarms or overdue):
             self._survey_deadline = now + 2 * self._timeout
         return self._survey_deadline is not None
 
     def next_timer(self) -> float | None:
-        """When there is something to conclude though nothing arrives."""
+        """When a conclusion is due even if nothing arrives."""
         if self._reported:
             return None
         if self._survey_deadline is not None and self._findings is None:
@@ -73,13 +76,13 @@ class Origin:
         return self._deadline
 
     def conclusion(self, now: float) -> ConfigurationOutcome | None:
-        """How it went, once, as soon as that is known."""
+        """The outcome, once, as soon as it is known."""
         if self._reported:
             return None
         if self._survey_deadline is not None and self._findings is None:
             if len(self._surveyed) < math.prod(self._sizes) and now < self._survey_deadline:
                 return None
-            self._findings = diagnose(self._sizes, self._station, self._surveyed)
+            self._findings = diagnose(self._sizes, self._server, self._surveyed)
         if not self._findings and self._succeeded is None and now < self._deadline:
             return None
         self._reported = True

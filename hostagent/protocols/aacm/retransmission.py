@@ -1,4 +1,4 @@
-"""Frames that are sent again until they are acknowledged; time is an argument, in seconds."""
+"""Retransmission of frames until they are acknowledged; times are arguments, in seconds."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from hostagent.protocols.aacm.ports import Coordinates
 
 @dataclass(frozen=True)
 class AacmTiming:
-    """How long AACM waits.
+    """The timers of AACM.
 
-    ``hop`` is the longest that a frame takes over one cable and through a server, in
-    seconds.  A Config is answered when all others have come that its receiver needs,
-    so it is sent again no sooner than the wave takes through the whole torus.
+    ``hop`` is the longest time, in seconds, that a frame takes over one link and through a server.  A Config is
+    answered when its receiver has all others that it needs.  So the interval of retransmission is the time that
+    the wave of Configs takes through the whole torus.
     """
 
     hop: float = 0.05
-    #: How often a frame is sent before its link counts as dead.
+    #: How often a frame is sent before its link counts as failed.
     attempts: int = 8
 
     def interval(self, sizes: Coordinates) -> float:
-        """Until a frame is sent again."""
+        """Seconds until a retransmission."""
         return self.hop * (2 + sum(sizes))
 
     def timeout(self, sizes: Coordinates) -> float:
-        """Until a link counts as dead."""
+        """Seconds until a link counts as failed."""
         return self.attempts * self.interval(sizes)
 
 
@@ -39,7 +39,7 @@ class _Pending:
 
 
 class Retransmitter:
-    """What one station has sent and not seen acknowledged, by port and sequence number."""
+    """The unacknowledged frames of one server, by port and sequence number."""
 
     def __init__(self, interval: float, attempts: int) -> None:
         self._interval, self._attempts = interval, attempts
@@ -50,7 +50,7 @@ class Retransmitter:
         self._pending[frame.port, frame.sequence] = _Pending(frame, data, 1, now + self._interval)
 
     def acknowledge(self, port: int, answer: Frame) -> bool:
-        """An ACK arrived at ``port``; whether it answers what was sent there."""
+        """Handle an ACK that arrived at ``port``; returns whether it answers a frame sent there."""
         pending = self._pending.get((port, answer.sequence))
         if pending is None or answer.kind & pending.frame.kind != pending.frame.kind:
             return False
@@ -58,11 +58,11 @@ class Retransmitter:
         return True
 
     def next_timer(self) -> float | None:
-        """When :meth:`due` has something to say."""
+        """When the next frame is due in :meth:`due`."""
         return min((pending.due for pending in self._pending.values()), default=None)
 
     def due(self, now: float) -> tuple[list[tuple[int, bytes]], list[Frame]]:
-        """What to send again, as (port, bytes), and what is given up."""
+        """The frames to retransmit, as (port, bytes), and those that are given up."""
         again, lost = [], []
         for key, pending in list(self._pending.items()):
             if pending.due > now:

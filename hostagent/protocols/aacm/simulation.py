@@ -1,4 +1,4 @@
-"""AACM on a whole torus with a virtual clock: the agents' own state machine on cables in memory."""
+"""AACM on a whole torus with a virtual clock: the agents' state machine on links in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMING = AacmTiming(hop=50e-6, attempts=12)
 
 @dataclass
 class AacmSimulation(VirtualNetwork[AacmNode]):
-    """Stations by server number, and the cables between their torus ports."""
+    """All servers of a torus, by number."""
 
     torus: Torus
     key: bytes | None = None
@@ -56,29 +56,31 @@ class AacmSimulation(VirtualNetwork[AacmNode]):
         machine.events.clear()
 
     def configure(self, *, until_idle: bool = True) -> ConfigurationOutcome | None:
-        """One configuration from server 0, until nothing happens any more, or with ``whole`` false
-        until the origin knows how it went; its last outcome."""
+        """Run one configuration from server 0; returns its last outcome.
+
+        It runs until no frames or timers are left, or only until the origin's conclusion.
+        """
         self.epoch += 1
-        told = len(self.outcomes)
+        before = len(self.outcomes)
         self.machines[0].configure(self.torus.sizes, self.epoch, self.now)
         self.flush(0)
-        while self.busy and (until_idle or len(self.outcomes) == told):
+        while self.busy and (until_idle or len(self.outcomes) == before):
             self.step()
-        return self.outcomes[-1] if len(self.outcomes) > told else None
+        return self.outcomes[-1] if len(self.outcomes) > before else None
 
     def counts(self) -> Counter[str]:
-        """What all stations counted together."""
+        """The sum of all servers' counters."""
         return sum((machine.counts for machine in self.machines.values()), Counter[str]())
 
 
 def hardware(node: int) -> int:
-    """The hardware address of a server, which names it in reports."""
+    """The hardware address of a server, which identifies it in reports."""
     return mac.hardware(node, 0)
 
 
 def _ports_by_node(ends: Iterable[Port]) -> dict[int, list[int]]:
     """The ports in use at each server."""
-    found: dict[int, list[int]] = {}
+    ports: dict[int, list[int]] = {}
     for end in sorted(ends):
-        found.setdefault(end.node, []).append(end.number)
-    return found
+        ports.setdefault(end.node, []).append(end.number)
+    return ports

@@ -1,4 +1,4 @@
-"""Every single cable swap of a torus, tried on AACM: is it found, and exactly named?"""
+"""Every single swap of two cables of a torus, tried on AACM: is it detected and identified?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from topos.graph import Port
 
 @dataclass(frozen=True)
 class SwapTrial:
-    """One swap: the two ports whose cables were exchanged, and what the origin said."""
+    """One swap: the two ports whose cables were exchanged, and the outcome."""
 
     swapped: tuple[Port, Port]
     #: All four ends of the two cables.
@@ -34,7 +34,7 @@ class SwapTrial:
 
 
 def swaps(torus: Torus, first: int = 0, every: int = 1) -> Iterator[SwapTrial]:
-    """Both ways of exchanging each two cables; of all of these each ``every``-th from ``first`` on."""
+    """Both swaps of every two cables; of these each ``every``-th from ``first`` on."""
     ends: dict[Port, Port] = AacmSimulation(torus).peers
     cables = [(a, b) for a, b in ends.items() if a < b]
     pairs = ((x, y, near) for x, y in itertools.combinations(cables, 2) for near in y)

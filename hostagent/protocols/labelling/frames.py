@@ -1,9 +1,9 @@
-"""The frames by which nodes learn their labels (WMGR, section IV-A): what neighbours tell each other.
+"""The frames of distributed labelling (WMGR, section IV-A).
 
 A frame follows the Ethernet header with EtherType 0xA802; numbers are big-endian:
 
-    flags 8 | port 8 | epoch 32 | sequence 16 | heard 16
-    root 32 | letter 16 | width 8 | trail: count 16, 16 of each | word: count 16, 16 of each
+    flags 8 | port 8 | epoch 32 | sequence 16 | last received 16
+    root 32 | letter 16 | width 8 | path vector: count 16, 16 of each | word: count 16, 16 of each
     prefix: bits 16, bytes | tag length 8 | tag | CRC-32 (see :mod:`hostagent.control.authentication`)
 
 Any bytes decode to a frame or to a :class:`Rejection`; nothing is ever raised.
@@ -40,10 +40,12 @@ class Label:
 
     @classmethod
     def of(cls, tree: Embedding, node: int) -> Label:
-        """The label of a node as it can learn it: in a fabric in pieces, less the letter that says which
-        piece, since no node knows of other pieces."""
+        """The label of a node as it can learn it.
+
+        In a fabric of several components this is without the letter of the component, which nodes cannot know.
+        """
         value, length = tree.prefixes[node]
-        bits = length - (_piece(tree, node) if tree.common else 0)
+        bits = length - (_component_bits(tree, node) if tree.common else 0)
         return cls(tree.words[node][tree.common :], value & ((1 << bits) - 1), bits)
 
     def child(self, letter: int, width: int) -> Label:
@@ -51,8 +53,8 @@ class Label:
         return Label((*self.word, letter), self.prefix << width | letter, self.length + width)
 
 
-def _piece(tree: Embedding, node: int) -> int:
-    """How many bits of a node's prefix say which piece it is in."""
+def _component_bits(tree: Embedding, node: int) -> int:
+    """The number of bits of a node's prefix that identify its component."""
     while tree.parents[node] != NONE:
         node = tree.parents[node]
     return tree.prefixes[node][1]
@@ -60,11 +62,10 @@ def _piece(tree: Embedding, node: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """What a node says of itself at one of its ports.
+    """What a node advertises at one of its ports.
 
-    ``root`` is the rank of the root that it follows, ``trail`` the ports on the way from
-    there; ``letter`` and ``width`` are what the receiver appends to ``label`` if it is a
-    child that has been given its letter (0 if not).
+    ``root`` is the rank of the root that it follows, ``path_vector`` the ports on the path from there.  A child
+    appends ``letter``, of ``width`` bits, to ``label``; letter 0: none is assigned.
     """
 
     root: int = NO_ROOT
@@ -78,8 +79,11 @@ class Advertisement:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame: sent by ``port``; ``heard`` is the last number of the receiver's that was taken in.
-    Without a ``tale`` it only acknowledges."""
+    """One frame, sent by ``port``.
+
+    ``last_received`` acknowledges the receiver's last sequence number.  Without an ``advertisement`` the frame
+    is only an acknowledgement.
+    """
 
     port: int
     epoch: int
@@ -110,27 +114,27 @@ def encode(frame: Frame, key: bytes | None = None) -> bytes:
 
 
 def decode(data: bytes, key: bytes | None = None) -> Frame | Rejection:
-    """The frame that ``data`` begins with (short frames are padded on a wire), or why there is none."""
+    """The frame that ``data`` begins with (Ethernet pads short frames), or why it is rejected."""
     try:
         reader = _Reader(data)
         flags, port, epoch, sequence, last_received = reader.fields(_HEAD)
         advertisement = _read_advertisement(reader, flags) if flags & _ADVERTISES else None
     except struct.error:
         return Rejection.LENGTH
-    found = verify(data, reader.at, ETHERTYPE, key)
-    if found is not None:
-        return found
+    rejection = verify(data, reader.at, ETHERTYPE, key)
+    if rejection is not None:
+        return rejection
     if (
         not port
         or flags & ~(_PARENT | _ADVERTISES | _LABELLED)
-        or (advertisement and not _sound(advertisement))
+        or (advertisement and not _is_consistent(advertisement))
     ):
         return Rejection.CONTENT
     return Frame(port, epoch, sequence, last_received, advertisement)
 
 
-def _sound(advertisement: Advertisement) -> bool:
-    """Whether the parts of a tale fit together."""
+def _is_consistent(advertisement: Advertisement) -> bool:
+    """Whether the fields of an advertisement are consistent."""
     label = advertisement.label
     if advertisement.root == NO_ROOT and (advertisement.path_vector or label or advertisement.letter):
         return False
@@ -146,15 +150,15 @@ def _numbers(values: Sequence[int]) -> bytes:
 
 
 class _Reader:
-    """Takes fields off the beginning of bytes; struct.error where they end too early."""
+    """Reads fields one after the other; struct.error where the bytes end too early."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
     def fields(self, layout: struct.Struct) -> tuple[int, ...]:
-        found = layout.unpack_from(self._data, self.at)
+        values = layout.unpack_from(self._data, self.at)
         self.at += layout.size
-        return found
+        return values
 
     def numbers(self) -> tuple[int, ...]:
         (count,) = self.fields(_COUNT)

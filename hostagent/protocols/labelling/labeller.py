@@ -1,19 +1,17 @@
 """Distributed labelling: every node learns its free-group label from its parent (WMGR, section IV-A).
 
-Neighbours tell each other what they are: which root they follow and by which ports the
-way from there goes (the *trail*), whose child they are, and their label.  Whoever's tale
-changes tells it anew; a tale counts until the next; all are acknowledged and sent again
-until they are.  A node follows the root of the least rank, by the ShortLex-least trail:
-so its parent is who a breadth-first search in port order would give it.  A parent gives
-out letters when all its neighbours have heard of its trail, that is, when it knows who its
-children are; their labels, and their children's, follow from the root down.
+Neighbours send each other advertisements: which root they follow, the ports on the path from there (the *path
+vector*), whose child they are, and their label.  A node advertises again when something changes; the latest
+advertisement counts.  All are acknowledged, and retransmitted until they are.
 
-When a port goes or comes back, the node begins a new *epoch*: everybody forgets and starts
-anew, and the labels are those of what is up.  A piece that is cut off from the root finds
-none for a while and then follows its least number.
+A node follows the root of the lowest rank, by the ShortLex-least path vector.  So its parent is the one that a
+breadth-first search in port order would choose.  A parent assigns letters when all its neighbours know its path
+vector: then it knows who its children are.  The labels of its descendants
+follow from the root down.
 
-A :class:`Labeller` has no socket and no clock: it is told of frames and of the time, in
-seconds on any steady clock, and says what to send and when to be asked again.
+When a port goes down or comes up, the node starts a new *epoch*: all nodes forget everything, and the labels
+are those of the links that are up.  A component that is cut off from the root waits for a while, then follows
+the node of the lowest number.
 """
 
 from __future__ import annotations
@@ -31,8 +29,11 @@ _SEQUENCES = 1 << 16
 
 @dataclass(frozen=True)
 class LabellingTiming:
-    """Seconds until a tale is sent again, how often before the port counts as down, and how long a
-    node looks out for a root before it offers itself."""
+    """The timers of labelling, in seconds.
+
+    ``interval`` is the time until a retransmission; after ``attempts`` the port counts as down.  ``timeout`` is
+    how long a node waits for a root before it becomes a candidate.
+    """
 
     interval: float = 0.1
     attempts: int = 20
@@ -41,7 +42,7 @@ class LabellingTiming:
 
 @dataclass(frozen=True, slots=True)
 class LabelAssigned:
-    """The news that a node has a label, or another one than before."""
+    """Event: a node has a label, or a new one."""
 
     label: Label
     epoch: int
@@ -50,24 +51,24 @@ class LabelAssigned:
 
 @dataclass(slots=True)
 class _Neighbour:
-    """What was told to and heard from the other end of a port in this epoch."""
+    """What was sent to and received from the other end of a port in this epoch."""
 
     advertised: Advertisement | None = None
     sequence: int = 0
     acknowledged: bool = True
-    #: Whether the other end has heard of the trail that this node has now.
+    #: Whether the other end has acknowledged the present path vector.
     knows_path_vector: bool = False
     attempts: int = 0
     due: float = 0.0
     received: Advertisement | None = None
-    #: The number of the last tale heard, and the port at the other end.
+    #: The sequence number of the last advertisement received, and the port at the other end.
     last_received: int = 0
     port: int = 0
 
 
 @dataclass(eq=False)
 class Labeller(ControlMachine[LabelAssigned]):
-    """One node; ``rank`` is 0 at the root that was chosen, elsewhere the node's number plus one."""
+    """One node; ``rank`` is 0 at the chosen root, elsewhere the node's number plus one."""
 
     rank: int
     ports: Iterable[int]
@@ -92,24 +93,24 @@ class Labeller(ControlMachine[LabelAssigned]):
     # --- what the driver calls --------------------------------------------------
 
     def start(self, now: float) -> None:
-        """Begin a new epoch: at the root for the first labels, anywhere for new ones."""
+        """Start a new epoch: at the root for the first labels, anywhere for new ones."""
         self._start_epoch(self.epoch + 1, now)
         self._update(now)
 
     def handle_link_change(self, port: int, up: bool, now: float) -> None:
-        """A port has a carrier or not; labels are learned anew unless nobody spoke there."""
+        """A port goes down or comes up; this starts a new epoch unless nothing was ever received there."""
         if up == (port in self._up) or port not in self._neighbours:
             return
-        spoke = self._neighbours[port].received is not None
+        was_used = self._neighbours[port].received is not None
         (self._up.add if up else self._up.discard)(port)
         self._neighbours[port] = _Neighbour()
-        if self.epoch and (up or spoke):
+        if self.epoch and (up or was_used):
             self.start(now)
         else:
             self._update(now)
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
-        """Bytes that arrived at ``port``, whatever they are."""
+        """A payload arrived at ``port``; any bytes are legal."""
         frame = decode(data, self.key)
         if isinstance(frame, Rejection):
             self.counts[f"rejected: {frame.value}"] += 1
@@ -119,18 +120,18 @@ class Labeller(ControlMachine[LabelAssigned]):
             return
         if frame.epoch > self.epoch:
             self._start_epoch(frame.epoch, now)
-        if port not in self._up:  # it was silent, or its carrier is back and nobody said so yet
+        if port not in self._up:  # it did not answer, or its carrier is back and not reported yet
             self._up.add(port)
             self._start_epoch(self.epoch + 1, now)
         elif frame.epoch == self.epoch:
             self._handle_frame(frame, port)
         else:
-            self._neighbours[port].advertised = None  # somebody lags behind: tell it again
+            self._neighbours[port].advertised = None  # the neighbour is in an older epoch: advertise again
         self._update(now)
         self._acknowledge(frame, port)
 
     def next_timer(self) -> float | None:
-        """When :meth:`handle_timer` is to be called, if nothing happens before."""
+        """When :meth:`handle_timer` is due, unless another call comes first; None: never."""
         waiting = (self._neighbours[port] for port in self._up)
         times = [neighbour.due for neighbour in waiting if not neighbour.acknowledged]
         if self._deadline is not None:
@@ -138,7 +139,7 @@ class Labeller(ControlMachine[LabelAssigned]):
         return min(times, default=None)
 
     def handle_timer(self, now: float) -> None:
-        """Send again what was not acknowledged, give up silent ports, offer oneself as a root."""
+        """Retransmit, give up ports that do not answer, become a candidate for the root."""
         for port in sorted(self._up):
             neighbour = self._neighbours[port]
             if neighbour.acknowledged or neighbour.due > now:
@@ -166,8 +167,10 @@ class Labeller(ControlMachine[LabelAssigned]):
         return self._parent
 
     def next_port(self, word: tuple[int, ...]) -> int | None:
-        """Algorithm 2 on what was learned: the port to the neighbour that is nearest to a word by the
-        word metric, the first on ties; None where none is nearer than this node."""
+        """Algorithm 2 on the learned labels: the port to the neighbour nearest to a word by the word metric.
+
+        The first port on ties; None if no neighbour is nearer than this node.
+        """
         if self.label is None:
             return None
         best, chosen = self._metric(self.label.word, word), None
@@ -187,10 +190,10 @@ class Labeller(ControlMachine[LabelAssigned]):
     def _metric(a: tuple[int, ...], b: tuple[int, ...]) -> int:
         return len(a) + len(b) - 2 * common_prefix_length(a, b)
 
-    # --- hearing ----------------------------------------------------------------
+    # --- receiving --------------------------------------------------------------
 
     def _start_epoch(self, epoch: int, now: float) -> None:
-        """Forget everything: a new epoch."""
+        """Forget everything and start an epoch."""
         self.epoch, self.label = epoch, None
         self._neighbours = {port: _Neighbour() for port in self._neighbours}
         self._path_vector, self._root, self._parent, self._root_candidate = None, NO_ROOT, 0, self.rank == 0
@@ -209,7 +212,7 @@ class Labeller(ControlMachine[LabelAssigned]):
             )
 
     def _update(self, now: float) -> None:
-        """Bring everything that follows from the neighbours' tales up to date, and tell what changed."""
+        """Update everything that follows from the neighbours' advertisements, and advertise changes."""
         if not self.epoch:
             return
         self._select_root()
@@ -231,7 +234,7 @@ class Labeller(ControlMachine[LabelAssigned]):
                 self._send(port, neighbour, now)
 
     def _select_root(self) -> None:
-        """The least root, and the ShortLex-least trail from it."""
+        """Select the lowest root, and the ShortLex-least path vector from it."""
         offers: list[tuple[int, int, tuple[int, ...], int]] = []
         for port in self._up:
             neighbour = self._neighbours[port]
@@ -239,7 +242,7 @@ class Labeller(ControlMachine[LabelAssigned]):
                 path_vector = (*neighbour.received.path_vector, neighbour.port)
                 offers.append((neighbour.received.root, len(path_vector), path_vector, port))
         if offers and self.rank < min(offers)[0]:
-            self._root_candidate = True  # whoever began to offer itself was early, not least
+            self._root_candidate = True  # the other candidate was earlier, but has a higher rank
         if self._root_candidate:
             offers.append((self.rank, 0, (), 0))
         root, _, path_vector, parent = min(offers, default=(NO_ROOT, 0, (), 0))
@@ -256,7 +259,7 @@ class Labeller(ControlMachine[LabelAssigned]):
             neighbour.knows_path_vector = False
 
     def _take_label(self, now: float) -> None:
-        """The label that this node has by its parent's tale."""
+        """Take the label that follows from the parent's advertisement."""
         if self._path_vector is None:
             return
         label: Label | None = Label()
@@ -275,7 +278,7 @@ class Labeller(ControlMachine[LabelAssigned]):
                 self.events.append(LabelAssigned(label, self.epoch, now))
 
     def _letters(self) -> dict[int, int]:
-        """The children's letters by port; none before all neighbours know this node's trail."""
+        """The children's letters by port; none before all neighbours know this node's path vector."""
         if self.label is None or not all(self._neighbours[port].knows_path_vector for port in self._up):
             return {}
         children = [port for port in sorted(self._up) if self._is_child(port)]
@@ -290,7 +293,7 @@ class Labeller(ControlMachine[LabelAssigned]):
             (*self._path_vector, port),
         )
 
-    # --- speaking ---------------------------------------------------------------
+    # --- sending ----------------------------------------------------------------
 
     def _send(self, port: int, neighbour: _Neighbour, now: float) -> None:
         neighbour.acknowledged, neighbour.due = False, now + self.timing.interval
@@ -298,7 +301,7 @@ class Labeller(ControlMachine[LabelAssigned]):
         self._emit(Frame(port, self.epoch, neighbour.sequence, neighbour.last_received, neighbour.advertised))
 
     def _acknowledge(self, frame: Frame, port: int) -> None:
-        """Say that a tale was heard, unless a tale of one's own has just said so."""
+        """Acknowledge an advertisement, unless a frame that is queued does so already."""
         if frame.advertisement is None or frame.epoch != self.epoch:
             return
         neighbour = self._neighbours[port]

@@ -13,23 +13,23 @@ from hostagent.virtual import VirtualNetwork
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState, Port
 
-#: Patience for fabrics of a few hundred hops across, at 15 us each.
+#: Timers for fabrics with a diameter of a few hundred hops, at 15 us each.
 TIMING = LabellingTiming(interval=500e-6, attempts=12, timeout=20e-3)
 
 
 @dataclass(frozen=True)
 class LabellingOutcome:
-    """A labelling that has come to rest: when the last label was taken and how many frames it took."""
+    """A completed labelling: seconds until the last label was taken, and the frames sent."""
 
     seconds: float
     frames: Counter[str]
-    #: Nodes whose label is another one than before.
+    #: Nodes whose label has changed.
     changed: int
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """When it was, and every node's label and all frames until then."""
+    """The time, every node's label and the counters."""
 
     at: float
     labels: list[Label | None]
@@ -63,16 +63,16 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
             self._last = item.at
         self.machines[node].events.clear()
 
-    # --- what happens to it -------------------------------------------------------
+    # --- events ---------------------------------------------------------------------
 
     def start(self) -> LabellingOutcome:
-        """The first labels, from the root, until nothing happens any more."""
+        """Assign the first labels, from the root, until no frame or timer is left."""
         before = self._snapshot()
         self.machines[self.root].start(self.now)
         return self._run_until_idle([self.root], before)
 
     def change(self, links: Iterable[int], up: bool) -> LabellingOutcome:
-        """Cables are taken out or put back; their ends notice by the carrier, at once."""
+        """Links go down or come up; their ends notice at once, by the carrier."""
         chosen = [self.fabric.link(number) for number in links]
         numbers = [link.index for link in chosen]
         self.links = self.links.restore(numbers) if up else self.links.fail(numbers)
@@ -84,7 +84,7 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
         return self._run_until_idle(sorted({end.node for end in ends}), before)
 
     def _run_until_idle(self, touched: Iterable[int], before: _Snapshot) -> LabellingOutcome:
-        """Let everything happen that follows from what was done to some nodes."""
+        """Process everything that follows from a change at some nodes."""
         for node in touched:
             self.flush(node)
         while self.busy:
@@ -98,14 +98,14 @@ class LabellingNetwork(VirtualNetwork[Labeller]):
         frames = sum((machine.counts for machine in self.machines.values()), Counter[str]())
         return _Snapshot(self.now, labels, frames)
 
-    # --- what came of it ----------------------------------------------------------
+    # --- results ----------------------------------------------------------------------
 
     def differing(self, tree: Embedding) -> list[int]:
-        """The nodes whose label is not the one that ``tree`` gives them."""
+        """The nodes whose label is not that of ``tree``."""
         return [node for node, machine in self.machines.items() if machine.label != Label.of(tree, node)]
 
     def arrives(self, source: int, destination: int) -> bool:
-        """Whether a packet gets there by Algorithm 2 on what each node has learned, and nothing else."""
+        """Whether Algorithm 2 on the learned labels alone delivers a packet."""
         label, at = self.machines[destination].label, source
         for _ in range(self.fabric.size):
             if at == destination:
