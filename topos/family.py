@@ -109,6 +109,17 @@ class Family(ABC):
         """The radix of each dimension where the servers have the coordinates of a torus; else empty."""
         return ()
 
+    @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        """The size of each dimension where the vertices lie on a torus or a mesh, in row-major order
+        (servers, or switches that all have hosts); else empty."""
+        return ()
+
+    @property
+    def grid_wraps(self) -> bool:
+        """True when the grid is a torus, False for a mesh."""
+        return True
+
     def label(self, node: int) -> str:
         """The coordinates of a node as text; its number by default."""
         return str(node)

@@ -9,8 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from topos.fabric import Fabric
-from topos.families.smallworld import SmallWorld
-from topos.families.torus import Torus
 from topos.family import Family
 
 Coordinates = tuple[int, ...]
@@ -28,14 +26,12 @@ class Grid:
     @staticmethod
     def fits(family: Family) -> bool:
         """True for families whose vertices have coordinates."""
-        return isinstance(family, (Torus, SmallWorld))
+        return bool(family.grid_sizes)
 
     @classmethod
     def of(cls, fabric: Fabric) -> Grid:
         """The grid of a fabric that :meth:`fits`."""
-        family = fabric.family
-        assert isinstance(family, (Torus, SmallWorld))
-        return cls(fabric, family.sizes, not isinstance(family, SmallWorld) or family.torus)
+        return cls(fabric, fabric.family.grid_sizes, fabric.family.grid_wraps)
 
     @cached_property
     def _first(self) -> int:

@@ -9,8 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
+from distributed import LocalCluster
+
+from dcnlab.cli import app
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -21,6 +26,8 @@ SHOWN = {
         re.DOTALL,
     )
 }
+app._import_commands()
+COMMANDS: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
 CUSTOM = ("--custom", "ring.py", "--custom", "roundabout.py")
 
 
@@ -70,6 +77,26 @@ def test_worker_processes_use_them_and_results_hold_for_their_text_only(folder: 
         with (folder / "roundabout.py").open("a") as file:
             file.write("# another version\n")
     assert lines == [2, 4]
+
+
+def test_workers_of_a_dask_scheduler_use_them(folder: Path) -> None:
+    """Its workers were started elsewhere, without the option."""
+    with LocalCluster(n_workers=1, processes=True, host="127.0.0.1", dashboard_address=None) as cluster:
+        words = ("compare", "--topologies", "ring:6", "--schemes", "roundabout", "--json", *CUSTOM)
+        done = dcnlab(folder, *words, "--dask", cluster.scheduler_address)
+        assert [row["path.max"] for row in json.loads(done.stdout)] == [3], done.stderr
+        with (folder / "roundabout.py").open("a") as file:
+            file.write("# another version\n")
+        done = dcnlab(folder, *words, "--dask", cluster.scheduler_address)
+    assert "has loaded another version of" in done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_about_topologies_or_schemes_takes_the_option(name: str) -> None:
+    words = " ".join(f"{p.name} {p.metavar or ''}" for p in COMMANDS[name].params).lower().replace("|", " ")
+    about = {"topology", "topologies", "scheme", "schemes", "spec", "[topology]..."} & set(words.split())
+    if about or name in ("list", "run"):
+        assert "custom" in [p.name for p in COMMANDS[name].params]
 
 
 def test_the_tests_of_every_family_and_pair_cover_them(folder: Path) -> None:

@@ -65,6 +65,14 @@ class SmallWorld(VertexGraph):
         return math.prod(self.sizes)
 
     @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @property
+    def grid_wraps(self) -> bool:
+        return self.torus
+
+    @property
     def cluster_grid(self) -> tuple[int, ...]:
         """Clusters along each side."""
         return self.clusters or (1,) * len(self.sizes)

@@ -52,6 +52,10 @@ class Torus(Family):
         return self.sizes
 
     @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @property
     def halves(self) -> tuple[int, ...]:
         """k_i // 2 per dimension: the largest distance of two coordinates."""
         return tuple(size // 2 for size in self.sizes)
