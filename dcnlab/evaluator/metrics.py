@@ -45,12 +45,12 @@ class Conditions:
 
 
 def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
-    found = bisection(fabric, conditions.seed, failed=conditions.failed)
+    result = bisection(fabric, conditions.seed, failed=conditions.failed)
     return {
-        "found": found.found,
-        "bound": found.bound,
-        "spectral_bound": found.spectral,
-        "flow_bound": found.flow,
+        "found": result.found,
+        "bound": result.bound,
+        "spectral_bound": result.spectral,
+        "flow_bound": result.flow,
     }
 
 
@@ -89,11 +89,11 @@ def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
 
 
 def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
-    found = simulate(
+    result = simulate(
         scheme, conditions.load, conditions.traffic, conditions.seed,
         failed=conditions.failed, failure_knowledge=conditions.failure_knowledge,
     )  # fmt: skip
-    return found.as_dict()
+    return result.as_dict()
 
 
 FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {

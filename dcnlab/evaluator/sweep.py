@@ -100,8 +100,8 @@ def _figures(point: Point, failed: Failures) -> Row:
     scheme, pairs = bind(point.scheme, network), choose(network, "servers", point.seed, failed.nodes)
     if isinstance(scheme, Ecmp):  # delivers all connected pairs along shortest paths
         loads = link_loads(scheme, pairs, failed.links)
-        found = distances(hop_graph(network, failed.links), pairs.destinations, pairs.destinations)
-        delivered, path = found.reached, found.mean
+        counted = distances(hop_graph(network, failed.links), pairs.destinations, pairs.destinations)
+        delivered, path = counted.reached, counted.mean
     else:
         routed = carried_load(scheme, pairs, failed.links)
         loads, delivered, path = routed.loads, routed.delivered, routed.path_mean
@@ -120,7 +120,7 @@ def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
     shown = used.pop() if len(used) == 1 else ", ".join(f"{s} on {t}" for t, s in schemes.items())
     seeds = len({row["seed"] for row in rows})
     caption = f"{shown}; {seeds} seeds, bands: 95 % interval of the mean"
-    found = []
+    drawn = []
     for metric, label in METRICS.items():
         for kind in kinds:
             mine = [row for row in rows if row["kind"] in (kind, "")]
@@ -128,8 +128,8 @@ def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
                 _series(topology, [row for row in mine if row["topology"] == topology], metric)
                 for topology in dict.fromkeys(row["topology"] for row in mine)
             )
-            found.append(Chart("", f"{kind} failed, %", label, series, caption, log_y=metric == "abt"))
-    return found
+            drawn.append(Chart("", f"{kind} failed, %", label, series, caption, log_y=metric == "abt"))
+    return drawn
 
 
 def _series(topology: str, rows: Sequence[Row], metric: str) -> Series:

@@ -96,8 +96,8 @@ class _SearchGraph:
 
     def levels(self, to: IntArray) -> Levels:
         """``[i, v]``: the distance from v to ``to[i]``, in the unit of ``step``."""
-        found = distance_rows(HopGraph(self.graph.start, self.graph.peer), to)
-        return found if self.node is None else found.take(self.node, axis=1)
+        level = distance_rows(HopGraph(self.graph.start, self.graph.peer), to)
+        return level if self.node is None else level.take(self.node, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,9 +137,9 @@ def pair_distances(graph: HopGraph, sources: IntArray, targets: IntArray) -> Lev
     order = np.argsort(sources, kind="stable")
     roots, first = np.unique(sources[order], return_index=True)
     first = np.append(first, len(order))
-    found = _between(graph.start, graph.peer, roots, first, targets[order], graph.scale)
-    result = np.empty_like(found)
-    result[order] = found
+    lengths = _between(graph.start, graph.peer, roots, first, targets[order], graph.scale)
+    result = np.empty_like(lengths)
+    result[order] = lengths
     return result
 
 

@@ -89,5 +89,5 @@ def _sample(alive: IntArray, count: int, seed: int) -> Pairs:
     numbers = np.random.default_rng([seed, 1]).choice(n * (n - 1), count, replace=False, shuffle=False)
     to, rest = np.divmod(np.sort(numbers), n - 1)
     sources = alive[rest + (rest >= to)]
-    found, first = np.unique(to, return_index=True)
-    return Pairs(alive[found], tuple(np.split(sources, first[1:])))
+    ends, first = np.unique(to, return_index=True)
+    return Pairs(alive[ends], tuple(np.split(sources, first[1:])))

@@ -190,13 +190,13 @@ def charts(rows: Sequence[Row]) -> tuple[Chart, ...]:
         return ()
     # Figures that do not depend on the load are repeated in the rows of every load.
     once = list({(r["topology"], r["scheme"], r["failures"], r["seed"]): r for r in rows}.values())
-    found = [*_panels(once, _stretch, ("topology", "failures"))]
-    found += _over_sizes(once)
+    drawn = [*_panels(once, _stretch, ("topology", "failures"))]
+    drawn += _over_sizes(once)
     if len({row["failures"] for row in rows}) > 1:
-        found += _over_failures(once)
+        drawn += _over_failures(once)
     if len({row.get("latency.load") for row in rows}) > 1:
-        found += _over_loads(rows)
-    return tuple(chart for chart in found if chart.series)
+        drawn += _over_loads(rows)
+    return tuple(chart for chart in drawn if chart.series)
 
 
 def _over_sizes(rows: Sequence[Row]) -> Iterator[Chart]:

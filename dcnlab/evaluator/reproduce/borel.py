@@ -68,14 +68,16 @@ def _table(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
             )  # fmt: skip
             yield Row(claim, measured)
         for scheme, (longest, mean) in column.schemes.items():
-            found = routed(topology, scheme, "from:h0")
+            lengths = routed(topology, scheme, "from:h0")
             for words, printed, tolerance in (("longest", longest, 0.0), ("average", mean, 0.005)):
                 claim = Claim(
                     f"{topology}-{scheme}-{words}", _PAPER, f"{words} path of {scheme}, {where}", printed,
                     "exact from vertex 0 over the paths of the scheme", tolerance=tolerance,
                     computed=printed, spread=tolerance,
                 )  # fmt: skip
-                value = None if found is None else found.path_max if words == "longest" else found.path_mean
+                value = (
+                    None if lengths is None else lengths.path_max if words == "longest" else lengths.path_mean
+                )
                 yield Row(claim, value)
 
 

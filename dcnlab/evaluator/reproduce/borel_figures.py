@@ -78,9 +78,9 @@ def _is_kept(family: Borel, name: str, label: int, constants: tuple[int, ...]) -
 
 @cache
 def _routed(topology: str, scheme: str) -> tuple[float, int]:
-    found = routed(topology, scheme, "from:h0")
-    assert found is not None
-    return found.path_mean, found.path_max
+    lengths = routed(topology, scheme, "from:h0")
+    assert lengths is not None
+    return lengths.path_mean, lengths.path_max
 
 
 def _look_ahead(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
@@ -143,12 +143,12 @@ def _livelock() -> Iterator[Row]:
         )  # fmt: skip
         yield Row(claim, livelocked(_LIVELOCK, d))
     for name in ("cr:d=4", "cr-bfs:d=4"):
-        found = routed(_LIVELOCK, name)
+        lengths = routed(_LIVELOCK, name)
         claim = Claim(
             f"delivered-{name}", _PAPER, f"pairs of 21 nodes that this implementation of {name} delivers", 420,
             "all pairs; a path that loops is detected, and the packet takes a shortest path instead",
         )  # fmt: skip
-        yield Row(claim, None if found is None else found.mass)
+        yield Row(claim, None if lengths is None else lengths.mass)
 
 
 EXPERIMENTS = (

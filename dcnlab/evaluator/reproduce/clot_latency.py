@@ -42,8 +42,8 @@ def run(family: str, scheme: str, radix: int, load: float, seed: int) -> Latency
 def _measured(
     family: str, scheme: str, radix: int, load: float, figure: Callable[[Latency], float]
 ) -> list[float]:
-    found = (run(family, scheme, radix, load, seed) for seed in _SEEDS)
-    return [figure(one) for one in found if one is not None]
+    runs = (run(family, scheme, radix, load, seed) for seed in _SEEDS)
+    return [figure(one) for one in runs if one is not None]
 
 
 #: Each figure with its number of digits: further digits differ between machines.

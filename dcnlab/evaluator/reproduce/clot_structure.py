@@ -23,17 +23,17 @@ _LOST = "the paper's values are not available"
 def _bisections() -> Iterator[Row]:
     """Twice the number of links in the cut: the formula counts each direction of a link."""
     for k, n, computed in ((4, 1, 8), (4, 2, 32), (4, 3, 128), (6, 2, None), (8, 2, 64), (8, 3, None)):
-        found = bisection(fabric(f"clot:{'x'.join([str(k)] * n)}"))
+        result = bisection(fabric(f"clot:{'x'.join([str(k)] * n)}"))
         how = (
             "twice the links of the best cut found into halves of the servers; proven lower bounds"
             " (spectral and flow) in the statement"
         )
         claim = Claim(
             f"bisection-{k}-{n}", _PAPER,
-            f"bisection k^n + 4k^(n-1), k = {k}, n = {n} (at least {2 * found.bound})",
+            f"bisection k^n + 4k^(n-1), k = {k}, n = {n} (at least {2 * result.bound})",
             k**n + 4 * k ** (n - 1), how, computed=computed,
         )  # fmt: skip
-        yield Row(claim, 2 * found.found)
+        yield Row(claim, 2 * result.found)
 
 
 def shortest_paths(network: Fabric, a: int, b: int) -> int:

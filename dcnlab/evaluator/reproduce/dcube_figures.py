@@ -74,8 +74,8 @@ def _ratios(what: str, others: tuple[str, ...], figure: Callable[[Bill], float])
     """DCube's figure per server divided by another network's: below 1 where DCube is cheaper."""
     for other in others:
         for size in SIZES:
-            found = bills(size)
-            mine, theirs = (figure(found[name]) / found[name].design.servers for name in ("DCube", other))
+            compared = bills(size)
+            mine, theirs = (figure(compared[name]) / compared[name].design.servers for name in ("DCube", other))
             statement = f"{what} per server of DCube divided by that of {other}, {size} servers, is below 1"
             yield Row(_claim(f"{what}-{other}-{size}", statement, _BILLED, 1, "<"), mine / theirs)
 
@@ -96,15 +96,20 @@ def _size_chart(title: str, label: str, figure: Callable[[Bill], float], nics: b
 def one_to_one(topology: str) -> tuple[int, int, float, float]:
     """Over pairs from h0 to servers on other switches: the minimum numbers of parallel and of weak parallel
     paths, all checked, and the mean and maximum rate when every parallel path carries a flow."""
-    network, count = fabric(topology), []
+    network, rows = fabric(topology), []
     step = max(1, network.servers // _PAIRS)
     first = network.port_count(network.servers)  # the first server on another switch than h0
     for destination in range(first, network.servers, step):
         paths = _checked(topology, destination, weak=False)
         weak = _checked(topology, destination, weak=True) if "dcube" in topology else paths
-        count.append((len(paths), len(weak), float(rates(network, [[path] for path in paths]).sum())))
-    found = np.array(count)
-    return int(found[:, 0].min()), int(found[:, 1].min()), float(found[:, 2].mean()), float(found[:, 2].max())
+        rows.append((len(paths), len(weak), float(rates(network, [[path] for path in paths]).sum())))
+    counts = np.array(rows)
+    return (
+        int(counts[:, 0].min()),
+        int(counts[:, 1].min()),
+        float(counts[:, 2].mean()),
+        float(counts[:, 2].max()),
+    )
 
 
 def _checked(topology: str, destination: int, weak: bool) -> tuple[tuple[int, ...], ...]:

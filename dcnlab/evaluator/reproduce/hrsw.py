@@ -40,30 +40,30 @@ def small_world(switches: int, clusters: int, hosts: int = 1, seed: int = 1) -> 
 @cache
 def between_switches(switches: int, clusters: int, scheme: str, seed: int) -> tuple[float, int] | None:
     """(mean, longest) path between switches: two links shorter than between their hosts."""
-    found = routed(small_world(switches, clusters, seed=seed), scheme)
-    return None if found is None else (found.path_mean - 2, found.path_max - 2)
+    lengths = routed(small_world(switches, clusters, seed=seed), scheme)
+    return None if lengths is None else (lengths.path_mean - 2, lengths.path_max - 2)
 
 
 def over_seeds(switches: int, clusters: int, scheme: str) -> list[tuple[float, int]]:
     """(mean, longest) path per seed; empty if there is no such scheme."""
-    found = [between_switches(switches, clusters, scheme, seed) for seed in _SEEDS]
-    return [pair for pair in found if pair is not None]
+    pairs = [between_switches(switches, clusters, scheme, seed) for seed in _SEEDS]
+    return [pair for pair in pairs if pair is not None]
 
 
 def shortest(switches: int, clusters: int) -> list[tuple[float, int]]:
     """(mean, largest) distance between switches, per seed."""
     networks = [fabric(small_world(switches, clusters, seed=seed)) for seed in _SEEDS]
-    found = [distances(hop_graph(n), range(n.servers), range(n.servers)) for n in networks]
-    return [(one.mean - 2, one.diameter - 2) for one in found]
+    results = [distances(hop_graph(n), range(n.servers), range(n.servers)) for n in networks]
+    return [(one.mean - 2, one.diameter - 2) for one in results]
 
 
 @cache
 def sampled_means(clusters: int, scheme: str) -> tuple[float, ...]:
     """Per seed the mean path between 8192 switches, over all sources and the random destinations."""
-    found = [
+    results = [
         to_sampled_destinations(small_world(8192, clusters, seed=seed), scheme, _DRAWN, seed) for seed in _SEEDS
     ]
-    return tuple(one.path_mean - 2 for one in found if one is not None)
+    return tuple(one.path_mean - 2 for one in results if one is not None)
 
 
 def _over_seeds(claim: Claim, values: Sequence[float], drawn: bool = False) -> Row:
@@ -143,8 +143,8 @@ def _chart() -> tuple[Chart, ...]:
     clusters = (2, 16, 128)
     series = []
     for name in ("hrsw", "hrsw-set"):
-        found = [(c, sampled_means(c, name)) for c in clusters]
-        points = [(c, *mean_and_error(means)) for c, means in found if means]
+        sampled = [(c, sampled_means(c, name)) for c in clusters]
+        points = [(c, *mean_and_error(means)) for c, means in sampled if means]
         series.append(
             Series(name, *(tuple(float(p[i]) for p in points) for i in range(3)))
             if points

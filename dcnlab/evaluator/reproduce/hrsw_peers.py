@@ -71,10 +71,10 @@ class Point:
 @cache
 def measured(peer: str, size: int) -> Point | None:
     """Measure one peer at one of its sizes; None if there is no such scheme."""
-    found = next(item for item in PEERS if item.name == peer)
-    topology = found.networks[size]
-    paths = routed(topology, found.scheme, f"sample:{found.pairs}")
-    scheme = scheme_or_none(topology, found.scheme)
+    chosen = next(item for item in PEERS if item.name == peer)
+    topology = chosen.networks[size]
+    paths = routed(topology, chosen.scheme, f"sample:{chosen.pairs}")
+    scheme = scheme_or_none(topology, chosen.scheme)
     if paths is None or scheme is None:
         return None
     entries = table_sizes(scheme, 1, _TABLES).entries_max

@@ -37,5 +37,5 @@ def to_sampled_destinations(topology: str, scheme: str, count: int, seed: int) -
 
 def from_node(network: Fabric, node: int = 0) -> tuple[int, float]:
     """(diameter, average distance) of a vertex-transitive graph, from one vertex."""
-    found = distances(hop_graph(network), [node])
-    return found.diameter, found.mean
+    result = distances(hop_graph(network), [node])
+    return result.diameter, result.mean

@@ -32,11 +32,11 @@ HEADER = ("claim", "published", "independent", "measured", "verdict")
 @cache
 def experiments() -> Mapping[str, Experiment]:
     """All experiments by name, grouped by paper."""
-    found: dict[str, Experiment] = {}
+    known: dict[str, Experiment] = {}
     for info in pkgutil.iter_modules(reproduce.__path__):
         module = importlib.import_module(f"{reproduce.__name__}.{info.name}")
-        found |= {item.name: item for item in getattr(module, "EXPERIMENTS", ())}
-    return MappingProxyType(found)
+        known |= {item.name: item for item in getattr(module, "EXPERIMENTS", ())}
+    return MappingProxyType(known)
 
 
 def run(name: str, figures: bool = True) -> Result:
@@ -89,8 +89,8 @@ def html(results: Mapping[str, Result]) -> str:
 def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:
     """Per experiment the number of claims per verdict."""
     for name, result in results.items():
-        found = Counter(row.verdict for row in result.rows)
-        yield (name, experiments()[name].title, *(found[verdict] for verdict in _VERDICTS))
+        counts = Counter(row.verdict for row in result.rows)
+        yield (name, experiments()[name].title, *(counts[verdict] for verdict in _VERDICTS))
 
 
 def totals(rows: Sequence[Row]) -> str:

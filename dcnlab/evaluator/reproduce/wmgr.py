@@ -46,8 +46,8 @@ def stretch(topology: str, scheme: str = "wmgr", pairs: str = "all") -> PathLeng
 
 def _share(topology: str, below: float, pairs: str = "all") -> float | None:
     """The percentage of pairs with stretch at most ``below``."""
-    found = stretch(topology, pairs=pairs)
-    return None if found is None else 100 * found.cdf(below)
+    lengths = stretch(topology, pairs=pairs)
+    return None if lengths is None else 100 * lengths.cdf(below)
 
 
 def _claim(
@@ -83,17 +83,17 @@ def _dcell() -> Iterator[Row]:
         ("dcell:2,3", "pairs with stretch at most 2", 2, 75, 74.3),
     ):
         claim = _claim(topology, words, printed, ">=", computed)
-        yield _over_roots(claim, [100 * found.cdf(below) for found in by_root(topology)])
+        yield _over_roots(claim, [100 * lengths.cdf(below) for lengths in by_root(topology)])
     claim = _claim("dcell:3,2", "pairs with stretch above 5", 0.5, "<=", 0.44)
-    yield _over_roots(claim, [100 - 100 * found.cdf(5) for found in by_root("dcell:3,2")])
+    yield _over_roots(claim, [100 - 100 * lengths.cdf(5) for lengths in by_root("dcell:3,2")])
 
 
 @cache
 def by_root(topology: str) -> tuple[PathLengths, ...]:
     """The path lengths for roots spread evenly over the nodes: on DCell the root matters."""
     roots = np.linspace(0, fabric(topology).size - 1, _ROOTS).astype(int)
-    found = [routed(topology, f"wmgr:root={root}", "all") for root in roots]
-    return tuple(one for one in found if one is not None)
+    results = [routed(topology, f"wmgr:root={root}", "all") for root in roots]
+    return tuple(one for one in results if one is not None)
 
 
 def _over_roots(claim: Claim, shares: Sequence[float]) -> Row:
@@ -171,15 +171,15 @@ def _table() -> Iterator[Row]:
 
 
 def _table_charts() -> tuple[Chart, ...]:
-    found = []
+    drawn = []
     for name, title, sizes in (
         ("bcube", "BCube(p, q); published: p + 3", _BCUBES),
         ("dcell", "DCell(p, q); published: at most 2^(q+1) + 3", _DCELLS),
     ):
         printed = [p + 3 if name == "bcube" else 2 ** (q + 1) + 3 for p, q in sizes]
         specs = [f"{name}:{p},{q}" for p, q in sizes]
-        found.append(charts.side_by_side(title, specs, printed, [_diameter(spec) for spec in specs]))
-    return tuple(found)
+        drawn.append(charts.side_by_side(title, specs, printed, [_diameter(spec) for spec in specs]))
+    return tuple(drawn)
 
 
 def _states_charts() -> tuple[Chart, ...]:
@@ -189,19 +189,19 @@ def _states_charts() -> tuple[Chart, ...]:
         ("star", "natural", range(3, 8)), ("transposition", "colex", range(3, 8)),
         ("transposition", "lex", range(3, 8)), ("butterfly", "natural", range(3, 9)),
     )  # fmt: skip
-    found = {
+    counts = {
         f"{name}, {order}": [_states(f"{name}:{s}", order) for s in sizes] for name, order, sizes in curves
     }
-    return (charts.states(found),)
+    return (charts.states(counts),)
 
 
 def _chart(title: str, topologies: tuple[str, ...], *baselines: str) -> Chart:
     spreads = {}
     for topology in topologies:
         for scheme, pairs in (("wmgr", "all"), *((name, "sample:2000") for name in baselines)):
-            found = stretch(topology, scheme, pairs)
-            if found is not None:
-                spreads[f"{topology} {scheme}"] = found
+            lengths = stretch(topology, scheme, pairs)
+            if lengths is not None:
+                spreads[f"{topology} {scheme}"] = lengths
     caption = "wmgr over all pairs of nodes, root h0, port order" + (
         f"; {', '.join(baselines)} over 2000 pairs of servers" if baselines else ""
     )

@@ -17,18 +17,18 @@ _MOST_STRETCH = 8
 
 def stretch(title: str, spreads: Mapping[str, PathLengths], caption: str) -> Chart:
     """P(stretch <= x), with a step at every stretch that occurs."""
-    ends = [next(x for x in _values(found) if found.cdf(x) >= 1 - _TAIL) for found in spreads.values()]
+    ends = [next(x for x in _values(lengths) if lengths.cdf(x) >= 1 - _TAIL) for lengths in spreads.values()]
     end = min(_MOST_STRETCH, max(2, math.ceil(max(ends))))
     series = []
-    for label, found in spreads.items():
-        points = sorted({1.0, *(x for x in _values(found) if x < end), float(end)})
-        series.append(Series(label, tuple(points), tuple(found.cdf(x) for x in points)))
+    for label, lengths in spreads.items():
+        points = sorted({1.0, *(x for x in _values(lengths) if x < end), float(end)})
+        series.append(Series(label, tuple(points), tuple(lengths.cdf(x) for x in points)))
     return Chart(title, "stretch", "share of pairs", tuple(series), caption, steps=True)
 
 
-def _values(found: PathLengths) -> list[float]:
+def _values(lengths: PathLengths) -> list[float]:
     """All values of stretch that occur, in ascending order."""
-    hops, distance = np.nonzero(found.joint)
+    hops, distance = np.nonzero(lengths.joint)
     values: list[float] = np.unique(hops / np.maximum(distance, 1)).tolist()
     return values
 
@@ -36,8 +36,8 @@ def _values(found: PathLengths) -> list[float]:
 def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
     """Word differences as a percentage of the elements, from (states, elements) pairs per curve."""
     series = tuple(
-        Series(label, tuple(float(n) for _, n in found), tuple(100 * states / n for states, n in found))
-        for label, found in ((label, list(pairs)) for label, pairs in curves.items())
+        Series(label, tuple(float(n) for _, n in counts), tuple(100 * states / n for states, n in counts))
+        for label, counts in ((label, list(pairs)) for label, pairs in curves.items())
     )
     caption = "with the order of the letters; by breadth-first search over each whole group"
     title, share = "Word differences of Cayley graphs", "word differences, % of the elements"

@@ -33,9 +33,9 @@ ROOTS = 12
 
 @cache
 def _path_lengths(topology: str, order: str, root: str) -> PathLengths:
-    found = routed(topology, f"wmgr:root={root},order={order}", "all")
-    assert found is not None
-    return found
+    lengths = routed(topology, f"wmgr:root={root},order={order}", "all")
+    assert lengths is not None
+    return lengths
 
 
 def _roots(topology: str) -> tuple[str, ...]:
@@ -81,8 +81,8 @@ def _draw() -> tuple[Chart, ...]:
         for order in ORDERS
     )
     means = [[_path_lengths(t, "built", root).stretch_mean for root in _roots(t)] for t in _FAMILIES]
-    middle = tuple((min(found) + max(found)) / 2 for found in means)
-    half = tuple((max(found) - min(found)) / 2 for found in means)
+    middle = tuple((min(values) + max(values)) / 2 for values in means)
+    half = tuple((max(values) - min(values)) / 2 for values in means)
     centre = tuple(_path_lengths(t, "built", "centre").stretch_mean for t in _FAMILIES)
     roots = (Series(f"range of {ROOTS} roots", places, middle, half), Series("root=centre", places, centre))
     return (

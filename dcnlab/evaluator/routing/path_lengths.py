@@ -220,13 +220,13 @@ def blocks(graph: HopGraph, pairs: Pairs) -> Iterator[Block]:
             yield Block(part, table if len(sources) == graph.size else table.take(sources, axis=1))
         return
     lengths = np.array([len(part) for part in pairs.sources])
-    found = pair_distances(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
+    all_distances = pair_distances(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
     first = 0
     for part in pairs.chunks(max(1, min(1024, size))):
         count = len(part.destinations)
         ends = np.cumsum(lengths[first : first + count])
         base = int(lengths[:first].sum())
-        yield Block(part, tuple(np.split(found[base : base + int(ends[-1])], ends[:-1])))
+        yield Block(part, tuple(np.split(all_distances[base : base + int(ends[-1])], ends[:-1])))
         first += count
 
 

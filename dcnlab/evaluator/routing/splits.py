@@ -211,11 +211,11 @@ def _safe_nodes(
     to: IntArray, order: IntArray, share: Floats, start: Offsets, peer: IntArray, usable: Mask
 ) -> Mask:
     """``[i, v]``: True where no packet from v to ``to[i]`` can be lost; False for the destination itself."""
-    found = np.empty(order.shape, np.bool_)
+    safe = np.empty(order.shape, np.bool_)
     for i in range(len(to)):
-        found[i] = _never_lost(to[i], order[i], share[i], start, peer, usable)
-        found[i, to[i]] = False
-    return found
+        safe[i] = _never_lost(to[i], order[i], share[i], start, peer, usable)
+        safe[i, to[i]] = False
+    return safe
 
 
 @threaded

@@ -129,10 +129,10 @@ def _from_source_routes(fabric: Fabric, source_routes: SourceRoutes, pairs: Pair
 def _from_shares(fabric: Fabric, shares: Shares, pairs: Pairs, down: LinkState) -> Flows:
     starts, links, parts = [np.zeros(1, dtype=np.int64)], [], []
     for some in pairs.chunks(max(1, (1 << 22) // max(1, len(fabric.adjacency.peer)))):
-        found = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
-        starts.append(found[0][1:] + starts[-1][-1])
-        links.append(found[1])
-        parts.append(found[2])
+        rows = Splits.of(fabric, shares, some.destinations, down).crossings(some.sources)
+        starts.append(rows[0][1:] + starts[-1][-1])
+        links.append(rows[1])
+        parts.append(rows[2])
     return Flows(*_ends(pairs), np.concatenate(starts), np.concatenate(links), np.concatenate(parts))
 
 

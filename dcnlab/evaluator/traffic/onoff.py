@@ -59,10 +59,10 @@ def parse(text: str) -> Phases:
         if key in given:
             raise SpecError(f"on-off: {key} is given twice")
         given[key] = number
-    found = Phases(**{**given, "samples": int(given.get("samples", Phases.samples))})  # type: ignore[arg-type]
-    if found.length > _CYCLES * (found.on + found.off):
-        raise SpecError(f"on-off: length={found.length:g} is more than {_CYCLES:g} times on and off")
-    return found
+    phases = Phases(**{**given, "samples": int(given.get("samples", Phases.samples))})  # type: ignore[arg-type]
+    if phases.length > _CYCLES * (phases.on + phases.off):
+        raise SpecError(f"on-off: length={phases.length:g} is more than {_CYCLES:g} times on and off")
+    return phases
 
 
 def active(phases: Phases, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
