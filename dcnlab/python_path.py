@@ -25,6 +25,14 @@ def leave_current_folder() -> None:
         del sys.path[0]
 
 
+def _origin(name: str) -> str | None:
+    """The file of a top-level module that is imported already, or would be; None without any."""
+    if name in sys.modules:
+        return sys.modules[name].__file__
+    spec = PathFinder.find_spec(name)
+    return spec.origin if spec else None
+
+
 def runs_program() -> bool:
     """Whether this process is the program ``dcnlab``, and not a user's own that imports the package."""
     return _runs_module() or os.path.basename(sys.argv[0]) == "dcnlab"
@@ -41,9 +49,7 @@ def check_packages() -> None:
     """Raise ImportError with one line if another file hides a top-level package of dcnlab."""
     for name in _PACKAGES:
         own = os.path.join(_ROOT, name, "__init__.py")
-        module = sys.modules.get(name)
-        spec = module.__spec__ if module else PathFinder.find_spec(name)
-        found = spec.origin if spec else None
+        found = _origin(name)
         if found is None:
             raise ImportError(f"dcnlab cannot find its package {name}: add {_ROOT} to PYTHONPATH", name=name)
         if found != own and not os.path.samefile(found, own):
