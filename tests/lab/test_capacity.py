@@ -29,7 +29,7 @@ def test_too_few_files_are_one_line() -> None:
 
 
 def test_a_low_soft_limit_is_raised() -> None:
-    """32 cables, of which `ip` would have stopped at the 29th."""
+    """32 links; with the low limit `ip` would stop at the 29th."""
     done = _limited("-Sn 60", "bcube:4,1", "--scheme", "brp", "--test", "pingpairs")
     assert done.returncode == 0, done.stderr
 

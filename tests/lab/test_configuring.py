@@ -22,13 +22,13 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("topology", "cables", "agents"),
+    ("topology", "links", "agents"),
     [("clot:4x4", 32, "host"), ("torus:3x5", 30, "host"), ("torus:2x2x3", 24, "workers")],
 )
-def test_every_server_finds_its_address(topology: str, cables: int, agents: str) -> None:
-    """One Config and one ACK over each torus cable, the right address on every TUN device."""
+def test_every_server_finds_its_address(topology: str, links: int, agents: str) -> None:
+    """One Config and one ACK over each torus link, the right address on every TUN device."""
     with Lab(topology, "pow", autoconfigure=True, agents=agents) as lab:
-        assert lab.aacm["frames"]["config"] == lab.aacm["frames"]["config ack"] == cables
+        assert lab.aacm["frames"]["config"] == lab.aacm["frames"]["config ack"] == links
         assert lab.aacm["ms"] > 0
         for node in [node for node in lab.nodes() if node["kind"] == "server"][::5]:
             shown = json.loads(lab.run(node["name"], ["ip", "-j", "address", "show", "dcn0"]).stdout)
@@ -44,7 +44,7 @@ def test_up_reports_duration_and_frames() -> None:
 
 
 def test_configured_anew_while_traffic_flows() -> None:
-    """The second configuration (the other Alt bit) loses no packet; the third finds a cut cable."""
+    """The second configuration (the other Alt bit) loses no packet; the third finds a failed link."""
     with Lab("clot:4x4", "pow", autoconfigure=True) as lab:
         stream = lab.begin(Stream("h0", "h15"))
         again = lab.ask("reconfigure")

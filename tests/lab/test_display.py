@@ -66,7 +66,7 @@ def test_without_a_display_the_prompt_prints_an_error_and_continues(tmp_path: Pa
 
 @pytest.fixture
 def screen() -> Iterator[str]:
-    """A display of one's own without a screen."""
+    """A virtual display without a screen."""
     if shutil.which("Xvfb") is None or shutil.which("xterm") is None or shutil.which("xwininfo") is None:
         pytest.skip("needs Xvfb, xterm and xwininfo")
     with tempfile.TemporaryFile("w+") as numbers:

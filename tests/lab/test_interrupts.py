@@ -34,7 +34,7 @@ def _children(name: str) -> list[psutil.Process]:
     """Programs, or Python modules that run as such, of that name."""
     found = []
     for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # others end while one looks
+        with contextlib.suppress(psutil.NoSuchProcess):  # a process may end meanwhile
             found += [process] if name in (process.name(), *process.cmdline()[3:4]) else []
     return found
 

@@ -67,7 +67,7 @@ def test_traceroute_shows_the_relays(lab: Lab) -> None:
     for a, b in [("h0", "h15"), ("h3", "h9"), ("h12", "h1")]:
         shown = lab.traceroute(a, b).hops
         assert shown[-1] == b
-        if lab.config.scheme == "pow":  # a flow's way is drawn: each hop must be a neighbour
+        if lab.config.scheme == "pow":  # a flow's path is random: each hop must be a neighbour
             for left, right in zip([a, *shown], shown, strict=False):
                 assert _neighbours(fabric, left, right), (left, right)
         else:
@@ -75,7 +75,7 @@ def test_traceroute_shows_the_relays(lab: Lab) -> None:
 
 
 def _neighbours(fabric, a: str, b: str) -> bool:
-    """Whether two servers share a cable or a switch."""
+    """Whether two servers share a link or a switch."""
     left, right = fabric.index(a), fabric.index(b)
     around = set(fabric.neighbours(left))
     return right in around or any(
@@ -84,9 +84,9 @@ def _neighbours(fabric, a: str, b: str) -> bool:
 
 
 def test_traffic_survives_a_link_failure(lab: Lab) -> None:
-    way = lab.route("h0", "h15")
-    cables = [(a, b) for a, b in itertools.pairwise(way)]
-    a, b = cables[1] if lab.config.scheme == "hrsw" else cables[0]  # a plain host has one cable
+    path = lab.route("h0", "h15")
+    links = [(a, b) for a, b in itertools.pairwise(path)]
+    a, b = links[1] if lab.config.scheme == "hrsw" else links[0]  # a plain host has one link
     cut = lab.fail(a, b)
     assert cut["detection_ms"] is not None
     around = lab.route("h0", "h15")
@@ -95,5 +95,5 @@ def test_traffic_survives_a_link_failure(lab: Lab) -> None:
     for switch in names(lab, "switch"):
         assert lab.tables(switch)["equal"]
     lab.restore(a, b)
-    assert lab.route("h0", "h15") == way
+    assert lab.route("h0", "h15") == path
     assert lab.pingall().lost == []

@@ -21,7 +21,7 @@ def closed_ancestor(path: Path) -> Path | None:
 
 
 def script(folder: Path) -> str:
-    """In a mount namespace of its own: an open tun device, and Python where others can reach it."""
+    """A mount namespace with an accessible tun device, and Python where other users can read it."""
     lines = [
         f"mknod {folder}/tun c 10 200 && chmod 666 {folder}/tun && mount --bind {folder}/tun /dev/net/tun",
         f"install -d -o {NOBODY} -g {NOBODY} -m 700 {folder}/run",

@@ -46,7 +46,7 @@ def processes_of(mark: str) -> list[int]:
 
 
 def outside() -> dict[str, list[str]]:
-    """What a lab could leave behind in the world outside it."""
+    """What a lab could leave behind outside its sandbox."""
     links = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
     folders = [Path("/run/netns"), Path("/run/openvswitch"), runtime.directory()]
     return {

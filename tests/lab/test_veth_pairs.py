@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 
 #: More at once than the kernel starts in one go (MAX_DO_DEV_N of net/core/link_watch.c).
 MANY = 150
-_worlds = itertools.count()
+_numbers = itertools.count()
 
 
 @pytest.fixture
 def namespaces() -> Iterator[tuple[str, str]]:
-    """Two fresh ones."""
-    number = next(_worlds)
+    """Two new namespaces."""
+    number = next(_numbers)
     names = tuple(f"dcnt{os.getpid()}c{number}{end}" for end in "ab")
     netns.create(names)
     yield names[0], names[1]

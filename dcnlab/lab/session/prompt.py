@@ -109,7 +109,7 @@ class Prompt(CLI):  # type: ignore[misc]
             output(f"*** {found.mbps} Mb/s from {names[0]} to {names[1]}\n")
 
     def do_tables(self, line: str) -> None:
-        """tables NODE: the node's entries, and whether the switch holds just those."""
+        """tables NODE: the predicted entries, and whether the switch has exactly these."""
         found = self._ask("tables", node=line.strip())
         if found:
             output("\n".join(found["predicted"]) + "\n")
@@ -118,7 +118,7 @@ class Prompt(CLI):  # type: ignore[misc]
                 output(f"*** {len(found['installed'])} entries installed, {verdict}\n")
 
     def do_path(self, line: str) -> None:
-        """path A B: the way that the scheme takes."""
+        """path A B: the path of the scheme."""
         names = line.split()
         if len(names) != 2:
             output("usage: path A B\n")
@@ -170,7 +170,7 @@ class Prompt(CLI):  # type: ignore[misc]
             super().do_xterm(line, term)
 
     def do_stats(self, line: str) -> None:
-        """stats [SERVER]: the agents' counters."""
+        """stats [SERVER]: counters of the agents."""
         found = self._measure(Stats())
         for name, counters in found.servers.items() if found else ():
             if not line.strip() or line.strip() == name:

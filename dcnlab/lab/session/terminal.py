@@ -73,9 +73,9 @@ def raw(other: int) -> Iterator[None]:
         _set_handler(signal.SIGWINCH, handler)
 
 
-def relay_shell(near: int, far: int, waiting: Callable[[], bool], said: Callable[[], str]) -> None:
+def relay_shell(near: int, far: int, waiting: Callable[[], bool], read_output: Callable[[], str]) -> None:
     """Relay a shell's terminal, which has no echo, after the shell was given a line, while ``waiting()``;
-    ``said`` reads its output."""
+    ``read_output`` reads its output."""
     select.select([far], [], [], 0)  # wait until the line was read, without echo
     with raw(near):
         _echo(far, True)
@@ -83,7 +83,7 @@ def relay_shell(near: int, far: int, waiting: Callable[[], bool], said: Callable
             while waiting():
                 ready, _, _ = select.select([_STDIN, near], [], [])
                 if near in ready:
-                    _write(_STDOUT, said().encode())
+                    _write(_STDOUT, read_output().encode())
                 if _STDIN in ready:
                     _write(near, os.read(_STDIN, _CHUNK))
         finally:
