@@ -1,4 +1,4 @@
-"""The command about keys: values that live at the coordinates that their keys' hashes name."""
+"""The command of the key-value store with key-based routing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dcnlab.lab.errors import LabError, UsageError
 
 
 class Verb(StrEnum):
-    """What is done with keys."""
+    """The operations on keys."""
 
     put = "put"
     get = "get"
@@ -30,18 +30,18 @@ class Verb(StrEnum):
 @app.command()
 def kv(
     lab: LabName,
-    verb: Annotated[Verb, typer.Argument(metavar="put|get|del|where|ls", help="What to do.")],
-    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Any text; for ls none.")] = "",
+    verb: Annotated[Verb, typer.Argument(metavar="put|get|del|where|ls", help="The operation.")],
+    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Any text; not for ls.")] = "",
     value: Annotated[
         str | None, typer.Argument(metavar="[VALUE]", help="Text, @FILE, or - for standard input.")
     ] = None,
-    origin: Annotated[str, typer.Option("--from", metavar="SERVER", help="The server that asks.")] = "h0",
-    replicas: Annotated[int, typer.Option(min=1, help="Copies to put.")] = 1,
+    origin: Annotated[str, typer.Option("--from", metavar="SERVER", help="The server that requests.")] = "h0",
+    replicas: Annotated[int, typer.Option(min=1, help="Number of copies.")] = 1,
     json: JsonFlag = False,
 ) -> None:
-    """Key-based routing: put, get, del KEY, where it lives, ls; values travel through the lab."""
+    """Store values by key-based routing: put, get, del, where (the replica servers), ls."""
     if (verb is Verb.ls) != (not key) or (verb is Verb.put) != (value is not None):
-        raise UsageError("say put KEY VALUE, get KEY, del KEY, where KEY, or ls")
+        raise UsageError("write put KEY VALUE, get KEY, del KEY, where KEY, or ls")
     running = Lab.attach(lab)
     if verb is Verb.put:
         assert value is not None
@@ -54,7 +54,7 @@ def kv(
 
 
 def _read(value: str) -> bytes:
-    """The bytes of ``VALUE``."""
+    """The value as bytes."""
     if value == "-":
         return sys.stdin.buffer.read()
     if not value.startswith("@"):
@@ -79,7 +79,7 @@ def _delete(lab: Lab, key: str, origin: str, json: bool) -> None:
     servers = lab.delete(key, origin)
     print_json({"key": key, "servers": servers}) if json else print(f"{key}: deleted at {', '.join(servers)}")
     if not servers:
-        raise LabError(f"none of the key's places answers {origin}")
+        raise LabError(f"no replica server of the key answers {origin}")
 
 
 def _where(lab: Lab, key: str, origin: str, json: bool) -> None:
@@ -100,11 +100,11 @@ def _describe(place: dict[str, object]) -> str:
 
 
 def _list(lab: Lab, key: str, origin: str, json: bool) -> None:
-    found = lab.keys(origin)
+    keys = lab.keys(origin)
     if json:
-        print_json({"keys": found})
+        print_json({"keys": keys})
     else:
-        table(("key", "bytes", "servers"), [(k["key"], k["bytes"], " ".join(k["servers"])) for k in found])
+        table(("key", "bytes", "servers"), [(k["key"], k["bytes"], " ".join(k["servers"])) for k in keys])
 
 
 _QUERIES: dict[Verb, Callable[[Lab, str, str, bool], None]] = {

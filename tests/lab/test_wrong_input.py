@@ -125,7 +125,7 @@ WRONG = {
     "label bcube:4,1 --cut banana": "link:h0-s1 or node:s3",
     "borel-search --budget banana": "must be a time",
     "overload clot:4x4 --target h99 --offline": "no node 'h99'",
-    "kv nolab put": "say put KEY VALUE",
+    "kv nolab put": "write put KEY VALUE",
     "list --banana": "--banana",
 }
 

@@ -1,7 +1,7 @@
-"""Key-based routing on top of a lab: keys live in the servers that their hashes name.
+"""A key-value store with key-based routing: the hash of a key names the server that holds it.
 
-placement.py   which servers hold the copies of a key
-store.py   a small store in a server's namespace, asked over plain TCP
-ring.py    puts, gets and deletes from any server, copies and their newest version
-bulk.py    values that are larger than a line of the control socket
+placement.py  the servers that hold the copies of a key
+store.py      the store of one server, served over TCP in its namespace
+ring.py       put, get and delete from any server; copies and their newest version
+bulk.py       values that are larger than a line of the control socket
 """

@@ -1,4 +1,4 @@
-"""Values that go with a request as a descriptor: larger than a line of the control socket."""
+"""Values that travel beside a request as a file descriptor, because they are larger than a line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHUNK = 1 << 20
 
 
 def read(descriptor: int) -> bytes:
-    """Everything from the beginning of a file; UsageError when that is more than a value can be."""
+    """The whole of a file; UsageError when it is larger than a value can be."""
     size = os.fstat(descriptor).st_size
     if size > LARGEST:
         raise UsageError(f"a value has at most {LARGEST >> 20} MB, not {size / (1 << 20):.1f}")
@@ -23,14 +23,14 @@ def read(descriptor: int) -> bytes:
 
 
 def write(descriptor: int, data: bytes) -> None:
-    """Write everything at the beginning of a file."""
+    """Write all data at the beginning of a file."""
     offset = 0
     while offset < len(data):
         offset += os.pwrite(descriptor, memoryview(data)[offset : offset + _CHUNK], offset)
 
 
 def memory_file(data: bytes = b"") -> int:
-    """A descriptor of a nameless file in memory that holds ``data``; the caller closes it."""
+    """A descriptor of an anonymous file in memory that holds ``data``; the caller closes it."""
     descriptor = os.memfd_create("value", os.MFD_CLOEXEC)
     write(descriptor, data)
     return descriptor

@@ -1,7 +1,7 @@
-"""Keys put, got and deleted from any server of a lab, over the lab's own network.
+"""Put, get and delete keys from any server of a lab, over the lab's own network.
 
-Everything goes by TCP connections that are opened inside the asking server's namespace, to the
-addresses of a key's places; stores are started there when they are first asked.
+The TCP connections start in the namespace of the requesting server and end at the replica servers of the
+key.  The store of a server starts with its first request.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from dcnlab.lab.kv.store import LARGEST, PORT, Message, Store, receive, send
 from dcnlab.lab.running.endpoint import Endpoint
 from topos.fabric import Fabric
 
-#: Seconds after which a server counts as dead.
+#: Seconds after which a server counts as down.
 _TIMEOUT = 2.0
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A server among a key's places: what it says of the key; None: it does not answer."""
+    """A replica server of a key and its reply; None when it does not answer."""
 
     server: int
     reply: Message | None
 
     @property
     def version(self) -> int:
-        """0 where there is nothing."""
+        """The version of its copy; 0 without one."""
         return int(self.reply.get("version", 0)) if self.reply else 0
 
     @property
     def size(self) -> int | None:
-        """Bytes of the value; None where there is none."""
+        """Bytes of the value; None without one."""
         return self.reply.get("size") if self.reply else None
 
 
 class Ring:
-    """The stores of a lab's servers; ``endpoint`` knows their names and addresses."""
+    """The stores of a lab's servers; ``endpoint`` gives their names and addresses."""
 
     def __init__(self, fabric: Fabric, endpoint: Callable[[int], Endpoint]) -> None:
         self._fabric, self._endpoint = fabric, endpoint
@@ -52,7 +52,7 @@ class Ring:
         self._lock = threading.Lock()
 
     def put(self, key: bytes, value: bytes | None, replicas: int, origin: int) -> list[int]:
-        """Write as many copies (None deletes them all); the servers that took one, in the key's order."""
+        """Write ``replicas`` copies, or delete all (``value`` None); the servers that did, in order."""
         if value is not None and len(value) > LARGEST:
             raise UsageError(f"a value has at most {LARGEST >> 20} MB")
         replica_servers = placement.replica_servers(self._fabric, key)
@@ -62,17 +62,17 @@ class Ring:
         if value is None:
             return [server for server in replica_servers if self._try(origin, server, words) is not None]
         words["size"] = len(value)
-        taken: list[int] = []
+        stored: list[int] = []
         for server in replica_servers:
-            if len(taken) < replicas and self._try(origin, server, words, value) is not None:
-                taken.append(server)
-        return taken
+            if len(stored) < replicas and self._try(origin, server, words, value) is not None:
+                stored.append(server)
+        return stored
 
     def get(self, key: bytes, origin: int) -> tuple[int, bytes] | None:
-        """The newest copy and where it was; None when there is none.  LabError when nobody answers."""
+        """The newest copy and its server; None when there is none.  LabError when no replica server answers."""
         copies = self.copies(key, origin)
         if all(copy.reply is None for copy in copies):
-            raise LabError(f"none of the key's places answers {self._endpoint(origin).name}")
+            raise LabError(f"no replica server of the key answers {self._endpoint(origin).name}")
         newest = max(copies, key=lambda copy: copy.version)
         if newest.size is None:
             return None
@@ -82,13 +82,13 @@ class Ring:
         return newest.server, found[1]
 
     def copies(self, key: bytes, origin: int) -> list[Copy]:
-        """What each of a key's places says of it, in their order."""
+        """The replies of the replica servers of a key, in their order."""
         replica_servers = placement.replica_servers(self._fabric, key)
         answers = self._ask_all(origin, replica_servers, {"op": "stat", "key": key.hex()})
         return [Copy(server, answers[server]) for server in replica_servers]
 
     def listing(self, origin: int) -> dict[bytes, dict[int, int]]:
-        """All keys that can be reached: by key the servers with its newest version, and its size."""
+        """All keys that can be reached: per key the servers with its newest version, and its size."""
         found: dict[bytes, dict[int, list[int]]] = {}
         for server, answer in self._ask_all(origin, sorted(self._stores), {"op": "list"}).items():
             for key, held in (answer or {}).get("keys", {}).items():
@@ -100,7 +100,7 @@ class Ring:
         }
 
     def _ask_all(self, origin: int, servers: Iterable[int], words: Message) -> dict[int, Message | None]:
-        """All at once, so that dead ones cost one time-out together."""
+        """Ask all at once, so that all servers that are down cost one time-out together."""
         servers = list(servers)
         with ThreadPoolExecutor(max_workers=placement.MAX_REPLICAS) as pool:
             answers = pool.map(lambda server: self._try(origin, server, words), servers)
@@ -124,7 +124,7 @@ class Ring:
             return None
 
     def _ensure(self, server: int) -> None:
-        """Start a server's store inside its namespace unless it runs."""
+        """Start the store of a server in its namespace unless it runs."""
         with self._lock:
             if server not in self._stores:
                 there = self._endpoint(server)
@@ -133,15 +133,15 @@ class Ring:
 
 
 def answer(ring: Ring, verb: str, words: dict[str, Any], name: Callable[[int], str]) -> dict[str, Any]:
-    """``put``, ``get``, ``del``, ``where`` or ``ls`` in plain values; a got value is under ``value``."""
+    """The result of put, get, del, where or ls as a JSON object; only the value of get is bytes."""
     origin, key = words["origin"], words.get("key", b"")
     match verb:
         case "put" | "del":
-            taken = ring.put(key, words.get("value"), words.get("replicas", 1), origin)
-            return {"servers": [name(server) for server in taken]}
+            stored = ring.put(key, words.get("value"), words.get("replicas", 1), origin)
+            return {"servers": [name(server) for server in stored]}
         case "get":
-            found = ring.get(key, origin)
-            return {} if found is None else {"server": name(found[0]), "value": found[1]}
+            copy = ring.get(key, origin)
+            return {} if copy is None else {"server": name(copy[0]), "value": copy[1]}
         case "where":
             copies = ring.copies(key, origin)
             newest = max(copy.version for copy in copies)

@@ -1,12 +1,12 @@
-"""A server's own store: keys and values in memory, asked over TCP inside the lab's network.
+"""The store of one server: keys and values in memory, served over TCP in the lab's network.
 
 A request is one line of JSON, then ``size`` bytes; so is the answer:
 
-    {"op": "put", "key": "<hex>", "version": 17, "size": 3}   and the value; a put without ``size`` deletes
+    {"op": "put", "key": "<hex>", "version": 17, "size": 3}   and the value; without ``size`` it deletes
     {"op": "stat" | "get", "key": "<hex>"}                    {"version": 17, "size": 3} and, for get, the value
     {"op": "list"}                                            {"keys": {"<hex>": [17, 3], ...}}
 
-The newest version stays.  A deleted key keeps its version, without a ``size``.
+A newer version replaces an older one.  A deleted key keeps its version, without a ``size``.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value with its version; None: deleted."""
+    """A value with its version; the value None marks a deleted key."""
 
     version: int
     value: bytes | None
 
-    def words(self) -> Message:
-        """What is said of it before its bytes."""
+    def header(self) -> Message:
+        """The fields that precede the bytes."""
         return {"version": self.version} | ({} if self.value is None else {"size": len(self.value)})
 
 
@@ -59,57 +59,59 @@ class Store(socketserver.ThreadingTCPServer):
                 self.items[key] = item
 
     def listing(self) -> dict[str, list[int]]:
-        """Version and size of what is there."""
+        """Version and size of every value."""
         with self.lock:
             return {k: [it.version, len(it.value)] for k, it in self.items.items() if it.value is not None}
 
 
 class _Handler(socketserver.StreamRequestHandler):
-    """One request; whoever says anything else is hung up on."""
+    """One request; a malformed one closes the connection."""
 
     timeout = _TIMEOUT
 
     def handle(self) -> None:
         try:
-            asked, body = receive(self.rfile)
-            answer, value = self._answer(asked, body)
+            request, body = receive(self.rfile)
+            answer, value = self._answer(request, body)
             send(self.wfile, answer, value)
         except (OSError, ValueError, KeyError):
             return
 
-    def _answer(self, asked: Message, body: bytes) -> tuple[Message, bytes]:
+    def _answer(self, request: Message, body: bytes) -> tuple[Message, bytes]:
         store = self.server
         assert isinstance(store, Store)
-        match asked["op"]:
+        match request["op"]:
             case "put":
-                store.put(str(asked["key"]), Item(int(asked["version"]), body if "size" in asked else None))
+                store.put(
+                    str(request["key"]), Item(int(request["version"]), body if "size" in request else None)
+                )
                 return {}, b""
             case "stat" | "get" as op:
-                item = store.items.get(str(asked["key"]))
+                item = store.items.get(str(request["key"]))
                 value = item.value if item is not None and op == "get" else None
-                return ({} if item is None else item.words()), value or b""
+                return ({} if item is None else item.header()), value or b""
             case "list":
                 return {"keys": store.listing()}, b""
-        raise ValueError(asked["op"])
+        raise ValueError(request["op"])
 
 
-def send(stream: BufferedIOBase, words: Message, body: bytes = b"") -> None:
-    """One line and the bytes behind it."""
-    stream.write(json.dumps(words).encode() + b"\n")
+def send(stream: BufferedIOBase, message: Message, body: bytes = b"") -> None:
+    """Write one line and the bytes after it."""
+    stream.write(json.dumps(message).encode() + b"\n")
     stream.write(body)
     stream.flush()
 
 
 def receive(stream: BufferedIOBase, body: bool = True) -> tuple[Message, bytes]:
-    """One line and, with ``body``, as many bytes as it announces; ValueError for anything else."""
+    """Read one line and, with ``body``, as many bytes as it announces; ValueError for anything else."""
     line = stream.readline(_LONGEST_LINE)
-    words = json.loads(line)
-    if not isinstance(words, dict):
-        raise ValueError("no object")
-    size = int(words.get("size", 0)) if body else 0
+    message = json.loads(line)
+    if not isinstance(message, dict):
+        raise ValueError("not an object")
+    size = int(message.get("size", 0)) if body else 0
     if not 0 <= size <= LARGEST:
         raise ValueError("too large")
     data = stream.read(size)
     if len(data) != size:
-        raise ValueError("cut short")
-    return words, data
+        raise ValueError("truncated")
+    return message, data

@@ -1,9 +1,10 @@
-"""What runs in each server of a replication: ``python -m dcnlab.lab.replication.node TASK``.
+"""The program in each server of a replication: ``python -m dcnlab.lab.replication.node TASK``.
 
-TASK is one JSON object: ``address`` and ``port`` to listen at, ``size`` in bytes, ``source`` (true
-where the data comes from) and ``parts``: ``offset``, ``length``, and ``to``, the addresses that the
-part is passed on to while it still arrives.  It says ``ready`` in one line, begins at a line on
-standard input, and says when (``done``, monotonic seconds) everything had arrived and its ``sha256``.
+TASK is one JSON object: the ``address`` and ``port`` to listen at, the ``size`` in bytes, ``source``
+(true for the server that has the data), and ``parts``: ``offset``, ``length``, and ``to``, the addresses
+to which the part is forwarded while it still arrives.  The program prints the line ``ready`` and begins
+when it reads a line.  At the end it prints when everything had arrived (``done``, monotonic seconds) and
+its ``sha256``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Job = Callable[[int, str], None]
 
 @dataclass
 class Flow:
-    """A part on its way through this server: how much of it is there, and whoever waits for more."""
+    """A part that passes through this server; threads wait for more of it."""
 
     offset: int
     length: int
@@ -40,13 +41,13 @@ class Flow:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def advance(self, count: int) -> None:
-        """So many more bytes have arrived."""
+        """Count bytes that have arrived."""
         with self.changed:
             self.available += count
             self.changed.notify_all()
 
     def wait(self, beyond: int) -> int:
-        """How much is there, once that is more than ``beyond`` bytes."""
+        """Wait until more than ``beyond`` bytes are there; how many there are."""
         with self.changed:
             self.changed.wait_for(lambda: self.available > beyond or self.available == self.length, _TIMEOUT)
             return self.available
@@ -66,29 +67,29 @@ class Node:
         self._listener = socket.create_server((task["address"], self._port), backlog=64)
 
     def run(self) -> float:
-        """Receive and pass on everything; when the last byte was there."""
+        """Receive and forward everything; the time at which the last byte arrived."""
         jobs: list[tuple[Job, int, str]] = [
             (self._send, i, to) for i, flow in enumerate(self._flows) for to in flow.to
         ]
         jobs += [] if self._source else [(self._receive, i, "") for i, _ in enumerate(self._flows)]
         with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
-            under_way = [pool.submit(_or_end, job, number, to) for job, number, to in jobs]
+            jobs_running = [pool.submit(_or_end, job, number, to) for job, number, to in jobs]
             for flow in self._flows if self._source else ():
                 flow.advance(flow.length)
             for flow in self._flows:
                 while flow.wait(flow.available) < flow.length:
                     continue
             done = time.monotonic()
-            wait(under_way)
+            wait(jobs_running)
         return done
 
     def sha256(self) -> str:
-        """Of everything that is there."""
+        """The SHA-256 of the data."""
         with mmap.mmap(self._file, self._size, prot=mmap.PROT_READ) as data:
             return hashlib.sha256(data).hexdigest()
 
-    def _receive(self, turn: int, _: str) -> None:
-        """Take the part of the connection that comes next."""
+    def _receive(self, _number: int, _to: str) -> None:
+        """Receive one part over the next connection."""
         connection, _ = self._listener.accept()
         with connection:
             (number,) = _NUMBER.unpack(connection.recv(_NUMBER.size, socket.MSG_WAITALL))
@@ -101,7 +102,7 @@ class Node:
                 flow.advance(count)
 
     def _send(self, number: int, to: str) -> None:
-        """Pass a part on to one server, as it arrives."""
+        """Forward a part to one server while it arrives."""
         flow, sent = self._flows[number], 0
         with socket.create_connection((to, self._port), _TIMEOUT) as connection:
             connection.settimeout(None)
@@ -113,7 +114,7 @@ class Node:
 
 
 def _or_end(job: Job, number: int, to: str) -> None:
-    """Do a job; an error ends the program, whatever its other threads wait for."""
+    """Do a job; an error ends the program, although other threads wait."""
     try:
         job(number, to)
     except OSError as error:
@@ -122,14 +123,14 @@ def _or_end(job: Job, number: int, to: str) -> None:
 
 
 def _fill(file: int, size: int) -> None:
-    """Random bytes, so that nothing is right by chance."""
+    """Fill a file with random bytes."""
     done = 0
     while done < size:
         done += os.pwrite(file, os.urandom(min(1 << 24, size - done)), done)
 
 
 def main() -> None:
-    """Do one task."""
+    """Carry out one task."""
     node = Node(json.loads(sys.argv[1]))
     print("ready", flush=True)
     sys.stdin.readline()

@@ -1,4 +1,4 @@
-"""Expectations: ``NAME.FIGURE OPERATOR NUMBER``, nothing more, read and judged without ``eval``."""
+"""Expectations: ``NAME.FIGURE OPERATOR NUMBER``, read and judged without ``eval``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class Expectation:
-    """One comparison of a figure of a named result with a number."""
+    """A comparison of a figure of a named result with a number."""
 
     name: str
     figure: str
@@ -38,14 +38,14 @@ class Expectation:
         return f"{self.name}.{self.figure} {self.operator} {self.number:g}"
 
     def judge(self, results: Mapping[str, Figures]) -> Verdict:
-        """Whether it holds; a figure that was not measured fails every comparison."""
+        """Compare the measured value; a figure that was not measured fails every comparison."""
         value = results.get(self.name, {}).get(self.figure)
         return Verdict(self, value, value is not None and OPERATORS[self.operator](value, self.number))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """An expectation, the value that was found (None: there is none), and whether it held."""
+    """An expectation, the measured value (None when there is none), and whether the expectation held."""
 
     expectation: Expectation
     value: float | None
@@ -54,7 +54,7 @@ class Verdict:
 
 def read_expectation(text: object) -> Expectation:
     """Parse one; ValueError with half a sentence for the user."""
-    found = _FORM.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _FORM.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise ValueError(f"must be written as in stream.outage_ms < 500, not {text!r}")
-    return Expectation(found["name"], found["figure"], found["operator"], float(found["number"]))
+    return Expectation(match["name"], match["figure"], match["operator"], float(match["number"]))
