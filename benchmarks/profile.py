@@ -31,7 +31,7 @@ from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import open_devices
 from hostagent.runtime.mmsg import PacketBuffers
 from hostagent.runtime.worker import Worker
-from tests.hostagent.namespaces import World
+from tests.hostagent.namespaces import ServerNetwork
 
 LAUNCHED = "bcube:4,3"
 SECONDS = 3
@@ -61,7 +61,7 @@ def relaying(seconds: float = SECONDS) -> str:
         return from_child(lambda: _relayed(lab, seconds))
 
 
-def _relayed(lab: World, seconds: float) -> str:
+def _relayed(lab: ServerNetwork, seconds: float) -> str:
     place, scheme = lab.place(1), schemes.bind(SCHEME, lab.fabric)
     agent = Agent(scheme, 1, addresses_of(scheme), random.Random(1))
     ours, theirs = socket.socketpair()

@@ -46,7 +46,7 @@ from addressing import registry as schemes
 from addressing.fields import mac
 from hostagent.forwarding.packet import MAX_END, VNET_SIZE, ttl_decremented_checksum
 from hostagent.runtime.mmsg import PacketBuffers
-from tests.hostagent.namespaces import World, run, world
+from tests.hostagent.namespaces import ServerNetwork, run, server_network
 
 SCHEME = "wmgr"
 PINGS = 1000
@@ -54,7 +54,7 @@ PINGS = 1000
 BACK_TO_BACK = ("-A",)
 SMALL = 64
 _PORT = 9
-Setup = Callable[[World], contextlib.AbstractContextManager[None]]
+Setup = Callable[[ServerNetwork], contextlib.AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Figures:
 # --- methods of relaying ------------------------------------------------------------
 
 
-def plain_ends(lab: World) -> None:
+def plain_ends(lab: ServerNetwork) -> None:
     """Make the first and the last server ordinary hosts whose MAC addresses are their labels."""
     last = lab.fabric.servers - 1
     for own, other in ((0, last), (last, 0)):
@@ -93,20 +93,20 @@ def plain_ends(lab: World) -> None:
         neighbour(lab, own, other, interface)
 
 
-def neighbour(lab: World, at: int, other: int, interface: str) -> None:
+def neighbour(lab: ServerNetwork, at: int, other: int, interface: str) -> None:
     """A fixed entry in the neighbour table of server ``at``."""
     words = ("lladdr", label_address(lab, other), "dev", interface, "nud", "permanent")
     run("ip", "-n", lab.netns(at), "neigh", "replace", lab.addresses[other], *words)
 
 
-def label_address(lab: World, node: int) -> str:
+def label_address(lab: ServerNetwork, node: int) -> str:
     """The MAC address that carries a server's label."""
     scheme = schemes.bind(SCHEME, lab.fabric)
     return mac.text(mac.encode(scheme.label(node), scheme.label_bits))
 
 
 @contextlib.contextmanager
-def kernel(lab: World) -> Iterator[None]:
+def kernel(lab: ServerNetwork) -> Iterator[None]:
     """The relay's kernel forwards; its interfaces have the addresses that A and B send to."""
     plain_ends(lab)
     lab.run(1, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
@@ -118,7 +118,7 @@ def kernel(lab: World) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def loop(lab: World) -> Iterator[None]:
+def loop(lab: ServerNetwork) -> Iterator[None]:
     """Run :func:`relay_by_loop` in the relay's namespace, without offloads at the ends."""
     for node in (0, 2):
         lab.run(node, "ethtool", "-K", f"h{node}-eth1", "tx", "off", "gso", "off")
@@ -127,14 +127,14 @@ def loop(lab: World) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def loop_with_offloads(lab: World) -> Iterator[None]:
+def loop_with_offloads(lab: ServerNetwork) -> Iterator[None]:
     """The same with the virtio-net header before each frame, so that offloads can stay on."""
     with looping(lab, str(VNET_SIZE)):
         yield
 
 
 @contextlib.contextmanager
-def looping(lab: World, ahead: str) -> Iterator[None]:
+def looping(lab: ServerNetwork, ahead: str) -> Iterator[None]:
     """Run :func:`relay_by_loop` in the relay's namespace; ``ahead`` bytes precede each frame."""
     plain_ends(lab)
     for interface in ("h1-eth1", "h1-eth2"):
@@ -144,7 +144,7 @@ def looping(lab: World, ahead: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def agents(lab: World) -> Iterator[None]:
+def agents(lab: ServerNetwork) -> Iterator[None]:
     """Agents in the relays, plain hosts at the ends."""
     plain_ends(lab)
     lab.pool.start([lab.place(node) for node in range(1, lab.fabric.servers - 1)])
@@ -153,7 +153,7 @@ def agents(lab: World) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def agents_everywhere(lab: World) -> Iterator[None]:
+def agents_everywhere(lab: ServerNetwork) -> Iterator[None]:
     """Agents in all servers, as in a lab."""
     lab.pool.start([lab.place(node) for node in range(lab.fabric.servers)])
     lab.pool.wait_ready()
@@ -242,7 +242,7 @@ def one_processor() -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def ping(lab: World, *pace: str) -> float:
+def ping(lab: ServerNetwork, *pace: str) -> float:
     """The median round-trip time of pings in microseconds; ``pace`` are options of ping."""
     address = lab.addresses[lab.fabric.servers - 1]
     lab.run(0, "ping", "-c", "5", "-i", "0.01", address)
@@ -250,7 +250,7 @@ def ping(lab: World, *pace: str) -> float:
     return statistics.median(float(ms) * 1000 for ms in re.findall(r"time=([\d.]+)", said))
 
 
-def tcp(lab: World, last: int, seconds: int) -> float:
+def tcp(lab: ServerNetwork, last: int, seconds: int) -> float:
     """The rate that iperf3 receives, in Gb/s."""
     words = ["ip", "netns", "exec", lab.netns(last), "iperf3", "-s", "-1", "--forceflush"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
@@ -262,7 +262,7 @@ def tcp(lab: World, last: int, seconds: int) -> float:
     return float(json.loads(report)["end"]["sum_received"]["bits_per_second"]) / 1e9
 
 
-def small_packets(lab: World, last: int, seconds: int) -> float:
+def small_packets(lab: ServerNetwork, last: int, seconds: int) -> float:
     """64-byte packets per second that reach the last server's interface."""
     sink = lab.inside(last, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     with sink:
@@ -274,7 +274,7 @@ def small_packets(lab: World, last: int, seconds: int) -> float:
             return (received(lab, last) - first) / (time.perf_counter() - begun)
 
 
-def received(lab: World, node: int) -> int:
+def received(lab: ServerNetwork, node: int) -> int:
     """The number of packets that a server's interface has received."""
     table = lab.inside(node, lambda: Path("/proc/thread-self/net/dev").read_text())
     (line,) = (line for line in table.splitlines() if f"h{node}-eth1:" in line)
@@ -292,7 +292,7 @@ def blast(address: str) -> None:
 
 
 @contextlib.contextmanager
-def worker(lab: World, node: int, *role: str) -> Iterator[None]:
+def worker(lab: ServerNetwork, node: int, *role: str) -> Iterator[None]:
     """Run this program with a role in a server's namespace, and terminate it afterwards."""
     words = ["ip", "netns", "exec", lab.netns(node), sys.executable, "-m", "benchmarks.relay", "--role", *role]
     with subprocess.Popen(words) as process:
@@ -324,12 +324,12 @@ def median(taken: list[Figures]) -> Figures:
 
 
 @contextlib.contextmanager
-def chain(relays: int) -> Iterator[World]:
+def chain(relays: int) -> Iterator[ServerNetwork]:
     """Two ends with a row of relays between them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "chain.edgelist")
         path.write_text("".join(f"{node} {node + 1}\n" for node in range(relays + 1)))
-        with world(f"file:{path}", SCHEME, start=False) as lab:
+        with server_network(f"file:{path}", SCHEME, start=False) as lab:
             yield lab
 
 

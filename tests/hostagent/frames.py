@@ -1,4 +1,4 @@
-"""Packets made by scapy and put into slots, as the kernel would."""
+"""Packets built by scapy and put into slots, as the kernel would do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def from_host(data: bytes, offload: bytes = NO_OFFLOAD) -> tuple[memoryview, int
     return _slot(bytes(packet.HOST_OFFSET) + offload + data)
 
 
-def from_card(frame: bytes, offload: bytes = NO_OFFLOAD) -> tuple[memoryview, int]:
+def from_nic(frame: bytes, offload: bytes = NO_OFFLOAD) -> tuple[memoryview, int]:
     """A slot with a frame as read from a packet socket, and its end."""
     return _slot(offload + frame)
 
@@ -58,12 +58,12 @@ def frame(addresses: bytes, data: bytes, kind: int = packet.IPV4) -> bytes:
 
 
 def parsed(data: bytes) -> Packet:
-    """The packet as scapy reads it, checksums as they stand."""
+    """The packet as scapy parses it, with its checksums unchanged."""
     return IP(data)
 
 
 def with_fresh_checksums(data: bytes) -> bytes:
-    """The same packet with all checksums computed anew by scapy."""
+    """The same packet with all checksums recomputed by scapy."""
     again = IP(data)
     for layer in (IP, ICMP, UDP, TCP):
         if layer in again:

@@ -1,4 +1,4 @@
-"""Real namespaces and cables for agents, made for one test and removed after it."""
+"""Real namespaces and links for agents, created for one test and removed after it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _numbers = itertools.count()
 
 
 def run(*words: str, timeout: float = 60) -> str:
-    """A command's output; its failure with what it said."""
+    """The output of a command; AssertionError with its messages if it fails."""
     done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
     assert not done.returncode, f"{' '.join(words)}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
 @dataclass(frozen=True)
-class World:
-    """The servers of a fabric without switches, each in a namespace, cabled by veth pairs."""
+class ServerNetwork:
+    """The servers of a fabric without switches, each in a namespace, connected by veth pairs."""
 
     fabric: Fabric
     addresses: list[str]
@@ -45,16 +45,16 @@ class World:
         return f"{self.name}-{node}"
 
     def place(self, node: int) -> AgentPlacement:
-        """Where a server's agent works."""
+        """Where the agent of a server runs."""
         ports = {port: f"h{node}-eth{port}" for port, _ in self.fabric.ports(node)}
         return AgentPlacement(node, f"/run/netns/{self.netns(node)}", ports)
 
     def run(self, node: int, *words: str, timeout: float = 60) -> str:
-        """A command in a server's namespace."""
+        """Run a command in a server's namespace."""
         return run("ip", "netns", "exec", self.netns(node), *words, timeout=timeout)
 
     def inside(self, node: int, action: Callable[[], T]) -> T:
-        """Something that opens sockets, which then stay in a server's namespace."""
+        """Run a function in a server's namespace; sockets that it opens stay there."""
         with inside(f"/run/netns/{self.netns(node)}"):
             return action()
 
@@ -67,7 +67,9 @@ class World:
 
 
 @contextlib.contextmanager
-def world(topology: str, scheme: str, *, start: bool = True, **options: Any) -> Iterator[World]:
+def server_network(
+    topology: str, scheme: str, *, start: bool = True, **options: Any
+) -> Iterator[ServerNetwork]:
     """Namespaces, links and (unless ``start`` is false) ready agents, run with ``options`` of
     :class:`hostagent.options.Options`."""
     fabric = topologies.fabric(topology)
@@ -76,12 +78,12 @@ def world(topology: str, scheme: str, *, start: bool = True, **options: Any) -> 
     addresses = [text(bound.ipv4(node)) for node in range(fabric.servers)]
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(AgentPool(Options(topology, scheme, **options)))
-        made = World(fabric, addresses, f"dcnt{os.getpid()}x{next(_numbers)}", pool)
+        made = ServerNetwork(fabric, addresses, f"dcnt{os.getpid()}x{next(_numbers)}", pool)
         for node in range(fabric.servers):
             stack.callback(run, "ip", "netns", "del", made.netns(node))
             run("ip", "netns", "add", made.netns(node))
         for link in fabric.links():
-            _cable(made, link.index, (link.a.node, link.a.number), (link.b.node, link.b.number))
+            _connect(made, link.index, (link.a.node, link.a.number), (link.b.node, link.b.number))
         if start:
             pool.start([made.place(node) for node in range(fabric.servers)])
             pool.wait_ready(20)
@@ -89,8 +91,8 @@ def world(topology: str, scheme: str, *, start: bool = True, **options: Any) -> 
         yield made
 
 
-def _cable(made: World, number: int, a: tuple[int, int], b: tuple[int, int]) -> None:
-    """A veth pair whose ends have different indices: with equal ones carrier loss is told late."""
+def _connect(made: ServerNetwork, number: int, a: tuple[int, int], b: tuple[int, int]) -> None:
+    """A veth pair whose ends have different indices: with equal ones, carrier loss is reported late."""
     names = [f"h{node}-eth{port}" for node, port in (a, b)]
     spaces = [made.netns(node) for node, _ in (a, b)]
     run(

@@ -1,4 +1,4 @@
-"""AACM on whole tori with a virtual clock: right cables, wrong ones, noise, forgeries, change."""
+"""AACM on whole tori with a virtual clock: correct and wrong cables, noise, forged frames, changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def torus(sizes: str) -> Torus:
 
 
 def right(simulation: AacmSimulation) -> bool:
-    """Every server that runs has its own coordinates."""
+    """Whether every running server has its own coordinates."""
     return all(s.address == simulation.torus.coordinates(node) for node, s in simulation.machines.items())
 
 
@@ -48,15 +48,15 @@ def findings(simulation: AacmSimulation) -> list[str]:
 
 
 @pytest.mark.parametrize("sizes", TORI)
-def test_one_config_and_one_ack_per_cable(sizes: str) -> None:
+def test_one_config_and_one_ack_per_link(sizes: str) -> None:
     simulation = AacmSimulation(torus(sizes), key=KEY)
     outcome = simulation.configure()
     assert outcome is not None
     assert outcome.success
     assert right(simulation)
     counts = simulation.counts()
-    cables = len(simulation.torus.link_ends())
-    assert counts["sent config"] == counts["sent config ack"] == cables
+    links = len(simulation.torus.link_ends())
+    assert counts["sent config"] == counts["sent config ack"] == links
     assert counts["sent success"] == counts["sent success ack"]
     assert counts.keys() == {"sent config", "sent config ack", "sent success", "sent success ack"}
 
@@ -98,29 +98,29 @@ def test_lost_duplicated_and_reordered_frames(
         assert right(simulation)
 
 
-def test_addresses_stay_while_the_next_configuration_is_under_way() -> None:
+def test_addresses_are_kept_during_the_next_configuration() -> None:
     simulation = AacmSimulation(torus("4x4"))
     simulation.configure()
     simulation.stop_node(5)
     assert findings(simulation) == ["(1,1) does not answer on any cable"]
-    assert right(simulation)  # those that the second did not reach keep what they had
+    assert right(simulation)  # servers that the second configuration does not reach keep their addresses
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_every_swap_on_4x4_is_found_and_named(part: int) -> None:
+def test_every_swap_on_4x4_is_detected_and_identified(part: int) -> None:
     trials = list(swaps(torus("4x4"), part, 4))
     assert len(trials) == 992 / 4
     assert all(trial.found and trial.named for trial in trials)
 
 
-def test_swaps_on_3x3x3_are_found_and_named() -> None:
+def test_swaps_on_3x3x3_are_detected_and_identified() -> None:
     """A sample; `dcnlab aacm torus:3x3x3 --swaps` tries all 6480."""
     trials = list(swaps(torus("3x3x3"), 7, 48))
     assert len(trials) == 135
     assert all(trial.found and trial.named for trial in trials)
 
 
-def test_dead_servers_dead_cables_and_swaps_at_once() -> None:
+def test_failed_servers_failed_links_and_swaps_at_once() -> None:
     simulation = AacmSimulation(torus("4x4x4"), key=KEY)
     simulation.cut(Port(5, 1))
     simulation.stop_node(20)
@@ -136,8 +136,8 @@ def test_dead_servers_dead_cables_and_swaps_at_once() -> None:
     assert none_wrong(simulation)
 
 
-def test_waiting_in_vain_is_told_apart_from_causes() -> None:
-    """(1,1) is dead: both servers that should configure it name it, all that wait only wait."""
+def test_servers_that_only_wait_are_no_causes() -> None:
+    """(1,1) has failed: both servers that should configure it report it; all others only wait."""
     simulation = AacmSimulation(torus("4x4"))
     simulation.stop_node(5)
     outcome = simulation.configure()
@@ -148,7 +148,7 @@ def test_waiting_in_vain_is_told_apart_from_causes() -> None:
     assert all(alarm.address is None for alarm in outcome.secondary)
 
 
-def test_what_is_found_wrong_is_mended_and_configured_anew() -> None:
+def test_after_the_errors_are_corrected_the_configuration_succeeds() -> None:
     simulation = AacmSimulation(torus("3x4"), key=KEY)
     simulation.swap(Port(3, 1), Port(7, 3))
     assert len(findings(simulation)) == 4
@@ -159,13 +159,13 @@ def test_what_is_found_wrong_is_mended_and_configured_anew() -> None:
     assert right(simulation)
 
 
-# --- frames that nobody sent ------------------------------------------------------
+# --- forged frames ----------------------------------------------------------------
 
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(1, 2))
 def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configurations: int) -> None:
-    """Whoever holds a cable but not the key can replay what it saw, at any port, whole or in part."""
+    """An attacker on a link without the key replays frames at any port, whole or in part."""
     rng = random.Random(seed)
     recorded: list[bytes] = []
     simulation = AacmSimulation(torus("3x4"), key=KEY)
@@ -188,7 +188,7 @@ def test_replayed_changed_and_forged_frames_change_no_address(seed: int, configu
     assert outcome.success
 
 
-def test_without_a_key_one_forged_cable_cannot_move_a_server_that_has_two() -> None:
+def test_without_a_key_one_forged_link_cannot_move_a_server_that_has_two() -> None:
     simulation = AacmSimulation(torus("4x4"))
     simulation.configure()
     forged = frames.Frame(Flag.CONFIG, 1, simulation.epoch + 1, 1, 7, (3, 2), (4, 4))
@@ -196,7 +196,7 @@ def test_without_a_key_one_forged_cable_cannot_move_a_server_that_has_two() -> N
     assert simulation.machines[5].address == (1, 1)
 
 
-def test_radices_that_give_addresses_no_host_can_use_are_refused() -> None:
+def test_radices_with_addresses_that_no_host_can_use_are_rejected() -> None:
     simulation = AacmSimulation(torus("29x2"))
     with pytest.raises(ipv4.AddressError, match="29x2"):
         simulation.configure()
@@ -218,8 +218,8 @@ def test_usable_radices_are_those_whose_addresses_are_all_legal(sizes: tuple[int
 
 
 class History(RuleBasedStateMachine):
-    """Servers come and go, cables are cut, mended and swapped, frames get lost; between all that,
-    configurations run.  What the origin says must be what is."""
+    """Servers fail and restart, links are cut, restored and swapped, frames are lost; configurations run in
+    between.  The origin's outcome must be correct."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class History(RuleBasedStateMachine):
             self.simulation.swap(near, far)
 
     @rule()
-    def mend_all(self) -> None:
+    def restore_all(self) -> None:
         self.simulation.peers = dict(self.proper)
         for node in range(12):
             if node not in self.simulation.machines:
@@ -258,10 +258,10 @@ class History(RuleBasedStateMachine):
         simulation = self.simulation
         outcome = simulation.configure()
         assert outcome is not None
-        sound = simulation.peers == self.proper and len(simulation.machines) == 12
-        assert outcome.success == sound
-        assert bool(outcome.findings) == (not sound)
-        if sound:
+        correct = simulation.peers == self.proper and len(simulation.machines) == 12
+        assert outcome.success == correct
+        assert bool(outcome.findings) == (not correct)
+        if correct:
             assert right(simulation)
 
     @invariant()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hostagent.fastpath import bpf
-from tests.hostagent.namespaces import World, run, world
+from tests.hostagent.namespaces import ServerNetwork, run, server_network
 from tests.hostagent.test_relays import captured, edges, ping, poll, transfer
 
 __all__ = ["edges"]  # a fixture
@@ -21,13 +21,13 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 MEGABYTE = 1 << 20
 
 
-def by_kernel(lab: World) -> dict[int, int]:
+def by_kernel(lab: ServerNetwork) -> dict[int, int]:
     """Packets that the kernel has forwarded in each agent's place."""
     return {node: counts["by kernel"] for node, counts in lab.pool.stats().items()}
 
 
 def test_all_but_the_first_packets_are_the_kernels(edges: Path) -> None:
-    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+    with server_network(f"file:{edges}", "wmgr", fast_path="on") as lab:
         transfer(lab, 0, 2, 50 * MEGABYTE)
         for counts in lab.pool.stats().values():
             every = counts["relayed"] + counts["delivered"] + counts["originated"]
@@ -36,7 +36,7 @@ def test_all_but_the_first_packets_are_the_kernels(edges: Path) -> None:
 
 
 def test_captures_at_both_ends_of_a_relay_see_every_packet(edges: Path) -> None:
-    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+    with server_network(f"file:{edges}", "wmgr", fast_path="on") as lab:
         ping(lab, 0, 2)
         before = by_kernel(lab)
         seen = captured(lab, lambda: transfer(lab, 0, 2, MEGABYTE))
@@ -46,7 +46,7 @@ def test_captures_at_both_ends_of_a_relay_see_every_packet(edges: Path) -> None:
 
 
 def test_a_rate_limit_holds(edges: Path) -> None:
-    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+    with server_network(f"file:{edges}", "wmgr", fast_path="on") as lab:
         for line in (
             "qdisc add dev h1-eth2 root handle 1: htb default 1",
             "class add dev h1-eth2 parent 1: classid 1:1 htb rate 20mbit",
@@ -63,7 +63,7 @@ def test_a_rate_limit_holds(edges: Path) -> None:
 
 
 def test_a_dead_agent_forwards_nothing(edges: Path) -> None:
-    with world(f"file:{edges}", "wmgr", fast_path="on") as lab:
+    with server_network(f"file:{edges}", "wmgr", fast_path="on") as lab:
         ping(lab, 0, 2)
         relay = lab.pool.process.pid
         children = [int(pid) for pid in Path(f"/proc/{relay}/task/{relay}/children").read_text().split()]
@@ -73,7 +73,7 @@ def test_a_dead_agent_forwards_nothing(edges: Path) -> None:
 
 
 def test_draws_per_packet_use_every_relay() -> None:
-    with world("torus:2x2", "pow", load_balance="packet", fast_path="on") as lab:
+    with server_network("torus:2x2", "pow", load_balance="packet", fast_path="on") as lab:
         lab.run(0, "ping", "-c", "400", "-i", "0.002", "-q", lab.addresses[3])
         counts = lab.pool.stats()
         assert min(counts[1]["relayed"], counts[2]["relayed"]) > 200
@@ -86,7 +86,7 @@ def test_what_agents_learn_from_each_other_holds_for_the_kernel_too() -> None:
 
 
 def reachable_after_a_cut(fast_path: str) -> list[int]:
-    with world("torus:3x3", "dor", fast_path=fast_path, link_state="agents") as lab:
+    with server_network("torus:3x3", "dor", fast_path=fast_path, link_state="agents") as lab:
         for target in range(1, 9):
             assert " 0% packet loss" in ping(lab, 0, target)
         lab.run(0, "ip", "link", "set", "h0-eth1", "down")
@@ -96,13 +96,13 @@ def reachable_after_a_cut(fast_path: str) -> list[int]:
         return found
 
 
-def answered(lab: World, a: int, b: int) -> str:
+def answered(lab: ServerNetwork, a: int, b: int) -> str:
     words = ["ip", "netns", "exec", lab.netns(a), "ping", "-c", "2", "-i", "0.01", "-W", "1", lab.addresses[b]]
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 
 def test_what_the_kernel_refuses_is_said_and_agents_forward_alone(edges: Path) -> None:
-    with world(f"file:{edges}", "wmgr", fast_path="on", buffers=4, flow_control="credits") as lab:
+    with server_network(f"file:{edges}", "wmgr", fast_path="on", buffers=4, flow_control="credits") as lab:
         poll(lambda: bool(lab.pool.no_fast_path))
         assert "buffers" in lab.pool.no_fast_path
         assert " 0% packet loss" in ping(lab, 0, 2)

@@ -1,4 +1,4 @@
-"""Many frames relayed by arrays leave as each alone would, by the agent's own rule."""
+"""Frames that are relayed by arrays leave as if each had been relayed alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hostagent.forwarding.batch import Headers
 from tests.hostagent.frames import NO_OFFLOAD, agent, frame, from_host, scheme, udp
 
 SLOT = 2048
-#: Where packets say it by a label, by label and tag, by IPv4 address.  Server NODE relays what
-#: server SOURCE sends and what comes in at PORT.
+#: Cases with a label, with label and tag, with IPv4 addresses.  Server NODE relays the packets of server
+#: SOURCE, which arrive at PORT.
 CASES = {
     "label": ("torus:3x4", "shortest"),
     "switches": ("bcube:4,1", "wmgr"),
@@ -30,7 +30,7 @@ NODE, SOURCE, PORT = 5, 9, 1
 
 @functools.cache
 def arriving(case: str) -> tuple[bytes, ...]:
-    """A frame to every server that another one originates, as the relay's card gets it."""
+    """A frame from the source to every other server, as it arrives at the relay."""
     bound = scheme(*CASES[case])
     origin = agent(bound, SOURCE)
     found = []
@@ -42,7 +42,7 @@ def arriving(case: str) -> tuple[bytes, ...]:
 
 
 def relay(case: str) -> Agent:
-    """The agent that relays, which knows its plans."""
+    """The relaying agent, with cached decisions."""
     found = agent(scheme(*CASES[case]), NODE)
     for data in arriving(case):
         found.receive_frame(memoryview(bytearray(data)), len(data), PORT, now=0.0)
@@ -51,7 +51,7 @@ def relay(case: str) -> Agent:
 
 
 def in_slots(frames: list[bytes]) -> memoryview:
-    """Slots filled with frames; what was there before them is anything."""
+    """Slots with frames; their previous content is arbitrary."""
     memory = bytearray(random.Random(1).randbytes(SLOT * len(frames)))
     for i, data in enumerate(frames):
         memory[i * SLOT : i * SLOT + len(data)] = data
@@ -67,7 +67,7 @@ def altered(data: bytes, at: int, value: int) -> bytes:
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_burst_is_relayed_as_frame_by_frame(case: str, data: st.DataObject) -> None:
-    """Or left alone; some frames are unusual, cut short or damaged."""
+    """Or not at all; some frames are not plain IPv4, cut short or damaged."""
     good = st.sampled_from(arriving(case))
     headers_end = packet.MIN_END + 8
     strange = st.one_of(
@@ -82,7 +82,7 @@ def test_a_burst_is_relayed_as_frame_by_frame(case: str, data: st.DataObject) ->
 
 
 def holds(case: str, frames: list[bytes]) -> list[int]:
-    """Compare; the ports that the burst left by."""
+    """Compare both; returns the ports by which the burst left."""
     ours, theirs = relay(case), relay(case)
     before, memory, single = ours.counts(), in_slots(frames), in_slots(frames)
     untouched = bytes(memory)
@@ -104,8 +104,8 @@ def holds(case: str, frames: list[bytes]) -> list[int]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_usual_frames_are_relayed_together(case: str) -> None:
-    """All that have one way on; TTL 255 to 2, and every checksum that comes with it."""
+def test_plain_frames_are_relayed_together(case: str) -> None:
+    """All with a single next hop; TTL 255 to 2, each with its checksum."""
     bound, alone = scheme(*CASES[case]), relay(case)
     onward = [
         data
@@ -126,8 +126,8 @@ def test_usual_frames_are_relayed_together(case: str) -> None:
     assert bound.label_field is (Field.IPV4_DST if case == "address" else Field.ETH_DST)
 
 
-def test_every_checksum_is_updated_as_the_rule_says() -> None:
-    """All 65,536 of them, those that cannot be included: nothing is verified on the way."""
+def test_every_checksum_is_updated_as_rfc_1624_states() -> None:
+    """All 65,536 of them, impossible ones as well: relays do not verify checksums."""
     whole = arriving("label")[0]
     at = packet.TTL_OFFSET + 2
     frames = [
@@ -142,7 +142,7 @@ def test_every_checksum_is_updated_as_the_rule_says() -> None:
         assert int.from_bytes(memory[value * size + at :][:2], "big") == packet.ttl_decremented_checksum(value)
 
 
-def test_nothing_is_relayed_by_plans_that_have_been_forgotten() -> None:
+def test_nothing_is_relayed_by_cleared_decisions() -> None:
     ours, frames = relay("label"), [arriving("label")[-1]] * 20
     lengths = np.full(len(frames), len(frames[0]), np.uint32)
 

@@ -1,4 +1,4 @@
-"""The JSON-lines codec: any messages in chunks of any size, and lines that are none."""
+"""The JSON-lines codec: any messages in chunks of any size, and other lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ messages = st.dictionaries(st.text(), values, max_size=4)
 
 
 @given(st.lists(messages, max_size=6), st.lists(st.integers(1, 40), min_size=1))
-def test_messages_arrive_whole_whatever_the_chunks(sent: list[Message], sizes: list[int]) -> None:
+def test_messages_arrive_whole_in_chunks_of_any_size(sent: list[Message], sizes: list[int]) -> None:
     stream = b"".join(map(encode, sent))
     near, far = socket.socketpair()
     with near, far:

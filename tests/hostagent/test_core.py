@@ -1,4 +1,4 @@
-"""Agents without sockets: packets passed between them go as the scheme's walk goes."""
+"""Agents without sockets: packets between them follow the scheme's walk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hostagent.forwarding import packet
 from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import CACHE_SIZE, CONSUMED, TO_HOST
 from hostagent.forwarding.framing import UNASSIGNED_MAC
-from tests.hostagent.frames import agent, frame, from_card, from_host, parsed, scheme, udp, with_fresh_checksums
+from tests.hostagent.frames import agent, frame, from_host, from_nic, parsed, scheme, udp, with_fresh_checksums
 from topos.graph import ALL_UP, LinkState
 
 CASES = [
@@ -35,7 +35,7 @@ CASES = [
 
 
 def through_switch(bound: Scheme, node: int, port: int, slot: memoryview, links: LinkState) -> int:
-    """A switch's part in the test: read the header off the frame, return the port it leaves by."""
+    """The switch in the test: read the header of the frame, return the port by which it leaves."""
     address = int.from_bytes(slot[10:16], "big")
     if bound.label_field is Field.IPV4_DST:
         label = int.from_bytes(slot[40:44], "big")
@@ -50,7 +50,7 @@ def through_switch(bound: Scheme, node: int, port: int, slot: memoryview, links:
 def carry(
     agents: list[Agent], bound: Scheme, data: bytes, source: int, links: LinkState
 ) -> tuple[list[int], bytes]:
-    """The nodes that a packet visits from the host at ``source``, and what arrives at the last host."""
+    """The nodes that a packet visits from the host at ``source``, and the packet as it arrives."""
     slot, end = from_host(data)
     visited, at = [source], source
     out = agents[source].receive_packet(slot, end, now=0.0)
@@ -94,7 +94,7 @@ def test_packets_follow_the_walk_between_all_pairs(topology: str, name: str, fai
 
 
 def origin_and_relay() -> tuple[Scheme, Agent, Agent, memoryview, int, int]:
-    """On a 2x2 torus, a packet from h0 to h3 on its way: slot, end and arrival port at the relay."""
+    """On a 2x2 torus, a packet from h0 to h3 at the relay: slot, end and arrival port."""
     bound = scheme("torus:2x2", "wmgr")
     first = agent(bound, 0)
     slot, end = from_host(udp(bound, 0, 3, ttl=1))
@@ -103,7 +103,7 @@ def origin_and_relay() -> tuple[Scheme, Agent, Agent, memoryview, int, int]:
     return bound, first, agent(bound, peer.node), slot, end, peer.number
 
 
-def test_a_relay_answers_an_expired_ttl_in_its_own_name() -> None:
+def test_a_relay_answers_an_expired_ttl_from_its_own_address() -> None:
     bound, _, relay, slot, end, port = origin_and_relay()
     assert relay.receive_frame(slot, end, port, now=0.0) == CONSUMED
     ((out, answer),) = relay.outbox
@@ -116,7 +116,7 @@ def test_a_relay_answers_an_expired_ttl_in_its_own_name() -> None:
     assert relay.counts()["dropped: TTL expired"] == 1
 
 
-def test_icmp_errors_are_limited_and_the_limit_passes() -> None:
+def test_icmp_errors_are_rate_limited() -> None:
     _, _, relay, slot, end, port = origin_and_relay()
     for _ in range(150):
         assert relay.receive_frame(slot, end, port, now=1.0) == CONSUMED
@@ -126,7 +126,7 @@ def test_icmp_errors_are_limited_and_the_limit_passes() -> None:
     assert len(relay.outbox) == 101
 
 
-def test_a_host_hears_that_nobody_has_an_address() -> None:
+def test_a_host_gets_an_icmp_error_for_an_unknown_address() -> None:
     bound = scheme("torus:2x2", "wmgr")
     first = agent(bound, 0)
     slot, end = from_host(with_fresh_checksums(udp(bound, 0, 3)[:16] + bytes([10, 9, 9, 9]) + bytes(26)))
@@ -137,7 +137,7 @@ def test_a_host_hears_that_nobody_has_an_address() -> None:
     assert (shown[ICMP].type, shown[ICMP].code) == packet.HOST_UNREACHABLE
 
 
-def test_a_lost_carrier_counts_at_once_and_only_until_it_is_back() -> None:
+def test_a_lost_carrier_takes_effect_at_once_and_until_it_is_back() -> None:
     bound = scheme("clot:4x4", "pow")
     first = agent(bound, 0)
 
@@ -160,7 +160,7 @@ def test_a_lost_carrier_counts_at_once_and_only_until_it_is_back() -> None:
     assert leaves() == before
 
 
-def test_announced_links_change_labels_and_routes() -> None:
+def test_the_labs_link_state_changes_labels_and_routes() -> None:
     bound = scheme("torus:2x2", "wmgr")
     first = agent(bound, 0)
     slot, end = from_host(udp(bound, 0, 3))
@@ -173,7 +173,7 @@ def test_announced_links_change_labels_and_routes() -> None:
     assert first.receive_packet(slot, end, now=0.0) == port
 
 
-def test_packets_are_spread_by_weight_and_flows_stay_together() -> None:
+def test_packets_are_balanced_by_weight_and_flows_stay_together() -> None:
     bound = scheme("clot:8x8", "pow")
     target = 8 * 3 + 4
     weights = {
@@ -188,13 +188,13 @@ def test_packets_are_spread_by_weight_and_flows_stay_together() -> None:
         return relay.receive_packet(slot, end, now=0.0)
 
     for relay, port in ((by_packet, lambda number: 1), (by_flow, lambda number: number)):
-        ways = [sent(relay, port(number)) for number in range(4000)]
-        seen = [ways.count(way) for way in weights]
+        ports = [sent(relay, port(number)) for number in range(4000)]
+        seen = [ports.count(one) for one in weights]
         assert stats.chisquare(seen, [weight * 4000 for weight in weights.values()]).pvalue > 1e-4
     assert len({sent(by_flow, 9) for _ in range(100)}) == 1
 
 
-def test_address_carriers_write_a_destination_that_is_nobodys() -> None:
+def test_labels_in_ip_addresses_go_with_an_unassigned_mac() -> None:
     bound = scheme("clot:4x4", "pow")
     slot, end = from_host(udp(bound, 0, 1))
     port = agent(bound, 0).receive_packet(slot, end, now=0.0)
@@ -202,14 +202,14 @@ def test_address_carriers_write_a_destination_that_is_nobodys() -> None:
     assert slot[16:22] == mac.hardware(0, port).to_bytes(6, "big")
 
 
-def test_memory_is_bounded() -> None:
+def test_the_cache_is_bounded() -> None:
     bound = scheme("torus:2x2", "wmgr")
     relay = agent(bound, 0)
     data = udp(bound, 3, 1)
     for number in range(2 * CACHE_SIZE + 5):
-        slot, end = from_card(frame(b"\x02" + number.to_bytes(5, "big") + bytes(6), data))
+        slot, end = from_nic(frame(b"\x02" + number.to_bytes(5, "big") + bytes(6), data))
         relay.receive_frame(slot, end, 1, now=0.0)
-    assert all(len(plans) <= CACHE_SIZE for plans in relay._frame_decisions)
+    assert all(len(decisions) <= CACHE_SIZE for decisions in relay._frame_decisions)
 
 
 def test_control_frames_go_to_their_protocol() -> None:
@@ -234,16 +234,16 @@ def test_control_frames_go_to_their_protocol() -> None:
 
     bound = scheme("torus:2x2", "wmgr")
     relay = replace(agent(bound, 0), protocols={0xA800: Echo()})
-    slot, end = from_card(frame(b"\xff" * 12, b"hello", 0xA800))
+    slot, end = from_nic(frame(b"\xff" * 12, b"hello", 0xA800))
     assert relay.receive_frame(slot, end, 3, now=2.5) == CONSUMED
     assert relay.outbox == [(3, bytes(10) + b"\xff" * 12 + b"\xa8\x002.5")]
-    other, end = from_card(frame(b"\xff" * 12, b"hello", 0x88CC))
+    other, end = from_nic(frame(b"\xff" * 12, b"hello", 0x88CC))
     assert relay.receive_frame(other, end, 3, now=2.5) == CONSUMED
     assert relay.counts()["ignored: not IPv4"] == 1
 
 
 @pytest.mark.parametrize(("topology", "name"), CASES)
-def test_whatever_arrives_is_counted_and_never_raised(topology: str, name: str) -> None:
+def test_any_bytes_are_counted_and_nothing_is_raised(topology: str, name: str) -> None:
     bound = scheme(topology, name)
     relay = agent(bound, bound.fabric.servers // 2)
     ports = st.sampled_from([port for port, _ in bound.fabric.ports(relay.node)])
@@ -258,10 +258,10 @@ def test_whatever_arrives_is_counted_and_never_raised(topology: str, name: str) 
     @given(
         st.one_of(st.binary(max_size=120), sensible), ports, st.binary(min_size=10, max_size=10), st.booleans()
     )
-    def check(data: bytes, port: int, offload: bytes, at_card: bool) -> None:
+    def check(data: bytes, port: int, offload: bytes, at_nic: bool) -> None:
         before = sum(relay.counts().values())
-        slot, end = from_card(data, offload) if at_card else from_host(data, offload)
-        if at_card:
+        slot, end = from_nic(data, offload) if at_nic else from_host(data, offload)
+        if at_nic:
             relay.receive_frame(slot, end, port, now=0.0)
         else:
             relay.receive_packet(slot, end, now=0.0)
@@ -271,7 +271,7 @@ def test_whatever_arrives_is_counted_and_never_raised(topology: str, name: str) 
     check()
 
 
-def test_a_pinned_way_is_taken_while_its_links_are_up() -> None:
+def test_a_pinned_path_is_taken_while_its_links_are_up() -> None:
     bound = scheme("bcube:3,1", "brp")
     agents = [agent(bound, node) for node in range(9)]
     data = udp(bound, 0, 4)
@@ -281,7 +281,7 @@ def test_a_pinned_way_is_taken_while_its_links_are_up() -> None:
     visited, arrived = carry(agents, bound, data, 0, ALL_UP)
     assert tuple(node for node in visited if node < 9) == longer
     assert arrived
-    agents[0].handle_link_change(1, False)  # the pinned way's first link
+    agents[0].handle_link_change(1, False)  # the first link of the pinned path
     visited, arrived = carry(agents, bound, data, 0, ALL_UP)
     assert visited[1] == 9 + 3
     assert arrived
@@ -290,7 +290,7 @@ def test_a_pinned_way_is_taken_while_its_links_are_up() -> None:
     assert carry(agents, bound, data, 0, ALL_UP)[0] == usual
 
 
-def test_further_addresses_take_a_way_each_in_both_directions() -> None:
+def test_aliases_take_one_path_each_in_both_directions() -> None:
     bound = scheme("bcube:3,1", "brp:multipath=yes")
     agents = [agent(bound, node) for node in range(9)]
 
@@ -305,14 +305,14 @@ def test_further_addresses_take_a_way_each_in_both_directions() -> None:
         assert arrived
         return visited[1]
 
-    ways = {number: first_hop(0, 8, (number, 1)) for number in (1, 2)}
-    assert len(set(ways.values())) == 2
-    assert first_hop(0, 8, (3, 1)) == ways[1]  # there are two ways only
-    assert first_hop(0, 8, (0, 2)) == ways[2]
+    hops = {number: first_hop(0, 8, (number, 1)) for number in (1, 2)}
+    assert len(set(hops.values())) == 2
+    assert first_hop(0, 8, (3, 1)) == hops[1]  # there are two paths only
+    assert first_hop(0, 8, (0, 2)) == hops[2]
     assert first_hop(8, 0, (1, 1)) != first_hop(8, 0, (2, 1))
 
 
-def test_further_addresses_are_found_again() -> None:
+def test_aliases_are_mapped_back() -> None:
     for node in (0, 7, 2**21 - 2):
         assert ipv4.without_alias(ipv4.host_address(node)) == (ipv4.host_address(node), 0)
         for number in range(1, 8):

@@ -1,4 +1,4 @@
-"""Credits counted at both ends, their bits on the wire, and whatever else arrives there."""
+"""Credits counted at both ends, their encoding, and arbitrary other packets."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hostagent.flowcontrol.credit_state import window
 from hostagent.flowcontrol.relay import FlowControlError, Relay, check
 from hostagent.forwarding import packet
 from hostagent.forwarding.decisions import CONSUMED
-from tests.hostagent.frames import agent, from_card, from_host, scheme, udp
+from tests.hostagent.frames import agent, from_host, from_nic, scheme, udp
 from topos import registry as topologies
 
 
 @given(st.integers(0, 63), st.integers(0, 255), st.integers(0, (1 << 24) - 2), st.integers(1, 255))
-def test_marks_survive_the_wire_and_are_no_group_addresses(
+def test_credit_tags_are_decoded_and_are_no_group_addresses(
     channel: int, number: int, server: int, port: int
 ) -> None:
     data = CreditTag(channel, number, server).encode(port)
@@ -38,7 +38,7 @@ def test_marks_survive_the_wire_and_are_no_group_addresses(
 
 
 @given(st.lists(st.builds(CreditReport, st.booleans(), st.integers(0, 1), st.integers(0, 255)), max_size=4))
-def test_control_frames_are_ipv4_that_others_read_as_well(entries: list[CreditReport]) -> None:
+def test_control_frames_are_ipv4_that_scapy_parses(entries: list[CreditReport]) -> None:
     mark = CreditTag(CONTROL, 0, 3).encode(2)
     frame = control_frame(b"\x02" + bytes(5), mark, b"\x0a\0\0\1", b"\x0a\0\0\2", entries)
     shown = Ether(frame[packet.VNET_SIZE :])
@@ -53,11 +53,9 @@ def test_control_frames_are_ipv4_that_others_read_as_well(entries: list[CreditRe
     st.lists(st.sampled_from(["send", "arrive", "free", "tell"]), max_size=600),
     st.randoms(use_true_random=False),
 )
-def test_both_ends_agree_whatever_the_order_of_events(
-    limit: int, events: list[str], draw: random.Random
-) -> None:
-    """Frames may overtake each other and returns be lost: never more outstanding than the buffer
-    holds, and when all is told, all credits are back."""
+def test_both_ends_agree_after_any_order_of_events(limit: int, events: list[str], draw: random.Random) -> None:
+    """Frames may be reordered and reports lost: never more frames are outstanding than the buffer holds, and in
+    the end all credits are back."""
     send_window, buffer = SendWindow(limit), ReceiveBuffer[int](limit)
     flying: list[int] = []
     for event in events:
@@ -81,7 +79,7 @@ def test_both_ends_agree_whatever_the_order_of_events(
     assert send_window.outstanding == 0
 
 
-def test_frames_lost_on_a_cable_are_given_back_after_two_questions() -> None:
+def test_credits_of_lost_frames_are_back_after_two_queries() -> None:
     send_window, buffer = SendWindow(4), ReceiveBuffer[int](4)
     numbers = [send_window.take(0.0) for _ in range(4)]
     assert not send_window.room
@@ -97,7 +95,7 @@ def test_frames_lost_on_a_cable_are_given_back_after_two_questions() -> None:
     assert buffer.accept(send_window.take(0.0))
 
 
-def test_a_lost_frame_among_many_is_given_back_while_others_flow() -> None:
+def test_the_credit_of_a_lost_frame_is_back_while_others_flow() -> None:
     send_window, buffer = SendWindow(4), ReceiveBuffer[int](4)
     for number in range(300):
         assert send_window.room
@@ -110,7 +108,7 @@ def test_a_lost_frame_among_many_is_given_back_while_others_flow() -> None:
     assert send_window.outstanding == 0
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_impossible_numbers_are_rejected() -> None:
     send_window, buffer = SendWindow(4), ReceiveBuffer[int](4)
     number = send_window.take(0.0)
     assert not send_window.handle_credits(2, 0.0)
@@ -132,7 +130,7 @@ def test_behind_a_switch_the_buffer_is_shared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("topology", "name", "buffers", "says"),
+    ("topology", "name", "buffers", "text"),
     [
         ("fattree:4", "shortest", 10, "do not relay"),
         ("clot:4x4", "pow", 0, "1 to 60"),
@@ -142,15 +140,17 @@ def test_behind_a_switch_the_buffer_is_shared() -> None:
         ("dcell:3,1", "shortest", 10, "no up*/down* route"),
     ],
 )
-def test_where_credits_do_not_work_one_line_says_why(topology: str, name: str, buffers: int, says: str) -> None:
+def test_where_credits_do_not_work_the_error_is_one_line(
+    topology: str, name: str, buffers: int, text: str
+) -> None:
     with pytest.raises(FlowControlError) as error:
         check(scheme(topology, name), buffers, credits=True)
-    assert says in str(error.value)
+    assert text in str(error.value)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("credits", [True, False])
-def test_whatever_arrives_is_counted_and_never_raised(credits: bool) -> None:
+def test_any_bytes_are_counted_and_nothing_is_raised(credits: bool) -> None:
     bound = scheme("clot:4x4", "pow")
     relay = Relay(agent(bound, 5), 10, credits)
     ports = st.sampled_from([port for port, _ in bound.fabric.ports(5)])
@@ -171,7 +171,7 @@ def test_whatever_arrives_is_counted_and_never_raised(credits: bool) -> None:
     @settings(max_examples=300)
     @given(st.one_of(ipv4, st.binary(max_size=100)), ports)
     def arrive(data: bytes, port: int) -> None:
-        slot, end = from_card(data)
+        slot, end = from_nic(data)
         assert relay.receive_frame(slot, end, port, now=0.0) <= 0
         for _ in relay.frames_to_send(0.0):
             pass
@@ -180,7 +180,7 @@ def test_whatever_arrives_is_counted_and_never_raised(credits: bool) -> None:
     arrive()
 
 
-def test_a_host_is_heard_only_while_there_is_room() -> None:
+def test_packets_of_the_host_are_taken_only_while_there_is_room() -> None:
     bound = scheme("torus:3x3", "dor")
     relay = Relay(agent(bound, 0), 4, credits=True)
     relay.blocked.update(port for port, _ in bound.fabric.ports(0))

@@ -23,7 +23,7 @@ from hostagent.forwarding.agent import Agent
 from hostagent.forwarding.decisions import TO_HOST
 from hostagent.options import LoadBalance
 from tests.addressing.cases import pairs
-from tests.hostagent.frames import agent, from_card, from_host, scheme
+from tests.hostagent.frames import agent, from_host, from_nic, scheme
 from topos import registry as topologies
 from topos.graph import LinkState
 
@@ -111,7 +111,7 @@ def test_frames_are_treated_alike(topology: str, name: str, failures: int) -> No
 
 def treated_alike(one: Agent, tables: LabTables, port: int, frame: bytes) -> str:
     """Give a frame to the agent and then to the program; what became of it."""
-    view, end = from_card(frame)
+    view, end = from_nic(frame)
     out = one.receive_frame(view, end, port, 0.0)
     verdict, result = bpf.test_run(tables.nic_program, frame, _LOOPBACK)
     plain = frame[14] == 0x45
@@ -127,7 +127,7 @@ def treated_alike(one: Agent, tables: LabTables, port: int, frame: bytes) -> str
 
 def carried_by_kernel(one: Agent, frame: bytes, port: int) -> bool:
     """Whether the decision has no more next hops than the kernel takes."""
-    made = one.decision(*from_card(frame), port)
+    made = one.decision(*from_nic(frame), port)
     return made is not None and len(made.next_hops) <= MAX_NEXT_HOPS
 
 

@@ -1,4 +1,4 @@
-"""Distributed labelling: what nodes learn by messages is what the scheme says, whatever happens."""
+"""Distributed labelling: the labels that nodes learn are those of the scheme, after any events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def undelivered(network: LabellingNetwork) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("name", families.known())
 @pytest.mark.parametrize("root", [0, 5])
 def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) -> None:
-    """On every family; with links down that split it, and healed again."""
+    """On every family; also with failed links that split it, and after they are restored."""
     fabric = built(families.known()[name].example)
     network = LabellingNetwork(fabric, min(root, fabric.size - 1), key=KEY)
     first = network.start()
@@ -56,9 +56,9 @@ def test_labels_are_the_schemes_before_and_after_failures(name: str, root: int) 
     assert undelivered(network) == []
 
 
-def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
-    """The farthest node has its label after the trail has come down, its parent has heard of it, and
-    labels have come down: one and a half round trips more than the depth at most."""
+def test_every_link_carries_advertisements_and_the_time_is_that_of_the_waves() -> None:
+    """The farthest node has its label after the path vector has come down, its parent has learned of it, and
+    labels have come down: at most one and a half round trips more than the depth."""
     network = LabellingNetwork(built("bcube:4,1"))
     outcome = network.start()
     depth = max(map(len, scheme_of(network).embedding.words))
@@ -68,7 +68,7 @@ def test_every_link_is_spoken_over_and_time_is_that_of_the_waves() -> None:
 
 
 @pytest.mark.parametrize("spec", ["bcube:3,1", "torus:4x4", "fattree:4"])
-def test_lost_doubled_and_late_frames(spec: str) -> None:
+def test_lost_duplicated_and_late_frames(spec: str) -> None:
     for seed in range(5):
         noise = Noise(loss=0.2, duplicate=0.2, jitter=50e-6)
         timing = LabellingTiming(5e-4, 60, 0.2)
@@ -80,9 +80,9 @@ def test_lost_doubled_and_late_frames(spec: str) -> None:
         assert undelivered(network) == []
 
 
-@pytest.mark.parametrize("speaks_later", [False, True])
-def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
-    """A carrier, but nobody there: given up after some attempts; taken in again when it speaks."""
+@pytest.mark.parametrize("answers_later", [False, True])
+def test_a_port_that_does_not_answer_counts_as_down(answers_later: bool) -> None:
+    """A carrier, but no answer: given up after some attempts, used again when the other end answers."""
     network = LabellingNetwork(built("bcube:3,1"))
     link = network.fabric.link(4)
     network.cut(link.a)
@@ -90,13 +90,13 @@ def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
     network.links = LinkState(frozenset({4}))
     assert network.differing(scheme_of(network).embedding) == []
     assert undelivered(network) == []
-    if speaks_later:
+    if answers_later:
         network.connect(link.a, link.b)
         network.machines[link.a.node].start(network.now)
         network.flush(link.a.node)
         while network.busy:
             network.step()
-        # Whoever gave the port up says nothing there, until the other end does.
+        # A node that has given up a port sends nothing there until the other end does.
         network.machines[link.b.node].handle_link_change(link.b.number, True, network.now)
         network.flush(link.b.node)
         while network.busy:
@@ -105,7 +105,7 @@ def test_a_port_that_does_not_answer_counts_as_down(speaks_later: bool) -> None:
         assert network.differing(scheme_of(network).embedding) == []
 
 
-def test_a_dead_root_is_replaced_by_the_least_number() -> None:
+def test_a_failed_root_is_replaced_by_the_lowest_number() -> None:
     network = LabellingNetwork(built("torus:4x4"), root=6)
     network.start()
     network.change(network.fabric.links_of(6), up=False)
@@ -115,7 +115,7 @@ def test_a_dead_root_is_replaced_by_the_least_number() -> None:
 
 
 class History(RuleBasedStateMachine):
-    """Links of a small BCube are cut and healed at random, over bad cables."""
+    """Links of a small BCube fail and are restored at random, with noise."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class History(RuleBasedStateMachine):
 
     @precondition(lambda self: self.network.links.down)
     @rule(data=st.data())
-    def heal(self, data: st.DataObject) -> None:
+    def restore(self, data: st.DataObject) -> None:
         number = data.draw(st.sampled_from(sorted(self.network.links.down)))
         self.network.change([number], up=True)
 
@@ -150,7 +150,7 @@ words = st.lists(st.integers(0, 0xFFFF), max_size=6).map(tuple)
 
 
 @st.composite
-def tales(draw: st.DrawFn) -> Advertisement:
+def advertisements(draw: st.DrawFn) -> Advertisement:
     path_vector, parent = draw(words), draw(st.booleans())
     root = draw(st.integers(0, NO_ROOT - 1))
     if draw(st.booleans()):
@@ -161,14 +161,14 @@ def tales(draw: st.DrawFn) -> Advertisement:
     return Advertisement(root, path_vector, parent, label, draw(st.integers(0, (1 << width) - 1)), width)
 
 
-CONTENTS = st.one_of(st.none(), st.just(Advertisement()), tales())
+CONTENTS = st.one_of(st.none(), st.just(Advertisement()), advertisements())
 FRAMES = st.builds(
     Frame, st.integers(1, 255), st.integers(0, 2**32 - 1), *[st.integers(0, 0xFFFF)] * 2, CONTENTS
 )
 
 
 @given(FRAMES, st.sampled_from([None, KEY]))
-def test_frames_survive_the_wire(frame: Frame, key: bytes | None) -> None:
+def test_frames_are_decoded_as_they_were(frame: Frame, key: bytes | None) -> None:
     data = encode(frame, key)
     assert decode(data + bytes(40), key) == frame
     for cut in range(len(data)):
@@ -176,11 +176,11 @@ def test_frames_survive_the_wire(frame: Frame, key: bytes | None) -> None:
 
 
 @given(st.binary(max_size=90), st.booleans())
-def test_any_bytes_are_a_frame_or_rejected(body: bytes, sealed: bool) -> None:
-    """Those that carry a right checksum reach the checks behind it; nothing is believed without the key."""
-    data = authenticate(body, ETHERTYPE) if sealed else body
-    found = decode(data)
-    assert isinstance(found, Rejection) or decode(encode(found)) == found
+def test_any_bytes_are_a_frame_or_rejected(body: bytes, authenticated: bool) -> None:
+    """Bytes with a correct checksum reach the checks behind it; nothing is accepted without the key."""
+    data = authenticate(body, ETHERTYPE) if authenticated else body
+    decoded = decode(data)
+    assert isinstance(decoded, Rejection) or decode(encode(decoded)) == decoded
     labeller = Labeller(1, [1, 2], KEY)
     labeller.receive_frame(data, 1, 0.0)
     assert labeller.epoch == 0

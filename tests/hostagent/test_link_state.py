@@ -1,4 +1,4 @@
-"""Link state among agents: what is flooded reaches everybody, and nothing else is believed."""
+"""Link state among agents: advertisements reach all servers, and no others are accepted."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ messages = st.builds(
 
 
 @given(messages, st.binary(max_size=40), st.sampled_from([None, KEY]))
-def test_messages_survive_the_wire_and_padding(message: Message, padding: bytes, key: bytes | None) -> None:
+def test_messages_are_decoded_as_they_were_padded_or_not(
+    message: Message, padding: bytes, key: bytes | None
+) -> None:
     assert decode(message.encode(key) + padding, key) == message
 
 
 @given(st.binary(max_size=60), messages, st.integers(0, 500), st.integers(1, 255))
-def test_no_damaged_message_is_believed(junk: bytes, message: Message, at: int, flip: int) -> None:
+def test_no_damaged_message_is_accepted(junk: bytes, message: Message, at: int, flip: int) -> None:
     read = decode(junk)
     assert isinstance(read, Rejection) or junk.startswith(read.encode())
     data = bytearray(message.encode())
@@ -57,7 +59,7 @@ def neighbour(key: bytes | None = KEY) -> LinkStateFlooding:
     return LinkStateFlooding(scheme("bcube:3,1", "brp").fabric, 0, (1, 2, 3, 6), lambda a, b: True, key)
 
 
-lies = st.builds(
+forgeries = st.builds(
     Message,
     st.sampled_from([ADVERTISE, ACKNOWLEDGE]),
     st.sampled_from([1, 2, 3, 6]),
@@ -65,30 +67,31 @@ lies = st.builds(
 )
 
 
-@given(st.lists(st.tuples(lies, st.sampled_from([None, b"another key", KEY[:-1]])), min_size=1, max_size=8))
-def test_words_of_nobody_who_knows_the_key_change_nothing_and_are_counted(
-    said: list[tuple[Message, bytes | None]],
+@given(
+    st.lists(st.tuples(forgeries, st.sampled_from([None, b"another key", KEY[:-1]])), min_size=1, max_size=8)
+)
+def test_messages_without_the_key_change_nothing_and_are_counted(
+    advertised: list[tuple[Message, bytes | None]],
 ) -> None:
     states = neighbour()
-    states.handle_link_change(
-        1, False, 0.0
-    )  # owed to all neighbours, which a forged acknowledgement would settle
+    # Due to all neighbours, unless a forged acknowledgement is accepted.
+    states.handle_link_change(1, False, 0.0)
     states.events.clear()
     before = states.next_timer(), states.down()
-    for message, key in said:
+    for message, key in advertised:
         states.receive_frame(message.encode(key), 1, 0.0)
     assert not states.events
     assert (states.next_timer(), states.down()) == before
-    assert states.counts == {"rejected: not authentic": len(said)}
+    assert states.counts == {"rejected: not authentic": len(advertised)}
     assert not states.frames_to_send()
     states.handle_timer(0.0)
     assert len(states.frames_to_send()) == 4
 
 
-@given(st.lists(lies, min_size=1, max_size=12), st.data())
-def test_old_words_told_again_change_nothing(said: list[Message], data: st.DataObject) -> None:
+@given(st.lists(forgeries, min_size=1, max_size=12), st.data())
+def test_replayed_messages_change_nothing(advertised: list[Message], data: st.DataObject) -> None:
     states = neighbour()
-    sent = [message.encode(KEY) for message in said]
+    sent = [message.encode(KEY) for message in advertised]
     for frame in sent:
         states.receive_frame(frame, 1, 0.0)
     states.events.clear()
@@ -100,18 +103,18 @@ def test_old_words_told_again_change_nothing(said: list[Message], data: st.DataO
 
 
 @pytest.mark.parametrize(
-    ("sender", "said"),
+    ("sender", "advertised"),
     [
         (1, LinkStateAdvertisement(0, 9, frozenset({1}))),
         (1, LinkStateAdvertisement(9, 1, frozenset())),
         (1, LinkStateAdvertisement(1, 1, frozenset({3}))),
         (8, LinkStateAdvertisement(8, 1, frozenset({1}))),
     ],
-    ids=["of myself", "no such server", "no such port", "no neighbour"],
+    ids=["own name", "no such server", "no such port", "no neighbour"],
 )
-def test_lies_that_can_be_seen_are_malformed(sender: int, said: LinkStateAdvertisement) -> None:
+def test_impossible_advertisements_are_rejected(sender: int, advertised: LinkStateAdvertisement) -> None:
     states = neighbour()
-    states.receive_frame(Message(ADVERTISE, sender, said).encode(KEY), 1, 0.0)
+    states.receive_frame(Message(ADVERTISE, sender, advertised).encode(KEY), 1, 0.0)
     assert not states.events
     assert states.counts == {"rejected: illegal content": 1}
     assert not states.down()
@@ -130,31 +133,31 @@ def test_a_neighbour_that_never_answers_is_given_up() -> None:
 
 
 class Flood:
-    """Agents whose frames cross the links that are up, at once, unless they are lost by chance."""
+    """Agents whose frames cross links that are up at once, unless they are lost at random."""
 
     def __init__(self, topology: str, name: str, loss: float = 0.0, key: bytes | None = KEY) -> None:
         self.bound = scheme(topology, name)
         self.fabric: Fabric = self.bound.fabric
         self.agents: list[Agent] = [agent(self.bound, node) for node in range(self.fabric.servers)]
-        self.sides = [LinkStateProtocol(AgentContext(one, (), key)) for one in self.agents]
+        self.protocols = [LinkStateProtocol(AgentContext(one, (), key)) for one in self.agents]
         self.down: set[int] = set()
         self.loss, self.draw = loss, random.Random(3)
 
     def change(self, links: set[int], up: bool) -> None:
-        """Cut or mend links; the servers at their ends see their carriers go or come."""
+        """Fail or restore links; the servers at their ends see the carriers."""
         self.down = self.down - links if up else self.down | links
         for number in links:
             link = self.fabric.link(number)
             for end in (link.a, link.b):
                 if self.fabric.is_server(end.node):
                     self.agents[end.node].handle_link_change(end.number, up)
-                    self.sides[end.node].handle_link_change(end.number, up, 0.0)
+                    self.protocols[end.node].handle_link_change(end.number, up, 0.0)
         now = 0.0
         while True:
-            for node, side in enumerate(self.sides):
-                side.handle_timer(now)
-                self._carry(deque((node, *pair) for pair in side.frames_to_send()), now)
-            due = [timer for side in self.sides if (timer := side.next_timer()) is not None]
+            for node, protocol in enumerate(self.protocols):
+                protocol.handle_timer(now)
+                self._carry(deque((node, *pair) for pair in protocol.frames_to_send()), now)
+            due = [timer for protocol in self.protocols if (timer := protocol.next_timer()) is not None]
             if not due:
                 return
             now = max(now, min(due))
@@ -164,12 +167,12 @@ class Flood:
             node, port, frame = frames.popleft()
             end = self._across(node, port, frame)
             if end is not None and self.draw.random() >= self.loss:
-                side = self.sides[end[0]]
-                side.receive_frame(frame, end[1], now)
-                frames.extend((end[0], *pair) for pair in side.frames_to_send())
+                protocol = self.protocols[end[0]]
+                protocol.receive_frame(frame, end[1], now)
+                frames.extend((end[0], *pair) for pair in protocol.frames_to_send())
 
     def _across(self, node: int, port: int, frame: bytes) -> tuple[int, int] | None:
-        """Where a frame comes out: through a switch by its destination's label."""
+        """Where a frame arrives; a switch forwards it by its destination's label."""
         end = self.fabric.peer(node, port)
         if end is None or self.fabric.link_at(node, port) in self.down:
             return None
@@ -187,31 +190,31 @@ class Flood:
 
 @pytest.mark.parametrize(("topology", "name"), [("bcube:3,1", "brp"), ("mdcube:3,1", "dcube-shortest")])
 @pytest.mark.parametrize("loss", [0.0, 0.3])
-def test_everybody_learns_of_every_cut_and_of_its_end(topology: str, name: str, loss: float) -> None:
+def test_all_servers_learn_of_every_failure_and_of_its_end(topology: str, name: str, loss: float) -> None:
     net = Flood(topology, name, loss)
-    cuts = set(random.Random(7).sample(range(len(net.fabric.link_ends)), 3))
-    net.change(cuts, up=False)
-    assert all(net.known(node) == cuts for node in range(net.fabric.servers))
-    net.change(cuts, up=True)
+    failed = set(random.Random(7).sample(range(len(net.fabric.link_ends)), 3))
+    net.change(failed, up=False)
+    assert all(net.known(node) == failed for node in range(net.fabric.servers))
+    net.change(failed, up=True)
     assert not any(net.known(node) for node in range(net.fabric.servers))
 
 
-def test_who_was_cut_off_is_told_what_it_missed() -> None:
+def test_a_server_that_was_cut_off_gets_what_it_missed() -> None:
     net = Flood("bcube:3,1", "brp")
     own, other = set(net.fabric.links_of(4)), {net.fabric.link_at(0, 1)}
     net.change(own, up=False)
     net.change(other, up=False)
     assert net.known(4) == own
-    assert net.known(0) == other  # behind switches nobody sees that server 4 is gone
+    assert net.known(0) == other  # behind switches no server notices that server 4 is down
     net.change(own, up=True)
     assert net.known(4) == net.known(0) == other
 
 
-def test_what_a_server_said_of_itself_ends_with_its_carriers_return() -> None:
+def test_an_advertisement_ends_when_the_carrier_returns() -> None:
     net = Flood("bcube:3,1", "brp")
     own = {net.fabric.link_at(4, 1)}
     net.change(own, up=False)
-    net.change({net.fabric.link_at(0, 1)}, up=False)  # heard while the own port is down
+    net.change({net.fabric.link_at(0, 1)}, up=False)  # received while the own port is down
     net.change(own, up=True)
     assert net.known(4) == {net.fabric.link_at(0, 1)}
 

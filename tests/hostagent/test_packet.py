@@ -1,4 +1,4 @@
-"""Checksums, ICMP errors and flow hashes against scapy and the definitions."""
+"""Checksums, ICMP errors and flow hashes, compared with scapy and the definitions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from scipy import stats
 
 from addressing.fields.ipv4 import text
 from hostagent.forwarding import packet
-from tests.hostagent.frames import from_card, from_host, parsed, with_fresh_checksums
+from tests.hostagent.frames import from_host, from_nic, parsed, with_fresh_checksums
 
 OWN = bytes([10, 0, 0, 9])
 
 
 @given(st.binary(max_size=600))
-def test_checksum_is_scapys(data: bytes) -> None:
+def test_checksum_equals_that_of_scapy(data: bytes) -> None:
     assert packet.checksum(data) == scapy_checksum(data)
 
 
@@ -33,7 +33,7 @@ def test_decremented_checksum_is_the_recomputed_one(ttl: int, ident: int, source
 
 
 @given(st.binary(max_size=1400), st.integers(1, 255), st.sampled_from([6, 17, 47]))
-def test_icmp_errors_are_what_scapy_would_send(data: bytes, ttl: int, protocol: int) -> None:
+def test_icmp_errors_equal_those_of_scapy(data: bytes, ttl: int, protocol: int) -> None:
     original = bytes(IP(src="10.0.0.1", dst="10.0.0.2", ttl=ttl, proto=protocol) / Raw(data))
     for code in (packet.TIME_EXCEEDED, packet.HOST_UNREACHABLE):
         error = packet.icmp_error(code, OWN, original)
@@ -48,7 +48,7 @@ def test_icmp_errors_are_what_scapy_would_send(data: bytes, ttl: int, protocol: 
 
 
 @pytest.mark.parametrize(
-    "unanswerable",
+    "forbidden",
     [
         IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(type=11) / Raw(bytes(28)),
         IP(src="10.0.0.1", dst="10.0.0.2") / ICMP(type=3, code=1) / Raw(bytes(28)),
@@ -61,8 +61,8 @@ def test_icmp_errors_are_what_scapy_would_send(data: bytes, ttl: int, protocol: 
     ],
     ids=lambda value: value.summary(),
 )
-def test_no_icmp_error_where_rfc_1122_forbids_it(unanswerable: IP) -> None:
-    assert packet.icmp_error(packet.TIME_EXCEEDED, OWN, bytes(unanswerable)) is None
+def test_no_icmp_error_where_rfc_1122_forbids_it(forbidden: IP) -> None:
+    assert packet.icmp_error(packet.TIME_EXCEEDED, OWN, bytes(forbidden)) is None
 
 
 def test_pings_and_coordinate_addresses_are_answered() -> None:
@@ -79,11 +79,11 @@ def test_offload_headers_shift_by_the_ethernet_header_and_back(
     at_host = struct.pack("=BBHHHH", flags, kind, start + 20, size, start, 16)
     slot, _ = from_host(bytes(40), at_host)
     packet.to_nic(slot)
-    card = struct.unpack("=BBHHHH", slot[: packet.VNET_SIZE])
-    assert card[4] == (start + 14 if flags & 1 else start)
-    assert card[2] == (start + 34 if kind else start + 20)
-    assert (card[0], card[1], card[3], card[5]) == (flags, kind, size, 16)
-    back, _ = from_card(bytes(54), bytes(slot[: packet.VNET_SIZE]))
+    header = struct.unpack("=BBHHHH", slot[: packet.VNET_SIZE])
+    assert header[4] == (start + 14 if flags & 1 else start)
+    assert header[2] == (start + 34 if kind else start + 20)
+    assert (header[0], header[1], header[3], header[5]) == (flags, kind, size, 16)
+    back, _ = from_nic(bytes(54), bytes(slot[: packet.VNET_SIZE]))
     packet.to_host(back)
     assert back[packet.HOST_OFFSET : packet.IP_OFFSET] == at_host
 

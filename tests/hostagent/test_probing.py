@@ -1,4 +1,4 @@
-"""Path probing: sources find dead servers that nobody's carrier tells of, and the way that is best."""
+"""Path probing: sources detect failed servers that no carrier shows, and find the best path."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.hostagent.frames import agent, from_host, scheme, udp
 from topos.graph import ALL_UP, LinkState
 
 KEY = bytes(range(16))
-ways = st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=20).map(tuple)
+paths = st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=20).map(tuple)
 
 
-@given(ways, st.integers(0, 2**32 - 1), st.integers(0, 255), st.binary(max_size=20), st.data())
-def test_probes_survive_the_wire(
-    way: tuple[int, ...], serial: int, reached: int, rest: bytes, data: st.DataObject
+@given(paths, st.integers(0, 2**32 - 1), st.integers(0, 255), st.binary(max_size=20), st.data())
+def test_probes_are_decoded_as_they_were(
+    route: tuple[int, ...], serial: int, reached: int, rest: bytes, data: st.DataObject
 ) -> None:
-    probe = Probe(PROBE, serial, way, data.draw(st.integers(1, len(way) - 1)), reached)
+    probe = Probe(PROBE, serial, route, data.draw(st.integers(1, len(route) - 1)), reached)
     encoded = probe.encode()
     assert decode(encoded + rest) == decode(probe.encode(KEY) + rest, KEY) == probe
     damaged = bytearray(encoded)
@@ -33,7 +33,7 @@ def test_probes_survive_the_wire(
 
 
 @given(st.binary(max_size=80))
-def test_anything_may_arrive(data: bytes) -> None:
+def test_any_bytes_are_rejected_and_nothing_is_raised(data: bytes) -> None:
     bound = scheme("bcube:3,1", "brp:multipath=yes")
     assert isinstance(bound, SourceRouted)
     prober = Prober(bound, 0)
@@ -48,25 +48,25 @@ def test_anything_may_arrive(data: bytes) -> None:
     st.integers(0, 8),
     st.sampled_from([None, b"other"]),
 )
-def test_forged_probes_and_answers_are_counted_and_that_is_all(
-    way: tuple[int, ...], serial: int, reached: int, key: bytes | None
+def test_forged_probes_and_answers_are_only_counted(
+    route: tuple[int, ...], serial: int, reached: int, key: bytes | None
 ) -> None:
     bound = scheme("bcube:3,1", "brp:multipath=yes")
     assert isinstance(bound, SourceRouted)
-    prober = Prober(bound, way[-1], KEY)
+    prober = Prober(bound, route[-1], KEY)
     for kind in (PROBE, ARRIVED):
-        prober.receive_frame(Probe(kind, serial, way, len(way) - 1, reached).encode(key), 1, 0.0)
+        prober.receive_frame(Probe(kind, serial, route, len(route) - 1, reached).encode(key), 1, 0.0)
     assert prober.counts == {"rejected: not authentic": 2}
     assert not prober.frames_to_send()
 
 
-def test_an_answer_sent_again_clears_no_suspicion() -> None:
+def test_a_replayed_answer_clears_no_suspicion() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
     net.recorded = []
     net.settle(0, 8, seconds=3 * PROBE_INTERVAL)
     assert len(net.recorded) > 10
-    way = next(iter(net.bound.candidate_paths(0, 8)))
-    net.down = set(net.fabric.links_of(way[1]))
+    route = next(iter(net.bound.candidate_paths(0, 8)))
+    net.down = set(net.fabric.links_of(route[1]))
     old, net.recorded = net.recorded, None
     net.settle(0, 8)
     prober, suspected = net.probers[0], net.probers[0].suspected
@@ -79,7 +79,7 @@ def test_an_answer_sent_again_clears_no_suspicion() -> None:
 
 
 class Net:
-    """Probers whose frames take a millisecond between servers that are one live hop apart."""
+    """Probers whose frames take a millisecond between servers that are one working hop apart."""
 
     def __init__(self, topology: str, name: str) -> None:
         bound = scheme(topology, name)
@@ -89,11 +89,11 @@ class Net:
         self.down: set[int] = set()
         self.slow: dict[tuple[int, int], float] = {}
         self.now = 0.0
-        #: What servers are sent, where that is wanted.
+        #: The frames that servers receive, if they are recorded.
         self.recorded: list[bytes] | None = None
 
     def settle(self, source: int, target: int, seconds: float = 4 * PROBE_TIMEOUT) -> None:
-        """Let one server probe its ways to another for some time."""
+        """Let one server probe its paths to another for some time."""
         prober, end = self.probers[source], self.now + seconds
         pending: list[tuple[float, int, bytes]] = []
         while self.now < end:
@@ -117,12 +117,12 @@ class Net:
                 self.probers[to].receive_frame(data, 1, self.now)
 
     def joined(self, a: int, b: int) -> bool:
-        return self.bound._joined(a, b, LinkState(frozenset(self.down)))
+        return self.bound.alive((a, b), LinkState(frozenset(self.down)))
 
 
 @pytest.mark.parametrize(("topology", "target"), [("bcube:3,1", 8), ("bcube:2,2", 7), ("hdcube:3,1", 23)])
 @pytest.mark.parametrize("seed", range(6))
-def test_whoever_is_connected_is_reached_though_only_probes_tell_of_dead_servers(
+def test_connected_servers_are_reached_though_only_probes_detect_failures(
     topology: str, target: int, seed: int
 ) -> None:
     name = "dcube-shortest" if "dcube" in topology else "brp"
@@ -135,30 +135,30 @@ def test_whoever_is_connected_is_reached_though_only_probes_tell_of_dead_servers
     )
     net.settle(0, target, seconds=12 * PROBE_TIMEOUT)
     ((header, _), *_) = net.bound.headers(0, target, net.probers[0].suspected)
-    taken = [way for way in net.probers[0].round_trips if net.bound.tag_of(way) == header.tag]
+    taken = [route for route in net.probers[0].round_trips if net.bound.tag_of(route) == header.tag]
     assert taken
     assert all(net.joined(a, b) for a, b in itertools.pairwise(taken[0]))
 
 
-def test_suspicions_name_the_link_beyond_the_last_that_answered() -> None:
+def test_the_suspected_link_is_the_one_beyond_the_last_answer() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
-    way = next(iter(net.bound.candidate_paths(0, 8)))
-    net.down = set(net.fabric.links_of(way[1]))
+    route = next(iter(net.bound.candidate_paths(0, 8)))
+    net.down = set(net.fabric.links_of(route[1]))
     net.settle(0, 8)
-    switch = next(s for s in net.fabric.neighbours(0) if s in set(net.fabric.neighbours(way[1])))
-    assert net.probers[0].suspected.down == set(net.fabric.links_between(way[1], switch))
+    switch = next(s for s in net.fabric.neighbours(0) if s in set(net.fabric.neighbours(route[1])))
+    assert net.probers[0].suspected.down == set(net.fabric.links_between(route[1], switch))
 
 
-def test_a_server_that_is_gone_altogether_keeps_nobody_from_trying_again() -> None:
+def test_a_server_that_was_down_is_probed_again() -> None:
     net = Net("bcube:2,1", "brp:multipath=yes")
     net.down = set(net.fabric.links_of(3))
     net.settle(0, 3)
     net.down.clear()
     net.settle(0, 3, seconds=PROBE_TIMEOUT + 3 * PROBE_INTERVAL)
-    assert any(way[-1] == 3 for way in net.probers[0].round_trips)
+    assert any(route[-1] == 3 for route in net.probers[0].round_trips)
 
 
-def test_new_flows_take_the_quickest_way_and_old_ones_stay() -> None:
+def test_new_flows_take_the_fastest_path_and_old_ones_stay() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
     first, second = net.bound.candidate_paths(0, 8)
     one = agent(net.bound, 0, "probe")
@@ -168,7 +168,7 @@ def test_new_flows_take_the_quickest_way_and_old_ones_stay() -> None:
         return one.receive_packet(slot, end, now=0.0)
 
     def follow(trips: dict[tuple[int, ...], float]) -> None:
-        tags = {(8, net.bound.tag_of(way)): trip for way, trip in trips.items()}
+        tags = {(8, net.bound.tag_of(route)): trip for route, trip in trips.items()}
         one.apply_probe_results(
             ALL_UP, {(to, tag): trip for (to, tag), trip in tags.items() if tag is not None}
         )
@@ -181,10 +181,10 @@ def test_new_flows_take_the_quickest_way_and_old_ones_stay() -> None:
     assert old != new
     assert [leaves(1), leaves(2)] == [old, new]
     one.apply_probe_results(LinkState(frozenset({net.fabric.link_at(0, old)})), {})
-    assert leaves(1) == new  # its way is suspected
+    assert leaves(1) == new  # its path is suspected
 
 
-def test_round_trips_tell_of_queues() -> None:
+def test_round_trips_include_queueing_delay() -> None:
     net = Net("bcube:3,1", "brp:multipath=yes")
     first, second = net.bound.candidate_paths(0, 8)
     net.slow[first[0], first[1]] = 0.01

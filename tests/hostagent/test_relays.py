@@ -1,4 +1,4 @@
-"""Agents on real cards: programs of the system talk through them, and see what they should."""
+"""Agents on real interfaces: the system's programs communicate through them as through routers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from hostagent.client import AgentError, AgentPool
 from hostagent.options import Options
 from hostagent.runtime.mmsg import BATCH, BUFFER_COUNT
-from tests.hostagent.namespaces import World, world
+from tests.hostagent.namespaces import ServerNetwork, server_network
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
 
@@ -37,32 +37,32 @@ def edges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-#: A process per agent, one for several, and the kernel carrying out what agents decide.
+#: A process per agent, one for several, and the fast path in the kernel.
 SETTINGS = [{"agents": "host"}, {"agents": "workers"}, {"fast_path": "on"}]
 
 
 @pytest.fixture(params=SETTINGS, ids=str)
-def chain(edges: Path, request: pytest.FixtureRequest) -> Iterator[World]:
+def chain(edges: Path, request: pytest.FixtureRequest) -> Iterator[ServerNetwork]:
     """h0 -- h1 -- h2."""
-    with world(f"file:{edges}", "wmgr", **request.param) as made:
+    with server_network(f"file:{edges}", "wmgr", **request.param) as made:
         assert not made.pool.no_fast_path
         yield made
 
 
 def poll(condition: Callable[[], bool], seconds: float = 10) -> None:
-    """Until it holds."""
+    """Poll until it holds."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "not within the time"
         time.sleep(0.01)
 
 
-def ping(lab: World, a: int, b: int, *options: str) -> str:
-    """Three at once: ping waits for the last answer as long as its interval, which then is a second."""
+def ping(lab: ServerNetwork, a: int, b: int, *options: str) -> str:
+    """Three requests at once: ping waits for the last reply for its interval, which is a second then."""
     return lab.run(a, "ping", "-c", "3", "-l", "3", "-W", "5", *options, lab.addresses[b])
 
 
-def transfer(lab: World, a: int, b: int, size: int) -> None:
+def transfer(lab: ServerNetwork, a: int, b: int, size: int) -> None:
     """Send ``size`` random bytes over TCP; what arrives must have the same sha256."""
     data = os.urandom(MEGABYTE) * (size // MEGABYTE)
     sender, receiver = lab.connect(a, b)
@@ -81,8 +81,8 @@ def transfer(lab: World, a: int, b: int, size: int) -> None:
     assert digest.digest() == hashlib.sha256(data).digest()
 
 
-def checksum_errors(lab: World, node: int) -> int:
-    """Segments and datagrams that the kernel of a server refused for their checksum."""
+def checksum_errors(lab: ServerNetwork, node: int) -> int:
+    """Segments and datagrams that a server's kernel rejected for a wrong checksum."""
     lines = lab.run(node, "cat", "/proc/net/snmp").splitlines()
     total = 0
     for names, values in itertools.pairwise(lines):
@@ -91,14 +91,14 @@ def checksum_errors(lab: World, node: int) -> int:
     return total
 
 
-def transmitted(lab: World, node: int) -> int:
-    """Frames that a server's first card has sent."""
+def transmitted(lab: ServerNetwork, node: int) -> int:
+    """Frames that a server's first interface has sent."""
     lines = lab.run(node, "cat", "/proc/net/dev").splitlines()
     (counts,) = (line.split(":")[1].split() for line in lines if f"h{node}-eth1:" in line)
     return int(counts[9])
 
 
-def test_ping_traceroute_and_a_large_file(chain: World) -> None:
+def test_ping_traceroute_and_a_large_file(chain: ServerNetwork) -> None:
     assert " 0% packet loss" in ping(chain, 0, 2)
     assert " 0% packet loss" in ping(chain, 2, 0, "-s", "8000")
     hops = chain.run(0, "traceroute", "-n", "-q", "1", "-w", "5", chain.addresses[2]).splitlines()[1:]
@@ -112,9 +112,9 @@ def test_ping_traceroute_and_a_large_file(chain: World) -> None:
 
 
 def test_a_burst_arrives_whole_and_in_order(edges: Path) -> None:
-    """More small packets than a batch holds wait at the relay, and ahead of some a super-packet."""
+    """More small packets than a batch holds wait at the relay, a super-packet among them."""
     count = 3 * BUFFER_COUNT
-    with world(f"file:{edges}", "wmgr") as lab:
+    with server_network(f"file:{edges}", "wmgr") as lab:
         sender, receiver = lab.connect(0, 2)
         relay = psutil.Process(lab.pool.process.pid).children()[1]
         kinds = (socket.AF_INET, socket.SOCK_DGRAM)
@@ -142,7 +142,7 @@ def test_a_burst_arrives_whole_and_in_order(edges: Path) -> None:
         assert lab.pool.stats()[1]["relayed"] > before + count
 
 
-def test_unreachable_addresses_are_reported_at_once(chain: World) -> None:
+def test_unreachable_addresses_are_reported_at_once(chain: ServerNetwork) -> None:
     done = subprocess.run(
         ["ip", "netns", "exec", chain.netns(0), "ping", "-c", "1", "-W", "5", "10.77.0.1"],
         capture_output=True,
@@ -152,7 +152,7 @@ def test_unreachable_addresses_are_reported_at_once(chain: World) -> None:
     assert f"From {chain.addresses[0]} icmp_seq=1 Destination Host Unreachable" in done.stdout
 
 
-def test_iperf_and_super_packets(chain: World) -> None:
+def test_iperf_and_super_packets(chain: ServerNetwork) -> None:
     server = subprocess.Popen(
         ["ip", "netns", "exec", chain.netns(2), "iperf3", "-s", "-1", "--forceflush"],
         stdout=subprocess.PIPE,
@@ -168,7 +168,7 @@ def test_iperf_and_super_packets(chain: World) -> None:
     assert rates[-1] > 200
     counts = chain.pool.stats()
     sent = rates[-1] * 1e6 / 8
-    assert sent / counts[1]["relayed"] > 3000  # far more than an MTU per packet: they cross whole
+    assert sent / counts[1]["relayed"] > 3000  # far more than an MTU: super-packets stay whole
 
 
 @pytest.mark.parametrize("off", [*itertools.chain(*(itertools.combinations(OFFLOADS, n) for n in range(4)))])
@@ -176,19 +176,19 @@ def test_iperf_and_super_packets(chain: World) -> None:
 def test_every_combination_of_offloads_leaves_checksums_right(
     edges: Path, off: tuple[str, ...], where: str
 ) -> None:
-    with world(f"file:{edges}", "wmgr") as lab:
-        cards = {"source": [(0, "dcn0"), (0, "h0-eth1")], "relay": [(1, "h1-eth1"), (1, "h1-eth2")]}[where]
-        for (node, card), feature in itertools.product(cards, off):
-            lab.run(node, "ethtool", "-K", card, feature, "off")
-        verdicts = captured(lab, lambda: transfer(lab, 0, 2, 2 * MEGABYTE))
+    with server_network(f"file:{edges}", "wmgr") as lab:
+        interfaces = {"source": [(0, "dcn0"), (0, "h0-eth1")], "relay": [(1, "h1-eth1"), (1, "h1-eth2")]}[where]
+        for (node, interface), feature in itertools.product(interfaces, off):
+            lab.run(node, "ethtool", "-K", interface, feature, "off")
+        output = captured(lab, lambda: transfer(lab, 0, 2, 2 * MEGABYTE))
         assert checksum_errors(lab, 2) == checksum_errors(lab, 0) == 0
         if "tx" in off:
-            assert "cksum" in verdicts
-            assert "incorrect" not in verdicts
+            assert "cksum" in output
+            assert "incorrect" not in output
 
 
-def captured(lab: World, action: Callable[[], None]) -> str:
-    """What tcpdump says about the packets that h2's card takes in during ``action``."""
+def captured(lab: ServerNetwork, action: Callable[[], None]) -> str:
+    """The output of tcpdump for the packets that arrive at h2 during ``action``."""
     words = ("tcpdump", "-i", "h2-eth1", "-Q", "in", "-nvv", "-s", "0", "-B", "65536", "tcp")
     listener = subprocess.Popen(
         ["ip", "netns", "exec", lab.netns(2), *words],
@@ -204,7 +204,7 @@ def captured(lab: World, action: Callable[[], None]) -> str:
 
 
 def test_coordinate_addresses_in_the_lowest_block() -> None:
-    with world("torus:2x2", "pow", load_balance="packet") as lab:
+    with server_network("torus:2x2", "pow", load_balance="packet") as lab:
         assert lab.addresses[0] == "0.0.0.34"
         for a, b in itertools.permutations(range(4), 2):
             assert " 0% packet loss" in ping(lab, a, b)
@@ -214,41 +214,41 @@ def test_coordinate_addresses_in_the_lowest_block() -> None:
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_a_cut_cable_is_reported_and_the_announcement_heals_the_way(setting: dict[str, str]) -> None:
-    heard: list[tuple[int, int, bool]] = []
-    with world("torus:2x2", "wmgr", **setting) as lab:
-        lab.pool.on_link_change = lambda node, port, up: heard.append((node, port, up))
+def test_a_failed_link_is_reported_and_its_announcement_repairs_the_path(setting: dict[str, str]) -> None:
+    changes: list[tuple[int, int, bool]] = []
+    with server_network("torus:2x2", "wmgr", **setting) as lab:
+        lab.pool.on_link_change = lambda node, port, up: changes.append((node, port, up))
         assert " 0% packet loss" in ping(lab, 0, 3)
         lab.run(0, "ip", "link", "set", "h0-eth1", "down")
         far = lab.fabric.peer(0, 1)
         assert far is not None
-        poll(lambda: {(0, 1, False), (far.node, far.number, False)} <= set(heard))
+        poll(lambda: {(0, 1, False), (far.node, far.number, False)} <= set(changes))
         down = [lab.fabric.link_at(0, 1)]
         lab.pool.links(down)
         assert lab.pool.wait_links(down) == 4
         for b in (1, 2, 3):
             assert " 0% packet loss" in ping(lab, 0, b)
         lab.run(0, "ip", "link", "set", "h0-eth1", "up")
-        poll(lambda: {(0, 1, True), (far.node, far.number, True)} <= set(heard))
+        poll(lambda: {(0, 1, True), (far.node, far.number, True)} <= set(changes))
         lab.pool.links([])
         assert lab.pool.wait_links([]) == 4
         assert " 0% packet loss" in ping(lab, 0, far.node)
 
 
-def test_a_card_without_carrier_is_told_of_at_the_start() -> None:
-    with world("torus:2x2", "wmgr", start=False) as lab:
+def test_an_interface_without_carrier_is_reported_at_the_start() -> None:
+    with server_network("torus:2x2", "wmgr", start=False) as lab:
         lab.run(0, "ip", "link", "set", "h0-eth1", "down")
         far = lab.fabric.peer(0, 1)
         assert far is not None
         lab.pool.start([lab.place(far.node)])
         lab.pool.wait_ready(20)
-        heard: list[tuple[int, int, bool]] = []
-        lab.pool.on_link_change = lambda node, port, up: heard.append((node, port, up))
-        poll(lambda: heard == [(far.node, far.number, False)])
+        changes: list[tuple[int, int, bool]] = []
+        lab.pool.on_link_change = lambda node, port, up: changes.append((node, port, up))
+        poll(lambda: changes == [(far.node, far.number, False)])
 
 
 def test_a_killed_agent_is_reported_and_the_others_go_on() -> None:
-    with world("torus:2x2", "wmgr") as lab:
+    with server_network("torus:2x2", "wmgr") as lab:
         parent = psutil.Process(lab.pool.process.pid)
         parent.children()[2].kill()
         poll(lambda: bool(lab.pool.failures))
@@ -259,7 +259,7 @@ def test_a_killed_agent_is_reported_and_the_others_go_on() -> None:
 
 
 def test_nothing_is_left_after_the_end() -> None:
-    with world("torus:2x2", "wmgr") as lab:
+    with server_network("torus:2x2", "wmgr") as lab:
         family = [lab.pool.process.pid, *(p.pid for p in psutil.Process(lab.pool.process.pid).children())]
         assert len(family) == 5
         lab.pool.process.kill()
@@ -270,7 +270,7 @@ def test_nothing_is_left_after_the_end() -> None:
 
 
 def test_agents_do_not_work_when_nothing_happens() -> None:
-    with world("torus:2x2", "wmgr") as lab:
+    with server_network("torus:2x2", "wmgr") as lab:
         children = psutil.Process(lab.pool.process.pid).children()
 
         def rests() -> bool:
@@ -278,12 +278,12 @@ def test_agents_do_not_work_when_nothing_happens() -> None:
             lab.run(0, "sleep", "0.5")
             return [sum(child.cpu_times()[:2]) for child in children] == before
 
-        lab.pool.stats()  # who answers has begun: before, a child may still wait for a processor
-        assert rests() or rests()  # the answer itself may have filled up a tick of the clock
+        lab.pool.stats()  # a child that answers runs: before, it may still wait for a processor
+        assert rests() or rests()  # the answer itself may have completed a clock tick
 
 
-def test_what_is_wrong_is_said_in_one_line() -> None:
-    with world("torus:2x2", "wmgr", start=False) as lab:
+def test_errors_are_one_line() -> None:
+    with server_network("torus:2x2", "wmgr", start=False) as lab:
         place = lab.place(1)
         lab.run(1, "ip", "link", "del", place.ports[min(place.ports)])
         lab.pool.start([lab.place(0), place])

@@ -1,4 +1,4 @@
-"""Whole fabrics with more to carry than they can, offline: nothing is lost with credits, nothing locks up."""
+"""Whole fabrics under overload, offline: with credits no packet is lost and nothing deadlocks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FABRICS = [
 
 
 def checked(network: SaturationSimulation) -> None:
-    """Run to the end; at every step no buffer holds more than it has room for, and at each receiver
-    what has arrived is in its buffer or freed."""
+    """Run to the end.  At every step no buffer exceeds its limit, and each frame that has arrived is either in
+    its buffer or freed."""
     relays = {node: host.relay for node, host in network.hosts.items()}
     while network.busy:
         network.step()
@@ -44,7 +44,7 @@ def checked(network: SaturationSimulation) -> None:
 
 
 @pytest.mark.parametrize(("spec", "name"), FABRICS)
-def test_any_traffic_arrives_whole_and_only_once(spec: str, name: str) -> None:
+def test_any_traffic_arrives_completely_and_only_once(spec: str, name: str) -> None:
     servers = range(topologies.fabric(spec).servers)
     pair = st.tuples(st.sampled_from(servers), st.sampled_from(servers)).filter(lambda p: p[0] != p[1])
 
@@ -66,9 +66,9 @@ def test_any_traffic_arrives_whole_and_only_once(spec: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["clot:4x4", "torus:3x3"])
-def test_lost_frames_and_lost_credits_are_made_good(spec: str) -> None:
-    """Cables lose one frame in fifty, those about credits too: what is lost on links is missing,
-    and nothing else; every credit comes back."""
+def test_lost_frames_and_lost_credits_are_recovered(spec: str) -> None:
+    """Links lose one frame in fifty, control frames as well: only these frames are missing, and every credit
+    comes back."""
     network = SaturationSimulation(bound(spec, "pow"), 4, noise=Noise(loss=0.02), seed=3)
     network.send(itertools.permutations(range(network.scheme.fabric.servers), 2), 4)
     assert network.run()
@@ -81,7 +81,7 @@ def test_lost_frames_and_lost_credits_are_made_good(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "seed"), [("clot:4x4", 1), ("clot:4x4", 2), ("torus:3x5", 3), ("clot:2x4", 4)]
 )
-def test_nothing_is_lost_between_what_failures_leave_connected(spec: str, seed: int) -> None:
+def test_nothing_is_lost_between_servers_that_stay_connected(spec: str, seed: int) -> None:
     intact = bound(spec, "pow")
     links = failures(intact.fabric, seed, 0.25)
     network = SaturationSimulation(intact, 5, links=links, seed=seed)
@@ -109,8 +109,8 @@ def test_the_same_load_without_credits_is_dropped(pattern: str) -> None:
     assert lost[False] > 20
 
 
-def test_without_the_escape_channel_a_ring_locks_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everybody sends two hops on round a ring: with one virtual channel all wait for each other."""
+def test_without_the_escape_channel_a_ring_deadlocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All servers of a ring send over two hops: with one virtual channel they wait for each other."""
     ring = scheme("torus:5", "dor")
     pairs = [(at, (at + 2) % 5) for at in range(5)]
 
@@ -121,16 +121,16 @@ def test_without_the_escape_channel_a_ring_locks_up(monkeypatch: pytest.MonkeyPa
 
     assert moves()
 
-    def no_way_out(self: Relay, *_: object) -> VirtualChannelHop | None:
+    def no_escape(self: Relay, *_: object) -> VirtualChannelHop | None:
         return None
 
-    monkeypatch.setattr(Relay, "_escape_hop", no_way_out)
+    monkeypatch.setattr(Relay, "_escape_hop", no_escape)
     assert not moves()
 
 
 @pytest.mark.parametrize(("spec", "frames"), [("clot:4x4", 8), ("clot:4x4x4", 1)])
-def test_saturated_fabrics_do_not_lock_up(spec: str, frames: int) -> None:
-    """Every buffer is wanted by somebody: everybody sends to everybody in one order."""
+def test_saturated_fabrics_do_not_deadlock(spec: str, frames: int) -> None:
+    """Every buffer is in demand: all servers send to all others in the same order."""
     bound_scheme = schemes.bind("pow", topologies.fabric(spec))
     servers = range(bound_scheme.fabric.servers)
     network = SaturationSimulation(bound_scheme, 7 if spec == "clot:4x4x4" else 3)
