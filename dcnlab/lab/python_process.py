@@ -31,7 +31,10 @@ def environment() -> dict[str, str]:
 
 def _in_site_packages() -> bool:
     """Whether every Python process of this installation finds the packages: there, or by a ``.pth`` file."""
-    folders = [*site.getsitepackages(), site.getusersitepackages()]
+    folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
     return _ROOT in folders or any(
-        _ROOT in links.read_text().splitlines() for folder in folders for links in Path(folder).glob("*.pth")
+        _ROOT in links.read_text(errors="replace").splitlines()
+        for folder in folders
+        for links in Path(folder).glob("*.pth")
+        if os.access(links, os.R_OK)
     )

@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _launch(config: LabConfig, report: Callable[..., None]) -> RunningLab:
-    """Launch the lab; report an error in one line, log where it happened, and end."""
+    """Launch the lab; after an error report one line, log the traceback, and exit."""
 
     def stage(name: str) -> None:
         _log.info("stage: %s", name)
@@ -88,18 +88,21 @@ def _launch(config: LabConfig, report: Callable[..., None]) -> RunningLab:
 
 
 def _end(report: Callable[..., None], text: str, code: int) -> NoReturn:
-    """End after an error in a launch; Open vSwitch's own complaints go into the log as well."""
+    """Report the error of a launch and exit; warnings of Open vSwitch go into the log as well."""
     _log.error("launch failed", exc_info=True)
     for file, lines in openvswitch.complaints():
         _log.error("%s:\n%s", file, lines)
     report(error=text, code=code)
     logging.shutdown()
-    os._exit(code)  # not held up by threads
+    os._exit(code)  # without waiting for threads
 
 
 def _reset_signal_handlers() -> None:
-    """Let programs that are started from now on end by Ctrl-C and by hang-ups, which the guard ignores
-    and with it agents and controller: being ignored is inherited, a handler (even of nothing) is not."""
+    """Let programs in nodes end by SIGINT and SIGHUP.
+
+    The guard ignores both, and its children inherit that: agents and controller, which run already.
+    Children do not inherit a handler, even one that does nothing.
+    """
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
 
