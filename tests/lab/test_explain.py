@@ -46,15 +46,15 @@ def test_the_command_for_a_topology() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
-        (("nolab", "h0", "h1"), "no running lab"),
+        (("nolab", "h0", "h1"), "no lab named nolab"),
         (("bcube:4,1", "h0", "s1", "--scheme", "brp"), "s1 is a switch"),
         (("bcube:4,1", "h0", "h99", "--scheme", "brp"), "no node 'h99'"),
     ],
 )
-def test_bad_input(words: tuple[str, ...], says: str) -> None:
+def test_bad_input(words: tuple[str, ...], message: str) -> None:
     done = dcnlab("explain", *words)
     assert done.returncode == 2
-    assert says in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
