@@ -14,7 +14,7 @@ from dcnlab.cli.running import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 if TYPE_CHECKING:
-    from dcnlab.lab.scenario.runner import Outcome
+    from dcnlab.lab.scenario.runner import ScenarioResult
 
 
 @app.command()
@@ -47,7 +47,7 @@ def run(
     raise typer.Exit(0 if outcome.held else 1)
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: ScenarioResult) -> None:
     table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
     print()
     table(

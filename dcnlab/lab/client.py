@@ -1,4 +1,4 @@
-"""A lab as Python sees it: start it, ask it, end it.
+"""A lab for Python: start it, use it, end it.
 
 with Lab("bcube:4,1", scheme="brp") as lab:
     lab.ping("h0", "h5")
@@ -33,12 +33,12 @@ from dcnlab.lab.rpc import Connection, Progress
 from dcnlab.lab.session import terminal
 
 _STOP_TIMEOUT = 30.0
-#: Seconds within which a lab that is up says what it is.
+#: Seconds within which a lab that is up answers.
 _INFO_TIMEOUT = 2.0
 
 
 class Lab:
-    """A lab of this process's own (it ends with it), or with :meth:`attach` a running one."""
+    """A lab that ends with this process, or after :meth:`attach` one that runs already."""
 
     def __init__(self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Any) -> None:
         """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`)."""
@@ -52,11 +52,11 @@ class Lab:
         self.config = LabConfig.of(topology, scheme, name or runtime.free_name(), **options)
         self.path = runtime.socket_path(self.config.name)
         self._named = bool(name)
-        #: Seconds that the launch took, whole and by stage; the datapath that was chosen.
+        #: Seconds of the launch and of the end; of the launch also by stage.
         self.launch_s: float | None = None
         self.stop_s: float | None = None
         self.stages: dict[str, float] = {}
-        #: How AACM went, where servers started without addresses: milliseconds, frames by kind.
+        #: The result of autoconfiguration: milliseconds, frames by kind; empty without.
         self.aacm: dict[str, Any] = {}
         self._guard: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
@@ -162,7 +162,7 @@ class Lab:
         return status_read
 
     def stop(self) -> None:
-        """End the lab and wait until nothing of it is left; one that has ended stays so."""
+        """End the lab and wait until nothing of it is left; no error when it has ended already."""
         begun = time.perf_counter()
         if self._guard is None:
             end(self.path)
@@ -175,7 +175,7 @@ class Lab:
         self.stop_s = round(time.perf_counter() - begun, 3)
 
     def wait(self) -> int:
-        """Until a lab with a prompt ends; its exit code.  Ctrl-C is the prompt's meanwhile."""
+        """Wait until a lab with a prompt ends; its exit code.  Meanwhile Ctrl-C goes to the prompt."""
         assert self._guard is not None
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
@@ -202,15 +202,15 @@ class Lab:
     ) -> None:
         self.stop()
 
-    # --- questions ------------------------------------------------------------
+    # --- operations -----------------------------------------------------------
 
     def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
-        """Any operation of the control socket."""
+        """Call any operation of the control socket and return its JSON value."""
         with contextlib.closing(Connection(self.path)) as connection:
             return connection.call(op, progress, **words)
 
     def info(self) -> dict[str, Any]:
-        """Topology, scheme, counts, datapath, links that are down."""
+        """Topology, scheme, counts, datapath, links that are down, processes that have ended."""
         return dict(self.ask("info"))
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -256,7 +256,10 @@ class Lab:
     # --- links and tables -----------------------------------------------------
 
     def fail(self, *names: str) -> dict[str, Any]:
-        """Cut the link between two nodes, or all links of one; returns when all have converged."""
+        """Cut the link between two nodes, or all links of one; returns when the lab has converged.
+
+        The result has ``links``, ``detection_ms`` and ``converged_ms``.
+        """
         return dict(self.ask("fail", kind="link" if len(names) == 2 else "node", names=list(names)))
 
     def restore(self, *names: str) -> dict[str, Any]:
@@ -264,32 +267,34 @@ class Lab:
         return dict(self.ask("restore", kind="link" if len(names) == 2 else "node", names=list(names)))
 
     def tables(self, node: str) -> dict[str, Any]:
-        """``predicted`` and ``installed`` entries and whether they are ``equal``."""
+        """The ``predicted`` and ``installed`` entries of a node, and whether they are ``equal``."""
         return dict(self.ask("tables", node=node))
 
     def explain(self, a: str, b: str) -> list[dict[str, Any]]:
-        """The way in words: per node ``reason``, the ``entry`` that decides, and for switches
-        whether it is ``installed``."""
+        """The path in words: per node the ``reason``, the matching ``entry``, and for switches whether it is
+        ``installed``."""
         return list(self.ask("explain", a=a, b=b))
 
     # --- keys -----------------------------------------------------------------
 
     def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
-        """Put a value at the coordinates that its key's hash names, from server ``origin``; the
-        servers that have a copy now.  LabError when there are fewer of them than ``replicas``."""
+        """Store a value from server ``origin`` at the replica servers of its key; those that have a copy now.
+
+        LabError when they are fewer than ``replicas``.
+        """
         servers = list(self._kv("put", key, origin, value, replicas=replicas)["servers"])
         if len(servers) < replicas:
             raise LabError(
-                f"only {len(servers)} of {replicas} copies were taken ({', '.join(servers) or 'none'})"
+                f"only {len(servers)} of {replicas} copies were stored ({', '.join(servers) or 'none'})"
             )
         return servers
 
     def get(self, key: str, origin: str = "h0") -> bytes | None:
-        """The newest copy of a value as ``origin`` finds it; None when there is none."""
+        """The newest copy of a value that ``origin`` can reach; None when there is none."""
         return self.find(key, origin)[1]
 
     def find(self, key: str, origin: str = "h0") -> tuple[str, bytes | None]:
-        """The server whose copy ``origin`` gets, and the copy."""
+        """The server with the newest copy that ``origin`` can reach, and the copy."""
         descriptor = bulk.memory_file()
         try:
             found = self._kv("get", key, origin, descriptor)
@@ -298,11 +303,11 @@ class Lab:
             os.close(descriptor)
 
     def delete(self, key: str, origin: str = "h0") -> list[str]:
-        """Delete a key; the servers that took notice."""
+        """Delete a key; the servers that have deleted it."""
         return list(self._kv("del", key, origin)["servers"])
 
     def where(self, key: str, origin: str = "h0") -> list[dict[str, Any]]:
-        """A key's places in their order: ``server``, whether it ``answers``, ``bytes`` of its newest copy."""
+        """The replica servers of a key: ``server``, whether it ``answers``, ``bytes`` of the newest copy."""
         return list(self._kv("where", key, origin)["places"])
 
     def keys(self, origin: str = "h0") -> list[dict[str, Any]]:
@@ -310,12 +315,12 @@ class Lab:
         return list(self._kv("ls", "", origin)["keys"])
 
     def _kv(self, verb: str, key: str, origin: str, value: bytes | int = b"", **words: Any) -> dict[str, Any]:
-        """One operation on keys; the value goes, or comes, by a descriptor."""
+        """One operation on keys; the value travels through a descriptor."""
         descriptor = bulk.memory_file(value) if isinstance(value, bytes) else value
         connection = Connection(self.path)
         try:
-            asked = {"verb": verb, "key": key.encode().hex(), "origin": origin, **words}
-            return dict(connection.call("kv", None, (descriptor,), **asked))
+            request = {"verb": verb, "key": key.encode().hex(), "origin": origin, **words}
+            return dict(connection.call("kv", None, (descriptor,), **request))
         finally:
             connection.close()
             if isinstance(value, bytes):
@@ -324,7 +329,7 @@ class Lab:
     def run(
         self, node: str, words: Sequence[str], timeout: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program in a node's namespace and capture what it prints."""
+        """Run a program in the network namespace of a node and capture its output."""
         return subprocess.run(
             python_process.command("dcnlab", "exec", self.config.name, node, "--", *words),
             capture_output=True,
@@ -336,8 +341,7 @@ class Lab:
 
 
 def try_info(path: Path) -> dict[str, Any]:
-    """What ``info`` says of a lab; empty when it does not answer at once (it is being launched), or not
-    any more."""
+    """The result of ``info``; empty while the lab is being launched, and after its end."""
     try:
         with contextlib.closing(Connection(path, _INFO_TIMEOUT)) as connection:
             return dict(connection.call("info"))
@@ -346,7 +350,7 @@ def try_info(path: Path) -> dict[str, Any]:
 
 
 def end(path: Path) -> None:
-    """End the lab that listens at ``path``, if one does, and wait until nothing of it is left."""
+    """End the lab that listens at ``path``, if any, and wait until nothing of it is left."""
     deadline = time.monotonic() + _STOP_TIMEOUT
     _request_stop(path)
     while path.exists():
@@ -365,8 +369,10 @@ def _request_stop(path: Path) -> None:
 
 
 def run_here(path: Path, node: str, words: list[str]) -> int:
-    """Run a program in a lab on this process's own standard descriptors, or where they are a terminal on
-    one of its own, which this one shows; its exit code."""
+    """Run a program in a lab on the standard descriptors of this process; its exit code.
+
+    If they are a terminal, the program gets a terminal of its own, whose output this one shows.
+    """
     if not terminal.is_foreground_terminal():
         return run_in_foreground(path, "exec", (0, 1, 2), node=node, words=words)
     with terminal.relayed_pty() as new:
@@ -376,8 +382,10 @@ def run_here(path: Path, node: str, words: list[str]) -> int:
 
 
 def run_in_foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
-    """An operation that runs a program on these descriptors, with this process's signals passed
-    on to it (its terminal's end too, when it has one of its own); the program's exit code."""
+    """Call an operation that runs a program on these descriptors; the exit code of the program.
+
+    Signals of this process are forwarded to it, SIGHUP only when it has a terminal of its own.
+    """
     connection = Connection(path)
 
     def forward(number: int, _: object) -> None:

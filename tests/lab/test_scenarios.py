@@ -18,7 +18,7 @@ DOOMED = """
 topology: bcube:2,1
 scheme: brp
 traffic:
-  - probe: h0 -> h3
+  - stream: h0 -> h3
     name: stream
     for: 1s
   - ping: h0 -> h3
@@ -95,7 +95,7 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert [item["held"] for item in found["expect"]] == [True, True, True, True, False, False, False]
-    assert "no way from h0 to h3" in found["results"]["path"]["error"]
+    assert "no path from h0 to h3" in found["results"]["path"]["error"]
     assert "fail: fail node h0" in done.stderr
 
 

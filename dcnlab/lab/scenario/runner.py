@@ -26,7 +26,7 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScenarioResult:
     """The results of a scenario and the verdicts on its expectations."""
 
     scenario: Scenario
@@ -65,7 +65,7 @@ def _cell(value: object) -> object:
     return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None = None) -> Outcome:
+def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None = None) -> ScenarioResult:
     """Launch the lab, follow the timeline, end the lab, judge.
 
     ``stage`` gets the stages of the launch, ``note`` a line per moment.  With ``keep``, the results and the
@@ -78,7 +78,7 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
         last = _final_state(lab) if keep is not None else {}
     finally:
         lab.stop()
-    outcome = Outcome(scenario, results, tuple(item.judge(results) for item in scenario.expect))
+    outcome = ScenarioResult(scenario, results, tuple(item.judge(results) for item in scenario.expect))
     if keep is not None:
         _write(keep, {"result": outcome.to_json(), **last})
         _write_csv(keep / "result.csv", outcome)
@@ -106,7 +106,7 @@ def _write(folder: Path, parts: dict[str, Any]) -> None:
         (folder / f"{name}.json").write_text(json.dumps(value, indent=2) + "\n")
 
 
-def _write_csv(path: Path, outcome: Outcome) -> None:
+def _write_csv(path: Path, outcome: ScenarioResult) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("topology", "scheme", "result", "figure", "value"))
