@@ -12,10 +12,10 @@ from dcnlab.lab.client import Lab
 
 @dataclass(frozen=True)
 class Agents:
-    """The agents' parent, the deputies between it and them, and the agents."""
+    """The supervisor of all agents, second-level supervisors below it, and the agents."""
 
-    parent: psutil.Process
-    deputies: list[psutil.Process]
+    supervisor: psutil.Process
+    second_level: list[psutil.Process]
     agents: list[psutil.Process]
 
 
@@ -24,17 +24,17 @@ def modules(lab: Lab, name: str) -> list[psutil.Process]:
     assert lab._guard is not None
     found = []
     for process in psutil.Process(lab._guard.pid).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # others end while one looks
+        with contextlib.suppress(psutil.NoSuchProcess):  # processes may end meanwhile
             found += [process] if process.cmdline()[1:4] == ["-P", "-m", name] else []
     return found
 
 
 def agents(lab: Lab) -> Agents:
-    """Those of a lab whose servers relay."""
-    parent, *others = modules(lab, "hostagent")
+    """The agent processes of a lab."""
+    supervisor, *others = modules(lab, "hostagent")
     forked = [bool(process.children()) for process in others]
     return Agents(
-        parent,
+        supervisor,
         [process for process, above in zip(others, forked, strict=True) if above],
         [process for process, above in zip(others, forked, strict=True) if not above],
     )

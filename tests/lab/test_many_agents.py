@@ -1,4 +1,4 @@
-"""Many agents: their parent's deputies start them, and are parents like it."""
+"""Many agents: second-level supervisors start and serve them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ pytestmark = pytest.mark.lab
 MANY = 128
 
 
-def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
-    with Lab("torus:16x8", "wmgr") as lab:  # h6 and h14 are neighbours, and both the first deputy's
+def test_second_level_supervisors_pass_orders_and_events_on() -> None:
+    with Lab("torus:16x8", "wmgr") as lab:  # h6 and h14 are neighbours, both below the first
         found = processes.agents(lab)
-        first, second = found.deputies
+        first, second = found.second_level
         assert len(found.agents) == MANY
         assert lab.ping("h0", "h68").held
         assert len(lab.stats().servers) == MANY
@@ -35,6 +35,6 @@ def test_deputies_pass_on_what_is_ordered_and_what_happens() -> None:
         assert lab.restore("h6", "h14")["converged_ms"] is not None
 
         others = first.children()
-        found.parent.kill()
+        found.supervisor.kill()
         poll(lambda: not any(map(psutil.Process.is_running, [first, *others])), 10)
         assert "all agents: their supervisor has ended" in lab.info()["ended"]
