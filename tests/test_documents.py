@@ -160,6 +160,8 @@ def test_the_index_marks_the_pages_that_are_run() -> None:
 def test_commands_are_accepted(page: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _, name, *words = shlex.split(re.sub(r" --custom \S+\.py", "", line))  # it loads the file
+    if name not in parsers() and "--custom" in line:
+        return  # a command that the file defines; CONTRIBUTING's own tests run it
     parsers()[name].make_context(name, words)  # raises for what it does not know
 
 
