@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -45,8 +46,6 @@ def brief(text: str) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Print a table, folded to the width of the terminal; in a pipe it is as wide as needed."""
-    import sys
-
     from rich.console import Console
     from rich.table import Column, Table
 
@@ -96,7 +95,8 @@ def progress_bar(quiet: bool) -> Iterator[Bar]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as shown:
+    silent = quiet or not sys.stderr.isatty()  # rich would end the bar with an empty line
+    with Progress(*columns, console=Console(stderr=True, quiet=silent), transient=True) as shown:
         yield Bar(functools.partial(shown.update, shown.add_task("evaluating", total=None)))
 
 
@@ -104,8 +104,6 @@ def progress_bar(quiet: bool) -> Iterator[Bar]:
 def working(text: str) -> Iterator[None]:
     """A text on the terminal while something is computed, removed at the end; it names kernels that are
     being compiled."""
-    import sys
-
     if not sys.stderr.isatty():
         yield
         return

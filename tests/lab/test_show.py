@@ -1,4 +1,4 @@
-"""Tables in terminals of different widths."""
+"""Tables in terminals of different widths, and progress bars."""
 
 from __future__ import annotations
 
@@ -52,3 +52,9 @@ def test_two_spaces_separate_columns_if_there_is_room(monkeypatch: pytest.Monkey
     heading, figures = lines(monkeypatch, 120)
     assert heading.split("  ")[0] == "scheme"
     assert heading.index("delivered") == figures.index(" 1 ") + 1 == len("scheme") + 2
+
+
+def test_a_progress_bar_prints_nothing_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    with show.progress_bar(quiet=False) as bar:
+        bar(1, 2, "work")
+    assert capfd.readouterr() == ("", "")
