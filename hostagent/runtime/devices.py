@@ -87,10 +87,9 @@ def open_devices(
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
-    ``ports`` names the interface of each port; ``address`` is the server's IPv4
-    address, None when it is to be given later.  With ``acceleration`` the kernel forwards as
-    well, if it lets the programs be attached.  Raises OSError, with the interface that is
-    missing named.
+    ``ports`` are the names of the interfaces; ``address`` is the server's IPv4 address, None if it is assigned
+    later.  With ``acceleration`` the kernel forwards as well, if the programs can be attached.  Raises OSError,
+    which names the missing interface.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         _no_ipv6()
@@ -98,18 +97,18 @@ def open_devices(
         tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
         undo.callback(os.close, tun)
         with Netlink() as netlink:
-            found = netlink.interfaces()
-            absent = [name for name in ports.values() if name not in found]
-            if absent:
-                raise OSError(f"no interface {absent[0]} in {namespace}")
-            if not found["lo"].up:
-                netlink.set_up(found["lo"].index, arp=True)
+            existing = netlink.interfaces()
+            missing = [name for name in ports.values() if name not in existing]
+            if missing:
+                raise OSError(f"no interface {missing[0]} in {namespace}")
+            if not existing["lo"].up:
+                netlink.set_up(existing["lo"].index, arp=True)
             for name in ports.values():
-                if not found[name].no_arp:
-                    netlink.set_up(found[name].index, arp=False)
-            tun_index, mtu = found[TUN_NAME].index, min(found[n].mtu for n in ports.values())
+                if not existing[name].no_arp:
+                    netlink.set_up(existing[name].index, arp=False)
+            tun_index, mtu = existing[TUN_NAME].index, min(existing[n].mtu for n in ports.values())
             _configure_tun(netlink, tun_index, address, mtu)
-            interfaces = {port: found[name].index for port, name in ports.items()} | {0: tun_index}
+            interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
             accelerated = acceleration is not None and _attach(acceleration, netlink, interfaces)
         kinds: tuple[int, ...] = (_ETH_P_ALL,)
         if acceleration is not None and accelerated:
@@ -118,10 +117,10 @@ def open_devices(
         nics = []
         for port, name in ports.items():
             first, *control = (undo.enter_context(_open_packet_socket(name, kind)) for kind in kinds)
-            nics.append(Nic(port, found[name].index, first, tuple(control)))
+            nics.append(Nic(port, existing[name].index, first, tuple(control)))
         later = undo.enter_context(Netlink()) if address is None else None
         undo.pop_all()  # everything is open, and stays open
-    up = frozenset(port for port, name in ports.items() if found[name].up)
+    up = frozenset(port for port, name in ports.items() if existing[name].up)
     return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)
 
 

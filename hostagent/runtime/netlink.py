@@ -136,7 +136,7 @@ class Netlink(_Socket):
     def attach_classifier(self, index: int, program: int, *, ingress: bool) -> None:
         """Run a BPF program (its descriptor) on what arrives at an interface, or on what leaves it.
 
-        The program stays with the interface, whatever becomes of this process.
+        The program stays with the interface after this process has ended.
         """
         qdisc = _TRAFFIC.pack(socket.AF_UNSPEC, index, _CLSACT_HANDLE, _CLSACT_PARENT, 0)
         with contextlib.suppress(FileExistsError):
@@ -218,13 +218,13 @@ def _interface(kind: int, body: bytes) -> Interface:
 
 def _attributes(data: bytes, at: int, wanted: set[int]) -> dict[int, bytes]:
     """The values of the wanted attributes among those that begin at ``at``."""
-    found: dict[int, bytes] = {}
-    while at + _ATTRIBUTE.size <= len(data) and len(found) < len(wanted):
+    values: dict[int, bytes] = {}
+    while at + _ATTRIBUTE.size <= len(data) and len(values) < len(wanted):
         size, kind = _ATTRIBUTE.unpack_from(data, at)
         if kind in wanted:
-            found[kind] = data[at + _ATTRIBUTE.size : at + size]
+            values[kind] = data[at + _ATTRIBUTE.size : at + size]
         at += max(_padded(size), _ATTRIBUTE.size)
-    return found
+    return values
 
 
 def _attribute(kind: int, value: bytes) -> bytes:
