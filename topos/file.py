@@ -43,7 +43,7 @@ class FileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class GraphData:
-    """A graph as a file states it, servers before switches.
+    """A graph as read, servers before switches.
 
     ``servers`` is None when no node has a kind; ``links`` has rows ``(a, a_port, b, b_port)``;
     ``positions`` is None unless every node has one; ``attributes`` has a mapping per link.
@@ -177,7 +177,7 @@ def _networkx(graph: Any) -> _Raw:
 
 
 def _undirected(a: str, b: str, data: Mapping[str, Any]) -> _Link:
-    """A link of a graph that does not keep which end was stated first."""
+    """A link of a graph that does not record which end was given first."""
     if "a_port" not in data and "b_port" not in data:
         return _link(a, b, data)
     ends = str(data.get("a")), str(data.get("b"))
@@ -221,7 +221,7 @@ def _first(record: Mapping[str, T], *keys: str) -> T:
     raise FileError(f"{' or '.join(keys)} is missing in {json.dumps(record, default=str)[:60]}")
 
 
-# --- what was read, checked and numbered ------------------------------------------
+# --- checks and numbers ------------------------------------------
 
 
 def _graph_data(raw: _Raw) -> GraphData:
@@ -248,7 +248,7 @@ def _graph_data(raw: _Raw) -> GraphData:
 
 
 def _in_order(links: tuple[_Link, ...]) -> tuple[_Link, ...]:
-    """The links by their ``number`` where all have one, else as they stand in the file."""
+    """The links by their ``number`` where all have one, else in the order of the file."""
     numbers = [_whole(link.attributes.get("number")) for link in links]
     if any(number is None for number in numbers):
         return links
@@ -262,7 +262,7 @@ def _labels(names: list[str], nodes: Mapping[str, Mapping[str, Any]]) -> tuple[s
 
 
 def _positions(nodes: list[Mapping[str, Any]]) -> Points | None:
-    """Where all nodes stand; None when a node has no position."""
+    """The positions of all nodes; None when a node has none."""
     flat = [{**node, **node["graphics"]} if isinstance(node.get("graphics"), dict) else node for node in nodes]
     for x, y, sign in _POSITIONS:
         try:
@@ -308,7 +308,7 @@ def _explicit_ports(index: Mapping[str, int], links: tuple[_Link, ...]) -> IntAr
 
 
 def _whole(value: object) -> int | None:
-    """A whole number, also as text (DOT has no other values)."""
+    """A whole number, also as text (all values of DOT are text)."""
     if isinstance(value, str) and value.isascii() and value.isdecimal():
         return int(value)
     return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""Where nodes stand in a drawing, as papers draw them: on grids, cubes, levels and circles, else by distance.
+"""Positions of nodes in drawings, as in the papers' figures: grids, cubes, levels, circles; else by distance.
 
 A position is a row (x, y).  Neighbours on a grid are 1 apart; y grows downwards, as on a screen.
 """
@@ -35,8 +35,8 @@ def positions(fabric: Fabric) -> Points:
 
 
 def grid(sizes: tuple[int, ...]) -> Points | None:
-    """The places of a grid of two or three dimensions, the last coordinate running fastest; the first of
-    three leads obliquely into the depth.  None for other numbers of dimensions."""
+    """The points of a grid with two or three dimensions, in row-major order; the first of three dimensions is
+    drawn obliquely.  None for other numbers of dimensions."""
     if not 1 < len(sizes) <= MAX_DIMENSIONS:
         return None
     *deep, _, _ = sizes
@@ -56,13 +56,13 @@ def with_hosts_around(switches: Points, concentration: int) -> Points:
 
 
 def beside(points: Points, taken: Points) -> Points:
-    """The points, each half a step aside where a taken one is near."""
+    """The points; those near a taken one are moved by half a step."""
     gaps = np.linalg.norm(points[:, None] - taken[None], axis=2).min(axis=1)
     return points + np.where(gaps < 0.3, 0.5, 0.0)[:, None]
 
 
 def levels(sizes: Sequence[int]) -> Points:
-    """Rows of so many nodes from the bottom up, each spread over the same width."""
+    """Rows with these numbers of nodes, from the bottom up, all of the same width."""
     width = _NEXT * max(sizes)
     step = max(_LEAST_STEP, _STEP * width)
     rows = [

@@ -1,13 +1,13 @@
 """Classes found by name: in a package of this program, in ``--custom`` files, in installed packages.
 
-Topologies, schemes and measurements are found alike, each by a :class:`Registry` of its own:
+Topologies, schemes, agent protocols and measurements have a :class:`Registry` each.  It searches
 
-1. the program's package, one file per class;
-2. files that the user names (``--custom FILE.py``), which may define several classes;
+1. a package of the program, one file per class;
+2. the files that the user names (``--custom FILE.py``), each with any number of classes;
 3. installed packages, by the entry points of the registry's group.
 
-Nothing is imported before it is asked for, except the user's files: :func:`load` runs them at once.
-What is wrong with any of them is a SpecError, one line with the file and the line number.
+A class of the program or of an installed package is imported when it is first used; :func:`load` runs the
+user's files at once.  Errors in any of them are a SpecError: one line with the file and the line number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from topos.spec import SpecError
 
 T = TypeVar("T")
 
-#: The user's files that this process has loaded, by absolute path, in order; and a digest of their text.
+#: The user's files that this process has loaded, by absolute path and in order; a hash of their text.
 _custom: dict[str, types.ModuleType] = {}
 _text = hashlib.sha256()
 
@@ -40,8 +40,8 @@ _text = hashlib.sha256()
 def load(paths: Iterable[str | os.PathLike[str]]) -> None:
     """Run the user's files, each once; raises SpecError with one line.
 
-    The module's name follows from the path: what is pickled in one process is found in another one
-    that has loaded the same files.
+    The name of a file's module follows from its path, so that instances can be pickled between processes
+    that have loaded the same files.
     """
     for path in map(os.path.realpath, paths):
         if path not in _custom:
@@ -50,17 +50,17 @@ def load(paths: Iterable[str | os.PathLike[str]]) -> None:
 
 
 def loaded() -> tuple[str, ...]:
-    """The absolute paths of the user's files that are loaded: other processes load the same."""
+    """The absolute paths of the loaded files, for other processes that are to load them too."""
     return tuple(_custom)
 
 
 def digest() -> str:
-    """A digest of the text of the loaded files; empty without any."""
+    """A hash of the text of the loaded files; empty when there are none."""
     return _text.hexdigest()[:16] if _custom else ""
 
 
 def custom_error(error: BaseException) -> str | None:
-    """One line for an error that a file of the user's raised while it was used; None for other errors."""
+    """One line for an error raised by code in a loaded file; None for other errors."""
     frames = traceback.extract_tb(error.__traceback__)
     frame = next((frame for frame in reversed(frames) if frame.filename in _custom), None)
     return frame and f"{frame.filename}, line {frame.lineno}: {type(error).__name__}: {error}"
@@ -69,8 +69,8 @@ def custom_error(error: BaseException) -> str | None:
 class Registry(Mapping[str, type[T]]):
     """Subclasses of ``base`` by name.
 
-    ``package`` has a file for each (``-`` is written ``_``), which is imported when its class is asked
-    for; ``kind`` says what they are ("topology"); ``group`` is the group of entry points, if there is one.
+    ``package`` has a file for each, named after it (``-`` becomes ``_``); ``kind`` is the word for them in
+    errors ("topology"); ``group`` is their group of entry points, if they have one.
     """
 
     def __init__(self, package: types.ModuleType, base: type[Any], kind: str = "", group: str = "") -> None:
@@ -110,18 +110,18 @@ class Registry(Mapping[str, type[T]]):
         return name in self._files
 
     def defined_in(self, path: str | os.PathLike[str]) -> list[str]:
-        """The names that a loaded file of the user's defines."""
+        """The names of the classes that a loaded file defines."""
         self._read_custom()
         module = _custom[os.path.realpath(path)].__name__
         return [name for name, cls in self._classes.items() if cls.__module__ == module]
 
     def check(self, cls: type[Any], problem: str | None) -> None:
-        """Raise SpecError with the place of a class when there is a problem with it."""
+        """Raise SpecError with the file and line of a class when it has a problem."""
         if problem:
             raise SpecError(f"{_place(cls)}: {cls.__name__}: {problem}")
 
     def _find(self, name: str) -> type[T]:
-        """A class that is not loaded yet; KeyError when no file and no package has it."""
+        """A class that is not imported yet; KeyError when there is none of that name."""
         if name in self._files:
             path = f"{self._package}.{self._files[name]}"
             module = _guarded(lambda: importlib.import_module(path), f"{name} cannot be loaded: ")
@@ -137,7 +137,7 @@ class Registry(Mapping[str, type[T]]):
 
     @property
     def _installed(self) -> dict[str, Any]:
-        """The entry points of installed packages; read when a name is not found before."""
+        """The entry points of installed packages, read when a name is found nowhere else."""
         if not self._group:
             return {}
         if self._entry_points is None:
@@ -153,7 +153,7 @@ class Registry(Mapping[str, type[T]]):
         return self._entry_points
 
     def _read_custom(self) -> None:
-        """Take the classes of the user's files that were loaded since the last look."""
+        """Add the classes of the files that were loaded since the last call."""
         for module in list(_custom.values())[self._files_read :]:
             for name, cls in self._classes_of(module).items():
                 if name in self._files or name in self._classes:
@@ -164,12 +164,12 @@ class Registry(Mapping[str, type[T]]):
             self._files_read += 1
 
     def _classes_of(self, module: types.ModuleType) -> dict[str, type[T]]:
-        """The named classes that a module defines itself."""
+        """The classes with a name that a module defines (not those that it imports)."""
         own = {key: item for key, item in vars(module).items() if _is_from(item, module)}
         return self._checked(own)
 
     def _checked(self, items: Mapping[str, object]) -> dict[str, type[T]]:
-        """The subclasses with a name of their own, by it; SpecError for an incomplete one."""
+        """The subclasses of the base that define a name, by name; SpecError for an incomplete one."""
         found: dict[str, type[T]] = {}
         for item in items.values():
             if inspect.isclass(item) and issubclass(item, self._base) and "name" in vars(item):
@@ -179,10 +179,10 @@ class Registry(Mapping[str, type[T]]):
 
 
 def _run(path: str) -> types.ModuleType:
-    """The module in a file; SpecError when it cannot be read or raises something."""
+    """Import a file; SpecError when it cannot be read or raises an error."""
     stem = os.path.basename(path).removesuffix(".py")
     if not path.endswith(".py") or not os.path.isfile(path):
-        raise SpecError(f"{path} is no Python file: --custom takes the path of a .py file")
+        raise SpecError(f"{path} is not a Python file: --custom takes the path of a .py file")
     name = f"dcnlab_custom_{stem}_{zlib.crc32(path.encode()):08x}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -198,7 +198,7 @@ def _run(path: str) -> types.ModuleType:
 
 
 def _guarded(work: Callable[[], Any], what: str = "", path: str = "") -> Any:
-    """What ``work`` returns; any error of the code that it runs becomes a SpecError with its place."""
+    """Call ``work``; any error in it becomes a SpecError with file and line."""
     try:
         return work()
     except Exception as error:
@@ -206,7 +206,7 @@ def _guarded(work: Callable[[], Any], what: str = "", path: str = "") -> Any:
 
 
 def _raised_at(error: Exception, path: str) -> str:
-    """An error and the line that raised it, the last one in ``path`` if that is given:
+    """An error with the line that raised it, in ``path`` if that is given:
     ``.../ring.py, line 4: NameError: ...``."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
@@ -224,7 +224,7 @@ def _package_of(point: Any) -> str:
 
 
 def _place(cls: type[Any]) -> str:
-    """Where a class is defined: ``.../ring.py, line 14``."""
+    """The file and line of a class: ``.../ring.py, line 14``."""
     try:
         return f"{inspect.getsourcefile(cls)}, line {inspect.getsourcelines(cls)[1]}"
     except (OSError, TypeError):
@@ -232,7 +232,7 @@ def _place(cls: type[Any]) -> str:
 
 
 def _incomplete(cls: type[Any], base: type[Any]) -> str | None:
-    """What a class leaves out of what its base asks for; None when it is complete."""
+    """What a class does not define, though its base requires it; None when it is complete."""
     constants = [
         name
         for owner in base.__mro__
@@ -242,5 +242,5 @@ def _incomplete(cls: type[Any], base: type[Any]) -> str | None:
     if missing := sorted({*constants, *getattr(cls, "__abstractmethods__", ())}):
         return f"does not define {', '.join(missing)}, as every {base.__name__} must"
     if dataclasses.is_dataclass(base) and "__dataclass_fields__" not in vars(cls):
-        return "is no frozen dataclass: write @dataclass(frozen=True) above the class"
+        return "is not a frozen dataclass: write @dataclass(frozen=True) above the class"
     return None

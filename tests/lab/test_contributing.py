@@ -200,7 +200,7 @@ def test_labs_find_what_is_installed(installed: Path, folder: Path) -> None:
             "line 14: Ring: link_ends uses port 1 of node 0 (h0) twice",
         ),
         ("% self.n\n", "\n", "line 14: Ring: row 5 of link_ends names a node that is not among 0 to 5"),
-        ("@dataclass(frozen=True)\n", "", "Ring: is no frozen dataclass: write @dataclass(frozen=True)"),
+        ("@dataclass(frozen=True)\n", "", "Ring: is not a frozen dataclass: write @dataclass(frozen=True)"),
         ('"ring"', '"bcube"', "there is a topology 'bcube' already: choose another name"),
         ("def counts", "def count", "Ring: does not define counts, as every Family must"),
         ("    source:", "    origin:", "Ring: does not define source, as every Family must"),
@@ -234,7 +234,7 @@ def test_a_file_without_either_and_a_file_that_is_missing_are_refused(folder: Pa
     done = dcnlab(folder, "list", "--custom", "empty.py")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "empty.py defines no topology, scheme or agent protocol" in done.stderr
-    assert "no.py is no Python file" in dcnlab(folder, "list", "--custom", "no.py").stderr
+    assert "no.py is not a Python file" in dcnlab(folder, "list", "--custom", "no.py").stderr
 
 
 def test_python_loads_them_too(folder: Path) -> None:

@@ -117,12 +117,12 @@ def test_scale(spec: str, nodes: int, links: int, seconds: float) -> None:
     tracemalloc.start()
     start = time.process_time()
     network = fabric(spec)
-    slots = network.adjacency
+    adjacency = network.adjacency
     took = time.process_time() - start
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (network.size, len(network.link_ends)) == (nodes, links)
-    assert (slots.peer != NONE).all()
+    assert (adjacency.peer != NONE).all()
     assert took < seconds
     assert peak < 250 * links + 1_000_000
 
