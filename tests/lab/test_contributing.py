@@ -229,11 +229,11 @@ def test_errors_of_a_rule_are_one_line_too(folder: Path) -> None:
     assert dcnlab(folder, *words).stderr.endswith(said)
 
 
-def test_a_file_without_either_and_a_file_that_is_missing_are_refused(folder: Path) -> None:
+def test_empty_and_missing_files_are_refused(folder: Path) -> None:
     (folder / "empty.py").touch()
     done = dcnlab(folder, "list", "--custom", "empty.py")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "empty.py defines no topology, scheme or agent protocol" in done.stderr
+    assert "empty.py defines no topology, scheme, agent protocol or measurement" in done.stderr
     assert "no.py is not a Python file" in dcnlab(folder, "list", "--custom", "no.py").stderr
 
 
