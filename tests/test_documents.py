@@ -165,6 +165,11 @@ def test_commands_are_accepted(page: str, line: str, tmp_path: Path, monkeypatch
     parsers()[name].make_context(name, words)  # raises for what it does not know
 
 
+def test_the_tour_shows_every_command() -> None:
+    shown = {line.split()[1] for line in commands((DOCS / "commands.md").read_text())}
+    assert set(parsers()) - shown == {"heal"}, "heal is the former name of restore"
+
+
 def test_one_address_of_the_repository() -> None:
     """It has to be set in three files before publishing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
