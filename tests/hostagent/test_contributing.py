@@ -116,7 +116,7 @@ def test_in_a_lab_agents_run_it_over_raw_sockets(folder: Path) -> None:
     name = f"echo{os.getpid()}"
 
     def neighbours() -> list[int]:
-        stats = json.loads(dcnlab(folder, "stats", name, "--json"))
+        stats = json.loads(dcnlab(folder, "stats", name, "--json"))["servers"]
         return sorted(counts.get("echo neighbours", 0) for counts in stats.values())
 
     dcnlab(folder, "up", "torus:2x2", "--scheme", "wmgr", "--custom", "echo.py", "-d", "--name", name)
