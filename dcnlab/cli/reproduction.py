@@ -23,7 +23,9 @@ def reproduce(
         str, typer.Argument(help="An experiment, or all (default: list every claim with its recorded verdict).")
     ] = "",
     report: options.Html = None,
-    markdown: Annotated[Path | None, options.output("Write the tables as Markdown.")] = None,
+    markdown: Annotated[
+        Path | None, options.output("Write the tables as Markdown (without an experiment: the recorded ones).")
+    ] = None,
     record: Annotated[bool, typer.Option("--record", help="Store the verdicts for the list.")] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -31,8 +33,10 @@ def reproduce(
     from dcnlab.evaluator.reproduce import registry
 
     if not name:
-        if record or report or markdown:
+        if record or report:
             raise UsageError("no experiment given: write `dcnlab reproduce all`, or name an experiment")
+        if markdown is not None:
+            markdown.write_text(registry.markdown(_recorded()))
         _list(json)
         return
     results = _measure(name, figures=report is not None, quiet=json)
@@ -86,6 +90,14 @@ def _record(results: dict[str, Result]) -> None:
         raise UsageError(f"--record writes {record.RECORD}: {error.strerror}") from error
 
 
+def _recorded() -> dict[str, Result]:
+    """The results of the last recorded run."""
+    from dcnlab.evaluator.reproduce import record
+    from dcnlab.evaluator.reproduce.claim import Result
+
+    return {name: Result(rows) for name, rows in record.load(record.RECORD).items()}
+
+
 def _list(json: bool) -> None:
     """Print every claim with its verdict from the last recorded run."""
     from dcnlab.evaluator.reproduce import record, registry
@@ -100,26 +112,37 @@ def _list(json: bool) -> None:
             ]
         )
         return
+    recorded = [entry.row for entry in entries if entry.row]
+    table(registry.PAPERS_HEADER, registry.papers(recorded), title="Claims per paper")
+    print()
     for paper in dict.fromkeys(e.experiment.paper for e in entries):
         rows = []
         for entry in (e for e in entries if e.experiment.paper == paper):
             if entry.row is None:
-                rows.append((entry.experiment.name, entry.experiment.title, "-", "-", "not recorded"))
+                rows.append((entry.experiment.name, entry.experiment.title, "-", "-", "-", "not recorded"))
             else:
-                claim, published, _, measured, verdict = registry.cells(entry.row)
-                rows.append((entry.experiment.name, claim, published, measured, verdict))
-        table(("experiment", "claim", "published", "measured", "verdict"), rows, title=paper)
+                claim, source, published, _, measured, verdict = registry.cells(entry.row)
+                rows.append((entry.experiment.name, claim, source, published, measured, verdict))
+        table(("experiment", "claim", "source", "published", "measured", "verdict"), rows, title=paper)
         print()
-    counts = registry.totals([entry.row for entry in entries if entry.row])
-    print(f"Recorded: {counts}\nTo measure again: dcnlab reproduce EXPERIMENT, or all")
+    print(f"Recorded: {registry.totals(recorded)}\nTo measure again: dcnlab reproduce EXPERIMENT, or all")
 
 
 def _plain(row: Row) -> dict[str, Any]:
     claim = row.claim
-    return {
+    plain: dict[str, Any] = {
         "claim": claim.statement,
+        "source": claim.source,
         "printed": claim.printed,
+        "relation": claim.relation,
         "computed": claim.computed,
         "measured": row.measured,
         "verdict": row.verdict,
     }
+    if row.readings:
+        holding = row.holding
+        plain["readings"] = [
+            {"reading": one.name, "measured": one.measured, "holds": one.name in holding}
+            for one in row.readings
+        ]
+    return plain

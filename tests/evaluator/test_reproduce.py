@@ -7,9 +7,9 @@ import math
 import networkx as nx
 import pytest
 
-from dcnlab.evaluator.reproduce.claim import Claim, Row
+from dcnlab.evaluator.reproduce.claim import Claim, Reading, Row
 from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
-from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, run, summary
+from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, papers, run, summary
 from topos.families.torus import Torus
 from topos.registry import fabric
 from topos.spec import SpecError
@@ -41,6 +41,20 @@ def test_a_claim_about_one_draw_holds_within_the_range_of_the_seeds() -> None:
     claim = Claim("x", "paper", "longest", 88, "seeds", tolerance=0.5)
     assert Row(claim, 80, (66, 100)).verdict == "holds"
     assert Row(claim, 80, (66, 87)).verdict == "does not hold"
+
+
+def test_a_claim_holds_under_the_readings_whose_values_satisfy_it() -> None:
+    claim = Claim("x", "paper", "saving", 88, "by hand", ">=", source="Section IV")
+    once, twice = Reading("distinct links", 80), Reading("repeated links", 90)
+    row = Row.by_reading(claim, once, twice)
+    assert (row.verdict, row.holding) == ("holds by reading", ("repeated links",))
+    assert cells(row)[1] == "Section IV"
+    assert cells(row)[-2:] == (
+        "distinct links: 80; repeated links: 90", "holds under reading repeated links",
+    )  # fmt: skip
+    assert Row.by_reading(claim, once).verdict == "does not hold"
+    assert Row.by_reading(claim, twice).verdict == "holds"
+    assert papers([row, Row(claim, 88), Row(claim, 87)]) == [("paper", "3", "1", "1", "1", "0", "0")]
 
 
 def test_experiments_are_found_by_name() -> None:
@@ -79,7 +93,7 @@ def test_agreement_is_judged_by_the_range_over_choices() -> None:
     assert Row(claim, 76.3, (75.7, 78.9)).agrees
     assert Row(claim, 76.3, (75.8, 78.9)).agrees is False
     assert Row(claim, 76.3).agrees is False
-    assert cells(Row(claim, 76.3, (72.7, 78.9)))[3] == "76.3 (72.7 to 78.9)"
+    assert cells(Row(claim, 76.3, (72.7, 78.9)))[4] == "76.3 (72.7 to 78.9)"
 
 
 @pytest.mark.parametrize("gaps", [(3, 2), (33, 33), (34, 34), (39, 39)])

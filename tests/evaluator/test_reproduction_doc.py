@@ -10,8 +10,8 @@ import pytest
 
 from dcnlab.cli.reproduction import reproduce
 from dcnlab.evaluator.reproduce import record
-from dcnlab.evaluator.reproduce.claim import Claim, Result, Row
-from dcnlab.evaluator.reproduce.registry import cells, experiments, markdown, run
+from dcnlab.evaluator.reproduce.claim import Claim, Reading, Result, Row
+from dcnlab.evaluator.reproduce.registry import PAPERS_HEADER, cells, experiments, markdown, papers, run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all other experiments together.
@@ -26,9 +26,10 @@ def sections(text: str) -> dict[str, str]:
 
 
 def verdicts(text: str) -> list[str]:
-    """The last cell of every row of measurements."""
+    """The verdict in the last cell of every row of measurements."""
     rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| claim ")]
-    return [row.removesuffix(" |").rpartition(" | ")[2] for row in rows]
+    last = [row.removesuffix(" |").rpartition(" | ")[2] for row in rows]
+    return ["holds by reading" if cell.startswith("holds under reading ") else cell for cell in last]
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +63,26 @@ def test_slow_experiments_were_measured(name: str, committed: str) -> None:
 
 
 def test_the_totals_are_those_of_the_rows(committed: str) -> None:
-    for verdict, count in Counter(verdicts(committed)).items():
-        assert f"{count} {verdict}" in committed
+    head, _, claims = committed.partition("\n## ")
+    for verdict, count in Counter(verdicts(claims)).items():
+        assert f"{count} {verdict}" in head
+
+
+def test_the_document_opens_with_one_row_per_paper(committed: str) -> None:
+    head = committed.partition("\n## ")[0]
+    rows = [row for rows in RECORDED.values() for row in rows]
+    assert [line for line in head.splitlines() if line.startswith("| ")] == [
+        f"| {' | '.join(cells)} |" for cells in (PAPERS_HEADER, *papers(rows))
+    ]
+    assert len(papers(rows)) == 5
 
 
 ROWS = (
     Row(Claim("a", "paper", "about 5", 5, "by hand", "<=", 0.5, computed=5.2, spread=0.1), 5.25, (5.0, 5.5)),
-    Row(Claim("b", "paper", "no figure", None, "by hand"), None),
+    Row(Claim("b", "paper", "no figure", None, "by hand", source="Fig. 3"), None),
+    Row.by_reading(
+        Claim("c", "paper", "five", 5, "by hand"), Reading("once", 4), Reading("twice", 5, (4.5, 5.5))
+    ),
 )
 
 
@@ -92,9 +106,19 @@ def test_the_list_has_every_claim_including_those_not_recorded(
     monkeypatch.setattr(record, "RECORD", tmp_path / "v.json")
     reproduce(json=True)
     found = json.loads(capsys.readouterr().out)
-    assert [e["verdict"] for e in found if e["experiment"] == first] == ["holds", "not measured"]
+    assert [e["verdict"] for e in found if e["experiment"] == first] == [
+        "holds",
+        "not measured",
+        "holds by reading",
+    ]
+    assert [e["source"] for e in found if e["experiment"] == first] == ["", "Fig. 3", ""]
+    readings = [e["readings"] for e in found if "readings" in e]
+    assert readings == [
+        [{"reading": "once", "measured": 4, "holds": False}, {"reading": "twice", "measured": 5, "holds": True}]
+    ]
     assert {e["experiment"] for e in found if e["verdict"] == "not recorded"} == set(experiments()) - {first}
     reproduce()
     shown = capsys.readouterr().out
-    assert "1 holds, 1 not measured" in shown
+    assert "1 holds, 1 holds by reading, 1 not measured" in shown
+    assert shown.index("Claims per paper") < shown.index(first)
     assert shown.count("not recorded") == len(experiments()) - 1

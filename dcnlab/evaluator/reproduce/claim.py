@@ -9,7 +9,7 @@ from typing import Literal
 
 from dcnlab.evaluator.reporting.plots import Chart
 
-Verdict = Literal["holds", "does not hold", "not measured", "not published"]
+Verdict = Literal["holds", "holds by reading", "does not hold", "not measured", "not published"]
 Relation = Literal["=", "<=", ">=", "<", ">"]
 
 _RELATIONS: Mapping[Relation, Callable[[float, float], bool]] = {
@@ -31,7 +31,8 @@ class Claim:
     measurement.  The claim holds if ``measured relation printed`` is true within ``tolerance``,
     in the unit of the value: half a unit of the last published digit, or more where the paper
     says "about".  ``computed`` is the result of an independent computation from the paper's
-    definitions, if there is one, and ``spread`` its tolerance.
+    definitions, if there is one, and ``spread`` its tolerance.  ``source`` is the place in the
+    paper: section, equation, table row or figure.
     """
 
     id: str
@@ -43,6 +44,30 @@ class Claim:
     tolerance: float = 0.0
     computed: float | None = None
     spread: float = 0.0
+    source: str = ""
+
+    def holds(self, measured: float, seen: tuple[float, float] | None = None) -> bool:
+        """True if the measured value (or the range ``seen``) satisfies the claim.
+
+        False where nothing is published.
+        """
+        if self.printed is None:
+            return False
+        low, high = seen or (measured, measured)
+        if self.relation == "=":
+            return low - self.tolerance - _EQUAL <= self.printed <= high + self.tolerance + _EQUAL
+        slack = self.tolerance if self.relation in ("<=", "<") else -self.tolerance
+        slack += _EQUAL if self.relation in ("<=", ">") else -_EQUAL
+        return _RELATIONS[self.relation](measured, self.printed + slack)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a sentence of the paper, with the value measured under it."""
+
+    name: str
+    measured: float
+    seen: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,23 +82,37 @@ class Row:
     claim: Claim
     measured: float | None
     seen: tuple[float, float] | None = None
+    #: Where the verdict depends on how a sentence is read: every reading with its value.
+    readings: tuple[Reading, ...] = ()
+
+    @classmethod
+    def by_reading(cls, claim: Claim, *readings: Reading) -> Row:
+        """A claim measured under several readings; the first one also gives ``measured``."""
+        return cls(claim, readings[0].measured, readings[0].seen, readings)
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict: whether the measured value satisfies the claim."""
-        claim = self.claim
+        """The verdict; with readings "holds" means: under every one of them."""
         if self.measured is None:
             return "not measured"
-        if claim.printed is None:
+        if self.claim.printed is None:
             return "not published"
-        low, high = self.seen or (self.measured, self.measured)
-        if claim.relation == "=":
-            holds = low - claim.tolerance - _EQUAL <= claim.printed <= high + claim.tolerance + _EQUAL
-        else:
-            slack = claim.tolerance if claim.relation in ("<=", "<") else -claim.tolerance
-            slack += _EQUAL if claim.relation in ("<=", ">") else -_EQUAL
-            holds = _RELATIONS[claim.relation](self.measured, claim.printed + slack)
-        return "holds" if holds else "does not hold"
+        if not self.readings:
+            return "holds" if self.claim.holds(self.measured, self.seen) else "does not hold"
+        held = len(self.holding)
+        return "does not hold" if not held else "holds" if held == len(self.readings) else "holds by reading"
+
+    @property
+    def holding(self) -> tuple[str, ...]:
+        """The names of the readings under which the claim holds."""
+        return tuple(one.name for one in self.readings if self.claim.holds(one.measured, one.seen))
+
+    @property
+    def judgement(self) -> str:
+        """The verdict in words, with the readings under which the claim holds."""
+        if self.verdict == "holds by reading":
+            return f"holds under reading {' and '.join(self.holding)}"
+        return self.verdict
 
     @property
     def agrees(self) -> bool | None:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
+from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
 
 RECORD = Path(__file__).with_name("verdicts.json")
 
@@ -57,14 +57,25 @@ def list_claims(record: Record, experiments: Mapping[str, Experiment]) -> Iterat
 def _plain(row: Row) -> dict[str, Any]:
     """The row as JSON, without fields that have their default."""
     claim = {key: value for key, value in asdict(row.claim).items() if value != _DEFAULTS.get(key, ...)}
-    found: dict[str, Any] = {**claim, "measured": row.measured}
-    return found if row.seen is None else {**found, "seen": list(row.seen)}
+    plain: dict[str, Any] = {**claim, "measured": row.measured}
+    if row.seen is not None:
+        plain["seen"] = list(row.seen)
+    if row.readings:
+        plain["readings"] = [asdict(one) for one in row.readings]
+    return plain
 
 
-_DEFAULTS = {"relation": "=", "tolerance": 0.0, "computed": None, "spread": 0.0}
+_DEFAULTS = {"relation": "=", "tolerance": 0.0, "computed": None, "spread": 0.0, "source": ""}
+_MEASURED = ("measured", "seen", "readings")
 
 
 def _row(plain: Mapping[str, Any]) -> Row:
-    claim = {key: value for key, value in plain.items() if key not in ("measured", "seen")}
-    seen = plain.get("seen")
-    return Row(Claim(**claim), plain["measured"], None if seen is None else (seen[0], seen[1]))
+    claim = {key: value for key, value in plain.items() if key not in _MEASURED}
+    readings = tuple(
+        Reading(one["name"], one["measured"], _range(one["seen"])) for one in plain.get("readings", ())
+    )
+    return Row(Claim(**claim), plain["measured"], _range(plain.get("seen")), readings)
+
+
+def _range(seen: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if seen is None else (seen[0], seen[1])
