@@ -65,7 +65,7 @@ WRONG = {
     "topology smallworld:4x4,links=99999999999": "at most 65536",
     "topology smallworld:4x4,q=1e300": "at most 100",
     "path bcube:4,1 --scheme brp h0 s1": "s1 is a switch",
-    "path bcube:4,1 --scheme brp 10.0.0.999 h1": "no IPv4 address",
+    "path bcube:4,1 --scheme brp 10.0.0.999 h1": "not an IPv4 address",
     "tables bcube:4,1 s99 --scheme brp": "no node 's99'",
     "explain bcube:4,1 h0 h99 --scheme brp": "no node 'h99'",
     "paths bcube:4,1 h0 h0": "two different",

@@ -45,7 +45,7 @@ class Context:
         self._call = call
 
     def started(self) -> None:
-        """Report that the measurement is under way: ``Lab.begin`` returns now, and a scenario continues."""
+        """Report that traffic flows: ``Lab.begin`` returns now, and a scenario continues."""
         self._call.progress({"started": True})
 
     def progress(self, done: int, of: int, what: str = "") -> None:

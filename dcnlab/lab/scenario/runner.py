@@ -124,7 +124,7 @@ class _Run:
     _begun: float = 0.0
 
     def follow(self, moments: tuple[Moment, ...]) -> dict[str, Result]:
-        """Do what each moment says when it comes; the results by name.
+        """Act at every moment; the results by name.
 
         A measurement whose traffic flows continues beside the next moments.  The runner waits for one that
         does not report its start.
