@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -24,11 +27,16 @@ PAGES = sorted(
     {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("vagrant/*.md"), *ROOT.glob("examples/*")}
     - EXEMPT
 )
+#: Packages whose texts and comments are read as well.
+CODE = ("topos", "addressing", "controller", "dcnlab")
 #: Where a refused word is the right one: idioms, physical cabling, the alias of `restore`, names in JSON.
 ALLOWED = re.compile(
     r"""
-    one-way | both\ ways | either\ way | \bway\ (?:to|of\ thinking)
+    one-way | both\ ways | either\ way | \bways?\ to\b | way\ of\ thinking
     | (?:the\ same|in\ any|in\ this|that|this)\ way\b
+    | under\ way | two\ independent\ ways | one\ of\ two\ ways:
+    | ^"(?:cables?|cards|heal)"$ | power\ and\s+cables
+    | cables\ swapped | cables\ are\ swapped | ``cards``
     | half-way | way\ it\ is | cabling
     | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|ports\ and|power\ and|fewer|optical|copper
         |ports,)\ cables?
@@ -73,6 +81,20 @@ def help_texts(name: str) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_documents(page: Path) -> None:
     assert found(page.read_text()) == []
+
+
+@pytest.mark.parametrize("package", CODE)
+def test_code(package: str) -> None:
+    """Docstrings, comments, and all texts of the program."""
+    hits = []
+    for path in (ROOT / package).rglob("*.py"):
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+            if token.type in (tokenize.STRING, tokenize.COMMENT):
+                hits += [
+                    f"{path.relative_to(ROOT)}:{token.start[0]}: {hit}"
+                    for hit in found(inspect.cleandoc(token.string))
+                ]
+    assert hits == []
 
 
 @pytest.mark.parametrize("name", sorted(commands()))

@@ -84,7 +84,7 @@ def program(
 def main() -> NoReturn:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack characters that we print
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may not have all characters that we print
             stream.reconfigure(errors="replace")
     try:
         _import_commands()

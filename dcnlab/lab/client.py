@@ -104,7 +104,7 @@ class Lab:
             self._graph_file.detach()
         if detach:
             assert self._lifeline is not None
-            with contextlib.suppress(BrokenPipeError):  # it has ended, as whoever asks it will hear
+            with contextlib.suppress(BrokenPipeError):  # it has ended; the next request reports that
                 os.write(self._lifeline, b".")
         self.launch_s = round(time.perf_counter() - begun, 3)
         self.stages, self.aacm = message["seconds"], message["aacm"]

@@ -15,7 +15,7 @@ from topos import file
 def write(graph: Any) -> Path:
     """Write a graph to a new file that only this user can read; UsageError for one that is no network.
 
-    Whoever starts the lab removes the file, or hands that over to the lab's guard.
+    The process that starts the lab removes the file, or hands that over to the lab's guard.
     """
     try:
         text = json.dumps(file.to_json(file.from_networkx(graph)), default=str)

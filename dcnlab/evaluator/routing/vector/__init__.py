@@ -12,7 +12,7 @@ Deterministic next hops that depend on the destination alone:
 ``links[i, v]`` is the directed link over which v sends packets for ``destinations[i]``, ``NONE``
 where it drops them.  Elements of the destination itself and of hosts that do not relay are
 ignored.  Where the alternative is a drop, a link that is down may be given.  A RuleScheme gives
-its rule alone; the caller adds backup paths around known failures, unless the rule heals itself.
+its rule alone; the caller adds backup paths around known failures, unless the rule repairs routes itself.
 
 Routes that the source determines:
 
