@@ -201,20 +201,22 @@ def walk(
     destination: int,
     links: LinkState = ALL_UP,
     rng: random.Random | None = None,
+    heaviest: bool = False,
 ) -> Iterator[Hop]:
     """Follow one packet; the last hop's action is how it ended (Deliver or Drop).
 
-    Among several next hops ``rng`` draws one by weight; without it the first is taken.
+    Among several next hops ``rng`` draws one by weight.  Without it the first is taken, or with
+    ``heaviest`` the one with the largest weight.
     A packet is lost on a link that is down, known or not, and after ``hop_bound`` hops.
     """
     headers = scheme.headers(source, destination, links)
     if not headers:
         yield Hop(source, Header(0), Drop("the source knows of no path"), 1.0)
         return
-    header, _ = pick(headers, rng)
+    header, _ = pick(headers, rng, heaviest)
     at, fabric = source, scheme.fabric
     for _ in range(scheme.hop_bound() + 1):
-        action, weight = pick(scheme.act(at, header, links), rng)
+        action, weight = pick(scheme.act(at, header, links), rng, heaviest)
         yield Hop(at, header, action, weight)
         if not isinstance(action, Forward):
             return
@@ -238,8 +240,12 @@ def path(scheme: Scheme, source: int, destination: int, links: LinkState = ALL_U
 T = TypeVar("T")
 
 
-def pick(options: tuple[tuple[T, float], ...], rng: random.Random | None) -> tuple[T, float]:
-    """One of the weighted options: drawn by weight, or the first without ``rng``."""
+def pick(
+    options: tuple[tuple[T, float], ...], rng: random.Random | None, heaviest: bool = False
+) -> tuple[T, float]:
+    """One of the weighted options: drawn by weight; without ``rng`` the first, or the first of the heaviest."""
+    if rng is None and heaviest:
+        return max(options, key=lambda option: option[1])
     if rng is None or len(options) == 1:
         return options[0]
     point = rng.random()

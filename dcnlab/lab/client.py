@@ -270,10 +270,12 @@ class Lab:
         """The ``predicted`` and ``installed`` entries of a node, and whether they are ``equal``."""
         return dict(self.ask("tables", node=node))
 
-    def explain(self, a: str, b: str) -> list[dict[str, Any]]:
-        """The path in words: per node the ``reason``, the matching ``entry``, and for switches whether it is
-        ``installed``."""
-        return list(self.ask("explain", a=a, b=b))
+    def explain(self, a: str, b: str, follow: str = "heaviest") -> list[dict[str, Any]]:
+        """The path in words: per node the ``reason``, the matching ``entry``, the ``branches`` where several
+        next hops have weights, and for switches whether the entry is ``installed``.
+
+        Among branches ``follow`` is "heaviest" or "first"."""
+        return list(self.ask("explain", a=a, b=b, follow=follow))
 
     # --- keys -----------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 from addressing import registry as schemes
 from addressing.scheme import path
 from dcnlab.lab.inspection import tables
-from dcnlab.lab.inspection.explain import steps
+from dcnlab.lab.inspection.explain import Follow, steps
 from tests.lab.test_command_line import dcnlab
 from topos import registry
 from topos.graph import ALL_UP
@@ -25,7 +25,7 @@ def test_each_entry_is_one_of_the_nodes_table(spec: str, scheme: str) -> None:
     source, destination = 0, fabric.servers - 1
     for links in (ALL_UP, ALL_UP.fail(fabric.links_of(source)[:1] if fabric.relaying else ())):
         given = bound.with_failures(links)
-        found = steps(given, source, destination, links)
+        found = steps(given, source, destination, links, Follow.first)
         assert found[-1].delivered
         assert [step.node for step in found] == [
             fabric.name(node) for node in path(given, source, destination, links) or ()
@@ -34,6 +34,21 @@ def test_each_entry_is_one_of_the_nodes_table(spec: str, scheme: str) -> None:
             node = fabric.index(step.node)
             lines = tables.predicted(given, node, links)
             assert step.entry in lines if lines else step.entry == ""
+
+
+def test_a_weighted_rule_shows_its_branches_and_follows_the_heaviest() -> None:
+    words = ("explain", "clot:8x8", "(0,0)", "(3,4)", "--scheme", "pow", "--json")
+    first, *_ = heaviest = json.loads(dcnlab(*words).stdout)["steps"]
+    assert [(one["port"], round(one["weight"], 4)) for one in first["branches"]] == [
+        (1, 0.0833), (3, 0.0833), (4, 0.0833), (5, 0.75),
+    ]  # fmt: skip
+    assert "-> port 5 to" in first["reason"]
+    assert heaviest[-1]["delivered"]
+    assert heaviest[-1]["branches"] == []
+    asked = json.loads(dcnlab(*words, "--follow", "first").stdout)["steps"]
+    assert "-> port 1 to" in asked[0]["reason"]
+    shown = dcnlab(*words[:-1]).stdout
+    assert "branch: 0.7500 port 5 to" in shown
 
 
 def test_the_command_for_a_topology() -> None:

@@ -214,7 +214,7 @@ def test_every_entry_on_the_way_is_installed(topology: str, scheme: str) -> None
         for cut in (None, cables[1]):  # a plain host has one cable: not that one
             if cut:
                 lab.fail(*cut)
-            done = dcnlab("explain", lab.config.name, "h0", "h15", "--json")
+            done = dcnlab("explain", lab.config.name, "h0", "h15", "--follow", "first", "--json")
             assert done.returncode == 0, done.stderr
             steps = json.loads(done.stdout)["steps"]
             assert [step["node"] for step in steps] == lab.route("h0", "h15")

@@ -153,8 +153,9 @@ class _Operations:
         also whether it is installed."""
         session = self._session
         a, b = (session.server(call.request[key]) for key in ("a", "b"))
+        follow = explain.Follow(call.request.get("follow", explain.Follow.heaviest))
         steps = []
-        for step in explain.steps(session.scheme, a, b, session.link_state.state()):
+        for step in explain.steps(session.scheme, a, b, session.link_state.state(), follow):
             switch = not self._fabric.is_server(self._fabric.index(step.node))
             installed = step.entry in tables.installed(session, step.node) if switch else None
             steps.append({**asdict(step), "installed": installed})
