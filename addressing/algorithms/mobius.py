@@ -8,7 +8,6 @@ each symbol applies at the address reached so far.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -46,36 +45,28 @@ def expansion(difference: int) -> tuple[Symbol, ...]:
 def dimensions(a: int, b: int, m: int) -> tuple[int, ...]:
     """Algorithm 3: the dimensions of a route from address ``a`` to ``b``, in order.
 
-    The symbols of the expansion where some order of them applies, else with one symbol replaced by
-    two (Theorem 2).  Not always shortest: one hop too long for 12.5 % (m = 3) to 17 % (m = 8) of pairs.
+    Where the highest symbol applies, the route takes the lowest symbol that applies; else it replaces
+    the highest symbol (Theorem 2).  Not always shortest: one hop too long for 12.5 % (m = 3) to 17 %
+    (m = 8) of pairs.
     """
-    symbols = expansion(a ^ b)
-    order = _ordered(a, symbols, m)
-    if order is None:
-        orders = (_ordered(a, longer, m) for longer in _replaced(symbols))
-        order = next(order for order in orders if order is not None)
-    return tuple(symbol.index for symbol in order)
+    symbols, route = list(expansion(a ^ b)), []
+    while symbols:
+        first = symbols[0]
+        if not first.applies(a, m):
+            symbols[:1] = _replacement(first)
+            continue
+        taken = next(symbol for symbol in reversed(symbols) if symbol.applies(a, m))
+        symbols.remove(taken)
+        route.append(taken.index)
+        a ^= taken.bits
+    return tuple(route)
 
 
-def _ordered(address: int, symbols: tuple[Symbol, ...], m: int) -> tuple[Symbol, ...] | None:
-    """An order in which every symbol applies, the highest first where possible; None if there is none."""
-    if not symbols:
-        return ()
-    for symbol in symbols:
-        if symbol.applies(address, m):
-            rest = tuple(other for other in symbols if other != symbol)
-            order = _ordered(address ^ symbol.bits, rest, m)
-            if order is not None:
-                return (symbol, *order)
-    return None
+def _replacement(symbol: Symbol) -> tuple[Symbol, Symbol]:
+    """Theorem 2: e_i = E_i E_(i-1), and E_i = e_i E_(i-1), as index i, then i - 1.
 
-
-def _replaced(symbols: tuple[Symbol, ...]) -> Iterator[tuple[Symbol, ...]]:
-    """The expansions with e_i written as E_i E_(i-1), or E_i as e_i E_(i-1), for one i."""
-    for symbol in symbols:
-        below = symbol.index - 1
-        if below >= 0:
-            pair = {Symbol(symbol.index, not symbol.wide), Symbol(below, below > 0)}
-            rest = set(symbols) - {symbol}
-            if not rest & pair:
-                yield tuple(sorted(rest | pair, key=lambda s: -s.index))
+    The paper orders the two by bit i of the address; :func:`dimensions` takes them in that order because
+    E_(i-1) applies first exactly where the bit is 1.
+    """
+    below = symbol.index - 1
+    return Symbol(symbol.index, not symbol.wide), Symbol(below, below > 0)

@@ -96,6 +96,45 @@ def test_algorithm_3_is_one_hop_too_long_for_the_known_share_of_pairs(m: int, sh
     assert Fraction(excess[1], 4**m) == share
 
 
+def printed_algorithm_3(a: int, b: int, m: int) -> list[int]:
+    """Exact-Routing as printed, on sets of bits: {i} is e_i, {i, ..., 0} is E_i."""
+
+    def applicable(term: tuple[int, bool], at: int) -> bool:
+        index, wide = term
+        return index == 0 or ((at | 1 << m) >> index + 1 & 1 == 1) == wide
+
+    terms = [(symbol.index, symbol.wide) for symbol in mobius.expansion(a ^ b)]
+    route = []
+    while terms:
+        terms.sort(reverse=True)
+        index, wide = terms[0]
+        if applicable(terms[0], a):
+            index, wide = [term for term in terms if applicable(term, a)][-1]
+            terms.remove((index, wide))
+            route.append(index)
+            a ^= 2 ** (index + 1) - 1 if wide else 2**index
+        else:
+            terms[0] = (index, not wide)
+            terms.append((index - 1, index > 1))
+    return route
+
+
+@pytest.mark.parametrize("m", range(1, 8))
+def test_algorithm_3_takes_the_rightmost_applicable_symbol(m: int) -> None:
+    for a, b in itertools.product(range(1 << m), repeat=2):
+        assert list(mobius.dimensions(a, b, m)) == printed_algorithm_3(a, b, m)
+
+
+def test_the_route_from_000_to_011_passes_001() -> None:
+    # E_1 does not apply at 000: e_1 E_0 replaces it, and the rightmost of the two applies first.
+    fabric = built("mdcube:3,1")
+    scheme = DCube(fabric)
+    ends = [fabric.index(name) for name in ("<000,0>", "<011,0>")]
+    (route,) = scheme.candidate_paths(*ends)
+    assert [fabric.name(node) for node in route] == ["h0", "h3", "h4", "h10", "h9"]
+    assert servers(fabric, path(scheme, *ends)) == list(route)
+
+
 def test_algorithm_1_on_h_dcube_corrects_bits_from_the_highest_down() -> None:
     fabric = built("hdcube:4,2")
     scheme = DCube(fabric)
