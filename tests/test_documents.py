@@ -16,7 +16,7 @@ import typer.main
 
 import dcnlab
 from addressing import registry as schemes
-from dcnlab.cli import app, catalogue
+from dcnlab.cli import app, catalogue, loading
 from dcnlab.lab.scenario import reading, reference
 from tests import architecture
 from topos import registry as topologies
@@ -66,7 +66,7 @@ def commands(text: str) -> Iterator[str]:
 
 @cache
 def parsers() -> dict[str, Any]:
-    app._import_commands()
+    loading.load_all()
     found: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
     return found
 

@@ -14,7 +14,7 @@ ASK = "import sys, {module}; print(*sorted({{name.partition('.')[0] for name in 
 @pytest.mark.parametrize(
     "module",
     [
-        "dcnlab.cli.app",
+        "dcnlab.cli.program",
         "dcnlab.lab.running.lab",
         "dcnlab.lab.session.operations",
         "hostagent.runtime.supervisor",

@@ -15,7 +15,7 @@ import pytest
 import typer.main
 
 from addressing import registry as schemes
-from dcnlab.cli import app
+from dcnlab.cli import app, loading
 from dcnlab.cli.catalogue import entry
 from topos import registry as topologies
 
@@ -66,7 +66,7 @@ def found(text: str) -> list[str]:
 
 @cache
 def commands() -> dict[str, Any]:
-    app._import_commands()
+    loading.load_all()
     result: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
     return result
 

@@ -1,26 +1,26 @@
 """The command line: ``dcnlab``.
 
-    app.py          the program: collects the commands; an error is one line and an exit code
-    options.py      options that several commands share, checked before any work begins
-    show.py         output: JSON for scripts, tables for people
-    examples.py     the examples below each command's help
-    custom.py       the option --custom
-    completion.py   words that the shell completes
-    catalogue.py    topologies and schemes as table rows
+``commands/`` has one file for each command, found by its name: ``commands/complete_graph.py`` is
+``dcnlab complete-graph``.  Measurements (ping, iperf, stream, stats ...) are commands made from their classes.
+The program imports only the command that it runs.
 
-    logs.py         logs
-    measurements.py ping, iperf, stream, stats ...: a command for every registered measurement
-    running.py      up, ps, exec, fail, restore, down
-    inspection.py   explain, capture, view     scenarios.py      run
-    machine.py      doctor, demo               demo.py           the demonstration
-    congestion.py   overload                   replication.py    replicate
-    keys.py         kv                         labels.py         label
-    autoconfiguration.py   aacm, reconfigure, dissector
-    topologies.py   list, topology, path, tables
-    multipath.py    paths, complete-graph      automaton.py      automaton
-    evaluation.py   evaluate, compare          sweeping.py       sweep
-    rates.py        throughput                 reproduction.py   reproduce
-    costs.py        cost                       borel_search.py   borel-search
+    program.py               runs the program; an error is one line and an exit code
+    loading.py               which commands are imported
+    app.py                   the program of typer; ``@command`` adds a command
+    measurement_commands.py  a command for every registered measurement
+
+    arguments.py             arguments that commands share: labs, nodes, topologies, schemes
+    options.py               options that commands share, checked before any work begins
+    lab_options.py           the options of labs
+    custom.py                the option --custom
+    completion.py            words that the shell completes
+
+    show.py                  output: JSON for scripts, tables for people
+    launching.py             output while a lab is launched
+    link_change.py           fail, restore and heal
+    spec_lists.py            comma-separated topologies and schemes
+    catalogue.py             topologies and schemes as table rows
+    demonstration.py         the steps of `dcnlab demo`
 
 Exit codes: 0 success, 1 failure or a test that did not hold, 2 a wrong request.  With --json standard
 output is one JSON value, also for an error: {"error": "...", "exit": 2}.
@@ -35,7 +35,12 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run the command line."""
     try:
-        from dcnlab.cli import app
+        if sys.argv[1:] == ["--version"]:  # before any library is imported
+            from importlib.metadata import version
+
+            print(f"dcnlab {version('dcnlab')}")
+            sys.exit(0)
+        from dcnlab.cli import program
     except KeyboardInterrupt:  # the import takes long enough to be interrupted
         sys.exit(130)
-    app.main()
+    program.main()

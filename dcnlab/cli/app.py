@@ -1,34 +1,17 @@
-"""The program: it collects the commands, and turns an error into one line and an exit code."""
+"""The program and its commands: ``@command`` adds one, with its heading and examples in the help."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import io
-import logging
 import os
-import pkgutil
 import sys
-import traceback
-from functools import cache
-from itertools import dropwhile
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from dcnlab.cli import examples
 from dcnlab.cli.custom import takes_custom, with_custom
-from dcnlab.cli.show import StdoutState, print_json
-from dcnlab.lab import log
-from dcnlab.lab.errors import LabError
-from topos import plugins
-from topos.spec import SpecError
 
-#: The base class of errors in the command line itself, of which typer exports only subclasses.
-_ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
-
-_log = logging.getLogger(__name__)
+F = TypeVar("F", bound=Callable[..., Any])
 
 app = typer.Typer(
     name="dcnlab",
@@ -38,14 +21,57 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-#: The headings of `dcnlab --help`, and the modules whose commands stand below each, in this order.
-_PANELS = {
-    "Labs": ("running", "logs", "scenarios", "inspection", "autoconfiguration"),
-    "Measuring in a lab": ("measurements", "congestion", "replication", "keys"),
-    "Networks, offline": ("topologies", "multipath", "labels", "automaton", "costs", "borel_search"),
-    "Measuring, offline": ("evaluation", "rates", "sweeping", "reproduction"),
-    "This machine": ("machine",),
-}
+#: The headings of `dcnlab --help`, and the order of commands below each.
+PANELS = {
+    "Labs": (
+        "up", "ps", "exec", "fail", "restore", "heal", "down", "logs", "run", "explain", "capture", "view",
+        "aacm", "reconfigure", "dissector",
+    ),
+    "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes
+    "Networks, offline": (
+        "list", "topology", "path", "tables", "paths", "complete-graph", "label", "automaton", "cost",
+        "borel-search",
+    ),
+    "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "reproduce"),
+    "This machine": ("doctor", "demo"),
+}  # fmt: skip
+
+#: The command lines below each command's help; LAB stands for the name of a lab.  A test parses all of them.
+EXAMPLES: dict[str, tuple[str, ...]] = {}
+
+
+def command(
+    *examples: str, name: str = "", panel: str = "", custom: bool = False, **settings: Any
+) -> Callable[[F], F]:
+    """Add a function as a command.
+
+    ``examples`` stand below its help.  Its name is the function's with ``-`` for ``_`` unless given.
+    ``panel`` is its heading if :data:`PANELS` does not list it.  ``custom`` adds the option ``--custom``,
+    which commands with an argument for a topology or a scheme always have.
+    """
+
+    def add(function: F) -> F:
+        called = name or function.__name__.replace("_", "-")
+        heading = panel or next((title for title, names in PANELS.items() if called in names), "Other")
+        run = with_custom(function) if custom or takes_custom(function) else function
+        EXAMPLES[called] = examples
+        below = "\n\n".join(("Examples:", *(f"[bold]{line}[/bold]" for line in examples)))
+        app.command(called, rich_help_panel=heading, epilog=below, **settings)(run)
+        return function
+
+    return add
+
+
+def sort_commands() -> None:
+    """Bring the commands into the order of :data:`PANELS`; those that it does not list come first."""
+    headings = list(PANELS)
+
+    def position(info: Any) -> tuple[int, int]:
+        names = PANELS.get(info.rich_help_panel, ())
+        heading = headings.index(info.rich_help_panel) if info.rich_help_panel in PANELS else len(headings)
+        return heading, names.index(info.name) if info.name in names else -1
+
+    app.registered_commands.sort(key=position)
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,6 +84,8 @@ def _show_version(wanted: bool) -> None:
 
 def _log_everything(wanted: bool) -> None:
     if wanted:
+        from dcnlab.lab import log
+
         os.environ[log.LEVEL] = "DEBUG"  # the processes of a lab inherit it
         log.set_up("dcnlab", sys.stderr)
 
@@ -79,102 +107,3 @@ def program(
     ] = False,
 ) -> None:
     """Run data-centre networks whose servers relay packets: real hosts, real OpenFlow switches."""
-
-
-def main() -> NoReturn:
-    """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may not have all characters that we print
-            stream.reconfigure(errors="replace")
-    try:
-        _import_commands()
-        sys.exit(app(standalone_mode=False) or 0)
-    except typer.Abort:
-        sys.exit(130)
-    except _ParseError as error:
-        if not error.format_message():  # there was no command: typer has shown the help
-            sys.exit(2)
-        _fail(error.format_message().replace("Value error, ", ""), 2)  # the prefix is pydantic's
-    except LabError as error:
-        _fail(str(error), error.exit_code)
-    except SpecError as error:  # a wrong file of a topology or scheme, which any command may find
-        _fail(str(error), 2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:  # such as a full disk, or a folder that was removed
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
-    except Exception as error:
-        if text := plugins.custom_error(error):
-            _fail(text, 2)
-        _fail(f"{type(error).__name__}: {error} (an error in dcnlab itself; {_keep_traceback()})", 1)
-
-
-def _keep_traceback() -> str:
-    """Write the traceback of the current exception to a file; a phrase that says where it is."""
-    from dcnlab.lab import runtime
-
-    try:
-        file = runtime.directory() / "traceback.txt"
-        file.write_text(traceback.format_exc())
-    except (OSError, LabError):
-        return "`dcnlab -v` shows the traceback"
-    return f"the traceback is in {file}"
-
-
-def _fail(text: str, code: int) -> NoReturn:
-    """End with one line on standard error, and with ``--json`` one value on standard output as well."""
-    _log.debug("exit %d", code, exc_info=True)
-    line = " ".join(text.split())
-    print(f"dcnlab: {line}", file=sys.stderr)
-    if _wants_json(sys.argv[1:]) and not StdoutState.json:
-        try:
-            print_json({"error": line, "exit": code})
-            sys.stdout.flush()
-        except OSError:  # nobody reads it, so the rest of the output may go nowhere
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
-
-
-def _wants_json(words: list[str]) -> bool:
-    """Whether a command that has the option is given ``--json``; after ``exec LAB NODE`` it belongs to the
-    user's program."""
-    own = words[: words.index("--")] if "--" in words else words
-    own = list(dropwhile(lambda word: word.startswith("-"), own))  # the program's own options
-    return "--json" in own and any(
-        own[0] == _name(command) and "json" in inspect.signature(command.callback).parameters
-        for command in app.registered_commands
-        if command.callback is not None
-    )
-
-
-def _name(command: Any) -> str:
-    """The name of a command: its own, or that of its function."""
-    return str(command.name or command.callback.__name__.replace("_", "-"))
-
-
-def _is_command(words: list[str]) -> bool:
-    """Whether the first word is a command of this program."""
-    return words[:1] in [[_name(command)] for command in app.registered_commands]
-
-
-@cache
-def _import_commands() -> None:
-    """Import the modules that define the commands, and sort the commands by heading."""
-    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not info.name.startswith("_"):
-            importlib.import_module(f"dcnlab.cli.{info.name}")
-    if not _is_command(sys.argv[1:]):  # it may be a measurement from elsewhere
-        sys.modules["dcnlab.cli.measurements"].add_others(sys.argv[1:])
-    order = [(panel, module) for panel, modules in _PANELS.items() for module in modules]
-    positions = {module: position for position, (_, module) in enumerate(order)}
-
-    def position(command: Any) -> int:
-        return positions.get(command.callback.__module__.rpartition(".")[2], len(order))
-
-    app.registered_commands.sort(key=position)
-    for command in app.registered_commands:
-        assert command.callback is not None
-        if takes_custom(command.callback):
-            command.callback = with_custom(command.callback)
-        command.rich_help_panel = (*order, ("Other", ""))[position(command)][0]
-        command.epilog = examples.epilog(_name(command))

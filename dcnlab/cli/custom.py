@@ -12,8 +12,6 @@ import typer
 
 #: A command with one of these parameters takes a topology or a scheme.
 _PARAMETERS = {"topology", "topologies", "spec", "scheme", "schemes", "where"}
-#: So do these commands, by a name or in a file.
-_COMMANDS = {"list_", "run"}
 
 
 def _load(paths: list[Path] | None) -> list[Path] | None:
@@ -38,11 +36,8 @@ _Custom = Annotated[
 
 
 def takes_custom(command: Callable[..., Any]) -> bool:
-    """Whether a command takes a topology or a scheme or is a measurement, and does not have the option yet."""
-    parameters = set(inspect.signature(command).parameters)
-    measurement = command.__module__ == "dcnlab.cli.measurements"
-    wanted = measurement or command.__name__ in _COMMANDS or bool(_PARAMETERS & parameters)
-    return wanted and "custom" not in parameters
+    """Whether a command has an argument for a topology or a scheme."""
+    return bool(_PARAMETERS & set(inspect.signature(command).parameters))
 
 
 def with_custom(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,67 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dcnlab.lab.config import lab_options, option_types
 from dcnlab.lab.errors import UsageError
-
-# --- labs -------------------------------------------------------------------------
-
-Detach = Annotated[bool, typer.Option("--detach", "-d", help="Run the lab in the background.")]
-#: The source of a default that the user did not override.
-_DEFAULT = "DEFAULT"
-
-
-def of_labs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every option of :class:`~dcnlab.lab.config.LabConfig`.
-
-    The command takes them as ``**options``; it receives those that the user gave.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    added = [_parameter(name) for name in lab_options()]
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-
-    @functools.wraps(command)
-    def wrapped(*, context: typer.Context, **words: Any) -> None:
-        return command(**{name: value for name, value in words.items() if _given(context, name)})
-
-    def _given(context: typer.Context, name: str) -> bool:
-        source = context.get_parameter_source(name)
-        return name not in lab_options() or (source is not None and source.name != _DEFAULT)
-
-    keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
-    wrapped.__signature__ = signature.replace(parameters=[*keywords, *added, context])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {p.name: p.annotation for p in (*keywords, *added, context)}
-    return wrapped
-
-
-def of_lab(name: str) -> Any:
-    """One option of labs with its help and bounds, for commands that have only some of them."""
-    field = lab_options()[name]
-    words = (f"--{name.replace('_', '-')}",) if field.default is False else ()
-    low, high = field.metadata["low"], field.metadata["high"]
-    return typer.Option(*words, help=field.metadata["doc"], min=low, max=high)
-
-
-def _parameter(name: str) -> inspect.Parameter:
-    """An option of labs as a parameter of a command."""
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=lab_options()[name].default,
-        annotation=Annotated[option_types()[name], of_lab(name)],
-    )
-
 
 # --- numbers ----------------------------------------------------------------------
 
@@ -81,6 +28,7 @@ def _is_number(value: float | None) -> float | None:
 
 #: The longest time in seconds, eleven days.
 _LONGEST = 1e6
+
 #: The most draws or steps of one command.
 MAX_COUNT = 100_000
 
@@ -91,15 +39,22 @@ def seconds(text: str) -> Any:
 
 
 Seed = Annotated[int, number("Seed of random choices.", 0, 2**63 - 1)]
+
 Capacity = Annotated[
     float, number("Capacity of each link per direction; rates have the same unit.", least=1e-12, most=1e18)
 ]
+
 FrameLoss = Annotated[float, number("Probability that a frame is lost.", 0, 0.9)]
+
 Duplicate = Annotated[float, number("Probability of a second copy.", 0, 1)]
+
 #: With more jitter than this, retransmissions would overload the agents.
 Jitter = Annotated[float, number("Mean extra delay in microseconds.", 0, 1000)]
+
 Pairs = Annotated[str, typer.Option(help="Pairs: servers, all (switches too), from:NODE or sample:N.")]
+
 Workers = Annotated[int, number("Worker processes; 0: one per core.", 0, 4096)]
+
 
 # --- files ------------------------------------------------------------------------
 
@@ -146,7 +101,11 @@ def output(text: str) -> Any:
 Results = Annotated[
     Path, typer.Option(help="Folder of results; an interrupted run resumes from it.", callback=folder)
 ]
+
 Csv = Annotated[Path | None, output("Write all figures as CSV.")]
+
 Parquet = Annotated[Path | None, output("Write all figures as Parquet (needs pyarrow).")]
+
 Html = Annotated[Path | None, output("Write one self-contained HTML page.")]
+
 Figure = Annotated[Path | None, typer.Option(help="Write one figure (.png, .pdf, .svg).", callback=figure)]

@@ -116,3 +116,21 @@ def working(text: str) -> Iterator[None]:
 
     with Console(stderr=True).status(text) as status, compilations(compiling):
         yield
+
+
+def cell(value: Any) -> str:
+    """A value as a cell of a table; ``-`` for None."""
+    return short(value) if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def short(value: float | None) -> str:
+    """A number with four significant digits; ``-`` for None."""
+    return "-" if value is None else f"{value:.4g}"
+
+
+def print_ended(name: str, ended: Iterable[str]) -> None:
+    """Print which processes of the lab have ended, and what to do."""
+    lines = [f"{name}: {line}" for line in ended]
+    if lines:
+        print("\n".join(lines))
+        print(f"{name}: they are not restarted: run `dcnlab down {name}` and launch the lab again")

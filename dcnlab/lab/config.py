@@ -1,7 +1,7 @@
 """The configuration of a lab: its options, each stated once, and every check that needs no machine.
 
 An option is a field of :class:`LabConfig` with a help text and bounds.  The command line
-(:mod:`dcnlab.cli.options`), scenario files (:mod:`dcnlab.lab.scenario.model`), ``Lab(...)`` and the
+(:mod:`dcnlab.cli.lab_options`), scenario files (:mod:`dcnlab.lab.scenario.model`), ``Lab(...)`` and the
 agents' processes read them from here, so a new option is one line.
 """
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.cli import evaluation
-from dcnlab.cli.app import main
+from dcnlab.cli.commands.compare import _draw
+from dcnlab.cli.program import main
 from dcnlab.evaluator.compare import (
     RESULTS,
     Request,
@@ -195,7 +195,7 @@ def test_the_reports_figures_are_written_one_by_one(
     tmp_path: Path, rows: list[Row], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "new" / "figures"
-    evaluation._draw([*rows, {**WANTED[0].__dict__, "key": "x", "error": "no"}], folder)
+    _draw([*rows, {**WANTED[0].__dict__, "key": "x", "error": "no"}], folder)
     written = sorted(folder.iterdir())
     assert len(written) == len(charts(rows)) > 1
     assert all(path.read_bytes().startswith(b"%PDF") and path.suffix == ".pdf" for path in written)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.cli.reproduction import reproduce
+from dcnlab.cli.commands.reproduce import reproduce
 from dcnlab.evaluator.reproduce import record
 from dcnlab.evaluator.reproduce.claim import Claim, Reading, Result, Row
 from dcnlab.evaluator.reproduce.registry import PAPERS_HEADER, cells, experiments, markdown, papers, run

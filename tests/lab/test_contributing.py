@@ -15,7 +15,7 @@ import pytest
 import typer.main
 from distributed import LocalCluster
 
-from dcnlab.cli import app
+from dcnlab.cli import app, loading
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -26,7 +26,7 @@ SHOWN = {
         re.DOTALL,
     )
 }
-app._import_commands()
+loading.load_all()
 COMMANDS: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
 CUSTOM = ("--custom", "ring.py", "--custom", "roundabout.py")
 

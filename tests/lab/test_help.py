@@ -14,13 +14,12 @@ import pytest
 import typer.main
 
 from addressing import registry as schemes
-from dcnlab.cli import app
+from dcnlab.cli import app, loading
 from dcnlab.cli.catalogue import entry
-from dcnlab.cli.examples import EXAMPLES
 from dcnlab.lab.errors import UsageError
 from topos import registry as topologies
 
-app._import_commands()
+loading.load_all()
 COMMANDS: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
 
 
@@ -32,16 +31,16 @@ def dcnlab(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_command_has_examples_and_a_heading() -> None:
-    assert set(EXAMPLES) == set(COMMANDS)
-    assert {command.rich_help_panel for command in COMMANDS.values()} == set(app._PANELS)
+    assert set(app.EXAMPLES) == set(COMMANDS)
+    assert {command.rich_help_panel for command in COMMANDS.values()} == set(app.PANELS)
 
 
-@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines])
+@pytest.mark.parametrize("line", [line for lines in app.EXAMPLES.values() for line in lines])
 def test_examples_are_read(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     program, name, *words = shlex.split(line.partition(" > ")[0])
     assert program == "dcnlab"
-    assert line in EXAMPLES[name]
+    assert line in app.EXAMPLES[name]
     COMMANDS[name].make_context(name, words)  # raises for what it does not know
 
 

@@ -173,15 +173,14 @@ def test_verbose_logs_every_request() -> None:
 
 CRASH = """\
 import sys
-from dcnlab.cli import app
+from dcnlab.cli import app, program
 
-@app.app.command()
+@app.command()
 def crash():
     raise KeyError("on purpose")
 
 sys.argv = ["dcnlab", *sys.argv[1:], "crash"]
-app.examples.EXAMPLES["crash"] = ()
-app.main()
+program.main()
 """
 
 

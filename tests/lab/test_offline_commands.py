@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from dcnlab.cli import completion, costs, multipath, rates, sweeping  # noqa: F401  (they add their commands)
+from dcnlab.cli import loading
 from dcnlab.cli.app import app
 from dcnlab.lab.errors import LabError, UsageError
 
 RUNNER = CliRunner()
+loading.load_all()
 
 
 def dcnlab(*words: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dcnlab.cli import running  # noqa: F401  (it adds the command `up`)
+from dcnlab.cli import loading
 from dcnlab.cli.app import app
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig, lab_options
@@ -49,6 +49,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 def test_every_option_is_known_everywhere() -> None:
     import typer
 
+    loading.load(["up"])
     up = typer.main.get_command(app).commands["up"]  # type: ignore[attr-defined]
     command_line = {parameter.name: parameter.default for parameter in up.params}
     for name, field in lab_options().items():

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.cli import show
-from dcnlab.cli.app import _name, app, main
+from dcnlab.cli import loading, show
+from dcnlab.cli.app import app
+from dcnlab.cli.program import main
 
 
 @dataclass(frozen=True)
@@ -216,9 +217,9 @@ def test_what_is_named_twice_is_evaluated_once(run: Run) -> None:
 
 
 def test_every_command_can_print_json(run: Run) -> None:
-    run("list --json")
+    loading.load_all()
     able = {
-        _name(command): "json" in inspect.signature(command.callback).parameters
+        command.name: "json" in inspect.signature(command.callback).parameters
         for command in app.registered_commands
         if command.callback is not None
     }

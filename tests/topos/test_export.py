@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dcnlab.cli.topologies import Format
+from dcnlab.cli.commands.topology import Format
 from dcnlab.lab.view.svg import svg
 from topos.export import WRITERS, to_networkx
 from topos.fabric import Fabric

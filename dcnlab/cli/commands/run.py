@@ -1,4 +1,4 @@
-"""The command that runs a scenario file."""
+"""``dcnlab run``: run a scenario file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcnlab.cli import completion, options
-from dcnlab.cli.app import app
-from dcnlab.cli.running import stages
+from dcnlab.cli.app import command
+from dcnlab.cli.launching import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 if TYPE_CHECKING:
     from dcnlab.lab.scenario.runner import ScenarioResult
 
 
-@app.command()
+@command("dcnlab run bcube-cut", "dcnlab run my.yaml --keep results/my", custom=True)
 def run(
     file: Annotated[
         Path,

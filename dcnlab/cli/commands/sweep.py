@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
-from dcnlab.cli.evaluation import schemes_of
+from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
+from dcnlab.cli.spec_lists import schemes_of
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
 
 
-@app.command()
+@command("dcnlab sweep hdcube:8,1 bcube:8,1 --failures servers,links --figure sweep.pdf")
 def sweep(
     topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more topologies.")],
     scheme: Annotated[

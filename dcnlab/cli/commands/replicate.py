@@ -1,4 +1,4 @@
-"""The command that sends one server's data to several others by two methods, and compares them."""
+"""``dcnlab replicate``: one server's data sent to several by two methods."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli.app import app
-from dcnlab.cli.measurements import run
+from dcnlab.cli.app import command
+from dcnlab.cli.measurement_commands import run
 from dcnlab.cli.show import JsonFlag
 from dcnlab.lab import runtime
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.replicate import Replicate
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([kMG]?)")
+
 _UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 
 
-@app.command()
+@command("dcnlab replicate LAB h0 h1 h2 h4 --size 8M")
 def replicate(
     words: Annotated[
         list[str],

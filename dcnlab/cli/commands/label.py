@@ -1,4 +1,4 @@
-"""The command `label`: WMGR labels that nodes learn from their neighbours, offline or in a lab."""
+"""``dcnlab label``: WMGR labels that nodes learn from their neighbours, offline or in a lab."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 _COLUMNS = (
@@ -15,7 +15,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@app.command()
+@command("dcnlab label bcube:4,1 --root s0 --cut link:h0-s0")
 def label(
     where: Annotated[str, typer.Argument(metavar="TOPOLOGY|LAB", help="A topology, or a running lab's name.")],
     root: Annotated[str, typer.Option(help="With a topology: the root, as h3, s0, a number, or centre.")] = "0",

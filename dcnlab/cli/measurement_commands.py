@@ -12,10 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli.app import app
-from dcnlab.cli.examples import EXAMPLES
-from dcnlab.cli.running import LabName, print_ended
-from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
+from dcnlab.cli.app import app, command
+from dcnlab.cli.arguments import LabName
+from dcnlab.cli.show import JsonFlag, print_ended, print_json, progress_bar, table
 from dcnlab.lab import custom, measurement
 from dcnlab.lab.client import Lab
 from dcnlab.lab.instruments import arguments
@@ -23,6 +22,8 @@ from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.instruments.result import Result
 from topos.spec import SpecError
 
+#: The heading of these commands.
+_PANEL = "Measuring in a lab"
 _KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -67,16 +68,16 @@ def _command(kind: type[Measurement[Any]]) -> Callable[..., None]:
     """The command of a measurement class."""
     names = [item.name for item in (*arguments.servers(kind), *arguments.options(kind))]
 
-    def command(**values: Any) -> None:
+    def measure(**values: Any) -> None:
         raise run(values["lab"], kind(**{name: values[name] for name in names}), values["json"])
 
     parameters = [inspect.Parameter("lab", _KEYWORD, annotation=LabName), *_parameters(kind)]
     parameters.append(inspect.Parameter("json", _KEYWORD, annotation=JsonFlag, default=False))
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    command.__doc__ = inspect.getdoc(kind)
-    command.__name__ = kind.name.replace("-", "_")
-    return command
+    measure.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    measure.__annotations__ = {one.name: one.annotation for one in parameters}
+    measure.__doc__ = inspect.getdoc(kind)
+    measure.__name__ = kind.name.replace("-", "_")
+    return measure
 
 
 def _parameters(kind: type[Measurement[Any]]) -> Iterator[inspect.Parameter]:
@@ -116,24 +117,33 @@ def _type_on_command_line(hint: Any) -> Any:
 def _refusal(name: str, error: SpecError) -> Callable[..., None]:
     """The command of a measurement whose file is wrong: it raises the error."""
 
-    def command(_: Annotated[list[str] | None, typer.Argument(help="Not read.")] = None) -> None:
+    def refuse(_: Annotated[list[str] | None, typer.Argument(help="Not read.")] = None) -> None:
         raise error
 
-    command.__name__, command.__doc__ = name.replace("-", "_"), "This measurement cannot be loaded."
-    return command
+    refuse.__name__, refuse.__doc__ = name.replace("-", "_"), "This measurement cannot be loaded."
+    return refuse
 
 
 def _add(name: str) -> None:
+    """Add the command of a measurement, unless it is there or a hand-written one does more."""
+    if any(info.name == name for info in app.registered_commands):
+        return
     try:
         kind = measurement.known()[name]
     except SpecError as error:
-        app.command(name=name)(_refusal(name, error))
-        EXAMPLES[name] = (f"dcnlab {name}",)
+        command(f"dcnlab {name}", name=name, panel=_PANEL, custom=True)(_refusal(name, error))
         return
     if kind.command:
-        app.command(name=name)(_command(kind))
         words = (f"h{number}" for number, _ in enumerate(arguments.servers(kind)))
-        EXAMPLES[name] = kind.examples or (" ".join(("dcnlab", name, "LAB", *words)),)
+        examples = kind.examples or (" ".join(("dcnlab", name, "LAB", *words)),)
+        command(*examples, name=name, panel=_PANEL, custom=True)(_command(kind))
+
+
+def add_builtin(wanted: str = "") -> None:
+    """Add dcnlab's own measurements, or the one of that name."""
+    for name in measurement.known().builtin():
+        if wanted in ("", name):
+            _add(name)
 
 
 def add_others(words: list[str]) -> None:
@@ -144,7 +154,3 @@ def add_others(words: list[str]) -> None:
     for name in measurement.known():
         if not measurement.known().is_builtin(name):
             _add(name)
-
-
-for _name in measurement.known().builtin():
-    _add(_name)

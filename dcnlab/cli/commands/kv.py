@@ -1,4 +1,4 @@
-"""The command of the key-value store with key-based routing."""
+"""``dcnlab kv``: the key-value store with key-based routing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli.app import app
-from dcnlab.cli.running import LabName
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
@@ -27,7 +27,7 @@ class Verb(StrEnum):
     ls = "ls"
 
 
-@app.command()
+@command("dcnlab kv LAB put colour blue --replicas 2", "dcnlab kv LAB get colour", "dcnlab kv LAB ls")
 def kv(
     lab: LabName,
     verb: Annotated[Verb, typer.Argument(metavar="put|get|del|where|ls", help="The operation.")],

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli import completion
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
 
 
-@app.command()
+@command("dcnlab cost", "dcnlab cost bcube:8,1 fattree:16")
 def cost(
     topologies: Annotated[
         list[str] | None,

@@ -1,4 +1,4 @@
-"""The command that shows the log of a lab."""
+"""``dcnlab logs``: the log of a lab."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 
 from dcnlab.cli import completion
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import LabError
 
 
-@app.command()
+@command("dcnlab logs LAB", "dcnlab logs LAB -f")
 def logs(
     lab: Annotated[
         str,

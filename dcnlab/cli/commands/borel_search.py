@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario.values import read_duration
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dcnlab.evaluator.borel_search import SearchState
 
 
-@app.command()
+@command("dcnlab borel-search --diameter 11 --budget 5min")
 def borel_search(
     diameter: Annotated[int, options.number("The diameter of the graphs.", 2, 14)] = 11,
     budget: Annotated[str, typer.Option(help="Time limit of the search, such as 60s or 10min.")] = "60s",

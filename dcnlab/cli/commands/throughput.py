@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.show import JsonFlag, print_json, table, working
-from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
@@ -19,7 +19,10 @@ from topos.spec import SpecError
 _MAX_FLOWS = 40_000_000
 
 
-@app.command()
+@command(
+    "dcnlab throughput hdcube:8,1 --scheme dcube",
+    "dcnlab throughput bcube:4,1 --scheme brp --traffic permutation",
+)
 def throughput(
     topology: Topology,
     scheme: SchemeName,

@@ -1,4 +1,4 @@
-"""Commands about AACM: reconfigure a lab, run a torus offline, print a Wireshark dissector."""
+"""``dcnlab aacm``: configure a torus by AACM, offline."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from typing import Annotated, Any
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
-from dcnlab.cli.running import LabName, show_configured
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import Topology
+from dcnlab.cli.lab_options import of_lab
 from dcnlab.cli.show import JsonFlag, print_json, table
-from dcnlab.cli.topologies import Topology
-from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from topos.families.torus import Torus
 
 _KEY = b"dcnlab"
 
 
-@app.command()
+@command("dcnlab aacm clot:4x4", "dcnlab aacm clot:4x4 --loss 0.1 --miswire h3:2,h7:1")
 def aacm(
     topology: Topology,
     loss: options.FrameLoss = 0.0,
     duplicate: options.Duplicate = 0.0,
     jitter: options.Jitter = 0.0,
-    miswire: Annotated[str, options.of_lab("miswire")] = "",
+    miswire: Annotated[str, of_lab("miswire")] = "",
     swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two cables.")] = False,
     seed: options.Seed = 1,
     json: JsonFlag = False,
@@ -91,18 +90,3 @@ def _every_swap(torus: Torus) -> tuple[dict[str, Any], bool]:
     for trial in swaps(torus):
         tried, found, named = tried + 1, found + trial.found, named + trial.named
     return {"topology": torus.spec, "swaps": tried, "found": found, "named": named}, found == tried
-
-
-@app.command()
-def reconfigure(lab: LabName, json: JsonFlag = False) -> None:
-    """Configure the servers of a lab again (needs `up --autoconfigure`); exit 1 on errors."""
-    found = Lab.attach(lab).ask("reconfigure")
-    print_json(found) if json else show_configured(found)
-
-
-@app.command()
-def dissector() -> None:
-    """Print a Wireshark dissector (Lua) for AACM frames."""
-    from dcnlab.lab.autoconfig.dissector import lua
-
-    print(lua(), end="")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError, lookup
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dcnlab.evaluator.reproduce.claim import Result, Row
 
 
-@app.command()
+@command("dcnlab reproduce", "dcnlab reproduce dcube-fig6 --report fig6.html")
 def reproduce(
     name: Annotated[
         str, typer.Argument(help="An experiment, or all (default: list every claim with its recorded verdict).")

@@ -1,4 +1,4 @@
-"""The command about congestion: the same overload with credits and without."""
+"""``dcnlab overload``: the same overload with credits and without."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from addressing.scheme import Scheme
-from dcnlab.cli import options
-from dcnlab.cli.app import app
-from dcnlab.cli.running import stages
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.lab_options import of_lab
+from dcnlab.cli.launching import stages
 from dcnlab.cli.show import Bar, JsonFlag, print_json, progress_bar, table
-from dcnlab.cli.topologies import SchemeName, Topology
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig, lab_options
 from dcnlab.lab.measurement.overload import Overload, OverloadResult
@@ -26,6 +26,7 @@ from topos.fabric import Fabric
 #: Full frames per second that all links together carry unless a rate is given.  The agents of one machine
 #: relay as many with ease, so that the links are the bottleneck and not the processor.
 _FRAMES_PER_SECOND = 16_000
+
 _FRAME_BITS = 1514 * 8
 
 
@@ -46,12 +47,13 @@ class FlowControl(StrEnum):
 #: Packets of one overload unless a number per flow is given.
 _PACKETS = {Pattern.incast: 6000, Pattern.all_to_all: 12_000}
 
-
 #: Runs patterns with their frames per flow, and yields the result of each.
 Runner = Callable[[dict[Pattern, int]], Iterable[tuple[Pattern, OverloadResult]]]
 
 
-@app.command()
+@command(
+    "dcnlab overload clot:4x4 --scheme pow", "dcnlab overload clot:4x4 --pattern incast --target h5 --offline"
+)
 def overload(
     topology: Topology,
     scheme: SchemeName = "pow",
@@ -70,7 +72,7 @@ def overload(
     frames: Annotated[
         int | None, typer.Option(min=1, help="Full frames per flow; by default some thousands in all.")
     ] = None,
-    load_balance: Annotated[LoadBalance, options.of_lab("load_balance")] = "packet",
+    load_balance: Annotated[LoadBalance, of_lab("load_balance")] = "packet",
     target: Annotated[str, typer.Option(help="The receiver of an incast.")] = "h0",
     offline: Annotated[
         bool, typer.Option("--offline", help="The same relays with a virtual clock and links of 1 Gb/s.")

@@ -1,4 +1,4 @@
-"""The command `automaton`: the word-difference automata of a Cayley graph and their sizes."""
+"""``dcnlab automaton``: the word-difference automata of a Cayley graph and their sizes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcnlab.cli import options
-from dcnlab.cli.app import app
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
-from dcnlab.cli.topologies import Topology
 from dcnlab.lab.errors import UsageError
 from topos.cayley import CayleyGraph
 
@@ -26,7 +26,7 @@ class GroupSource(StrEnum):
     presentation = "presentation"
 
 
-@app.command()
+@command("dcnlab automaton transposition:6 --order search")
 def automaton(
     topology: Topology,
     order: Annotated[

@@ -1,0 +1,1 @@
+"""The commands: each file is one, found by its name."""

@@ -1,0 +1,38 @@
+"""``dcnlab down``: end labs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.show import JsonFlag, print_json
+from dcnlab.lab.client import end
+from dcnlab.lab.errors import LabError, UsageError
+
+
+@command("dcnlab down LAB", "dcnlab down --all")
+def down(
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="Name of the lab.")] = "",
+    all: Annotated[bool, typer.Option("--all", help="End all your labs.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """End a lab, or all labs; remove what stale labs left."""
+    from dcnlab.lab import runtime
+
+    if bool(lab) == all:
+        raise UsageError("name a lab, or use --all")
+    chosen = [found for found in runtime.labs() if all or found.name == lab]
+    left = [path for path in runtime.logs_left() if all or path.stem == lab]
+    if not all and not chosen and not left:
+        raise LabError(f"there is no lab named {lab}: see `dcnlab ps`")
+    for found in chosen:
+        end(found.path)
+        print(f"{found.name} ended", file=sys.stderr)
+    for path in left:
+        path.unlink(missing_ok=True)
+        print(f"{path.stem} had ended: log removed", file=sys.stderr)
+    if json:
+        print_json({"ended": [found.name for found in chosen]})

@@ -1,0 +1,124 @@
+"""``dcnlab evaluate``: evaluate routing schemes offline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import Topology
+from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
+from dcnlab.cli.spec_lists import schemes_of, words
+from dcnlab.lab.errors import UsageError
+from topos.spec import SpecError
+
+
+class Hops(StrEnum):
+    """The unit of path length."""
+
+    links = "links"
+    servers = "servers"
+
+
+class FailureKnowledge(StrEnum):
+    """Whether routing is recomputed after failures."""
+
+    yes = "yes"
+    no = "no"
+
+
+@command(
+    "dcnlab evaluate bcube:4,1 --scheme brp,wmgr,shortest",
+    "dcnlab evaluate dcube:8,1 --scheme dcube-shortest,wmgr --failures links=5%",
+    "dcnlab evaluate bcube:8,2 --scheme brp --pairs sample:2000 --metrics loads,throughput",
+)
+def evaluate(
+    topology: Topology,
+    scheme: Annotated[str, typer.Option(help="Comma-separated schemes (default: distances only).")] = "",
+    pairs: options.Pairs = "servers",
+    failures: Annotated[
+        str, typer.Option(help="Random failures, as shares or numbers: links=5%,nodes=2.")
+    ] = "",
+    seed: options.Seed = 1,
+    failure_knowledge: Annotated[
+        FailureKnowledge, typer.Option(help="Whether routing is recomputed after failures.")
+    ] = FailureKnowledge.yes,
+    hops: Annotated[Hops, typer.Option(help="Path length in links, or in server hops.")] = Hops.links,
+    metrics: Annotated[
+        str,
+        typer.Option(help="Comma-separated further metrics: bisection, diversity, loads, throughput, latency."),
+    ] = "",
+    traffic: Annotated[str, typer.Option(help="Traffic pattern for throughput and latency.")] = "all-to-all",
+    load: Annotated[
+        float, typer.Option(help="Offered load per server for latency, as a multiple of the link rate.")
+    ] = 0.5,
+    json: JsonFlag = False,
+) -> None:
+    """Evaluate routing schemes offline: delivery, path length, stretch, table entries and bits."""
+    from dcnlab.evaluator.evaluate import evaluate as run
+
+    try:
+        with working("evaluating"):
+            report = run(
+                topology,
+                schemes_of(scheme),
+                pairs=pairs,
+                failures=failures,
+                seed=seed,
+                failure_knowledge=failure_knowledge.value,
+                hops=hops.value,
+                metrics=words(metrics),
+                traffic=traffic,
+                load=load,
+            ).as_dict()
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    print_json(report) if json else _show_report(report, words(metrics))
+
+
+def _show_report(report: dict[str, Any], metrics: tuple[str, ...]) -> None:
+    """Print the figures of the fabric, of each scheme, and of each metric."""
+    counts = f"{report['servers']} servers, {report['switches']} switches, {report['links']} links"
+    print(f"{report['topology']}: {counts}; {report['pair_count']} pairs ({report['pairs']})")
+    unit = "server hops" if report["hops"] == "servers" else report["hops"]
+    print(f"diameter {report['diameter']}, mean distance {short(report['mean_distance'])} ({unit})")
+    if report["failures"]:
+        print(f"failed: {report['failed_links']} links; {report['failed_nodes']} nodes lost all links")
+    if report["schemes"]:
+        _show_schemes(report["schemes"])
+    for name in metrics:
+        _show_metric(name, report)
+
+
+def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
+    """Print a line per scheme: delivery, path length, stretch, table sizes."""
+    table(
+        (
+            "scheme", "delivered", "path", "max", "stretch", "max", "<= 1", "<= 2", "entries", "max",
+            "bits max", "label bits",
+        ),
+        [
+            (
+                s["scheme"], short(s["delivered"]), short(s["path"]["mean"]), s["path"]["max"],
+                short(s["stretch"]["mean"]), short(s["stretch"]["max"]), short(s["stretch"]["cdf"]["1"]),
+                short(s["stretch"]["cdf"]["2"]), short(s["table"]["entries_mean"]), s["table"]["entries_max"],
+                s["table"]["bits_max"], s["table"]["label_bits_max"],
+            )
+            for s in schemes
+        ],
+    )  # fmt: skip
+
+
+def _show_metric(name: str, report: dict[str, Any]) -> None:
+    """Print the figures of a metric: of the fabric, or of each scheme."""
+    named = [("", report)] if name in report else [(s["scheme"], s) for s in report["schemes"]]
+    if named:
+        keys = list(named[0][1][name])
+        heading = (name, *keys) if named[0][0] else tuple(f"{name} {key}" for key in keys)
+        rows = [(*filter(None, [label]), *(cell(of[name][key]) for key in keys)) for label, of in named]
+        print()
+        table(heading, rows)

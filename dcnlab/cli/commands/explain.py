@@ -1,0 +1,65 @@
+"""``dcnlab explain``: the path of a packet in words."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabOrTopology
+from dcnlab.cli.show import JsonFlag, brief, print_json
+from dcnlab.lab import naming
+from dcnlab.lab.client import Lab
+from dcnlab.lab.config import resolve
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.inspection.explain import Follow
+from topos.graph import ALL_UP
+
+
+@command("dcnlab explain bcube:4,1 h0 h15 --scheme brp", "dcnlab explain LAB h0 h15")
+def explain(
+    where: LabOrTopology,
+    a: Annotated[str, typer.Argument(metavar="A", help="The source.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The destination.")],
+    scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
+    follow: Annotated[
+        Follow, typer.Option(help="Where several next hops have weights: the heaviest, or the first.")
+    ] = Follow.heaviest,
+    json: JsonFlag = False,
+) -> None:
+    """Explain the path of a packet: at each node the reason, the branches and the matching entry."""
+    from dataclasses import asdict
+
+    from dcnlab.lab import runtime
+    from dcnlab.lab.inspection.explain import steps
+
+    if not scheme and any(found.name == where for found in runtime.labs()):
+        found: list[dict[str, Any]] = Lab.attach(where).explain(a, b, follow.value)
+    elif not scheme:
+        raise UsageError(f"there is no lab named {where}; for a topology, add --scheme")
+    else:
+        fabric, bound = resolve(where, scheme)
+        ends = naming.server(fabric, a, bound), naming.server(fabric, b, bound)
+        path = steps(bound, *ends, ALL_UP, follow)
+        found = [{**asdict(step), "installed": None} for step in path]
+    if json:
+        print_json({"steps": found})
+    else:
+        for step in found:
+            print(f"{step['node']:6}{brief(step['reason'])}")
+            for branch in step["branches"]:
+                print(f"{'':8}branch: {branch['weight']:.4f} port {branch['port']} to {branch['to']}")
+            if step["entry"]:
+                print(f"{'':8}{_kind(step)}: {brief(step['entry'])}")
+    if not found[-1]["delivered"]:
+        raise LabError(f"not delivered: {found[-1]['reason']}")
+    if any(step["installed"] is False for step in found):
+        raise LabError("a switch does not have the entry that the scheme predicts")
+
+
+def _kind(step: dict[str, Any]) -> str:
+    """Whether a step's entry was predicted, or is installed."""
+    if step["installed"] is None:
+        return "rule" if step["node"].startswith("h") else "entry"
+    return "installed" if step["installed"] else "NOT INSTALLED"

@@ -1,0 +1,40 @@
+"""``dcnlab ps``: list labs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcnlab.cli.app import command
+from dcnlab.cli.show import JsonFlag, print_ended, print_json, table
+from dcnlab.lab.client import try_info
+
+
+@command("dcnlab ps", "dcnlab ps --json")
+def ps(json: JsonFlag = False) -> None:
+    """List labs; a stale one has died and left its socket."""
+    from dcnlab.lab import runtime
+
+    rows = [
+        {"name": found.name, "alive": found.alive, **(try_info(found.path) if found.alive else {})}
+        for found in runtime.labs()
+    ]
+    if json:
+        print_json(rows)
+    elif rows:
+        keys = ("topology", "scheme", "servers", "switches", "datapath")
+        table(
+            ("name", *keys, "state"),
+            [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
+        )
+        for row in rows:
+            print_ended(row["name"], row.get("ended", ()))
+    else:
+        print("no labs are running: launch one, e.g. `dcnlab up bcube:4,1 --scheme brp`")
+
+
+def _state(row: dict[str, Any]) -> str:
+    if not row["alive"]:
+        return "stale"
+    if "topology" not in row:
+        return "starting"
+    return "damaged" if row.get("ended") else "running"

@@ -1,0 +1,44 @@
+"""``dcnlab tables``: the table of a node."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabOrTopology
+from dcnlab.cli.show import JsonFlag, print_json
+from dcnlab.lab import naming
+from dcnlab.lab.config import resolve
+from dcnlab.lab.errors import UsageError
+
+
+@command("dcnlab tables bcube:4,1 s4 --scheme brp", "dcnlab tables LAB s4")
+def tables(
+    where: LabOrTopology,
+    node: Annotated[str, typer.Argument(metavar="NODE", help="h3, s0 or coordinates.")],
+    scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
+    json: JsonFlag = False,
+) -> None:
+    """Show the table of a node: the entries that the scheme predicts, and in a lab those installed."""
+    from dcnlab.lab import runtime
+    from dcnlab.lab.client import Lab
+    from dcnlab.lab.inspection import tables
+
+    if not scheme and any(lab.name == where for lab in runtime.labs()):
+        result: dict[str, Any] = Lab.attach(where).tables(node)
+    elif not scheme:
+        raise UsageError(f"no lab {where} is running; for a topology give --scheme too")
+    else:
+        fabric, bound = resolve(where, scheme)
+        predicted = tables.predicted(bound, naming.node(fabric, node, bound))
+        result = {"node": node, "predicted": predicted, "installed": None, "equal": None}
+    if json:
+        print_json(result)
+    else:
+        print("\n".join(result["predicted"]))
+        if result["installed"] is not None:
+            print(f"{len(result['installed'])} installed, {'as' if result['equal'] else 'NOT as'} predicted")
+    if result["equal"] is False:
+        raise typer.Exit(1)

@@ -1,0 +1,73 @@
+"""``dcnlab topology``: the nodes, ports and links of a network."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import Topology
+from dcnlab.cli.show import JsonFlag, print_json, table
+from topos.export import WRITERS, document
+from topos.fabric import Fabric
+
+
+class Format(StrEnum):
+    """The formats in which networks are written."""
+
+    json = "json"
+    graphml = "graphml"
+    gml = "gml"
+    dot = "dot"
+    mermaid = "mermaid"
+    svg = "svg"
+
+
+@command(
+    "dcnlab topology bcube:4,1",
+    "dcnlab topology file:petersen.edgelist --json",
+    "dcnlab topology clot:4x4 --format svg > clot.svg",
+)
+def topology(
+    spec: Topology,
+    format: Annotated[
+        Format | None,
+        typer.Option(help="Print in a format for other programs; file:PATH reads json, graphml, gml and dot."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show a network: nodes, ports and links."""
+    from dcnlab.cli.catalogue import fabric_of
+
+    fabric = fabric_of(spec)
+    if json:
+        print_json(document(fabric))
+    elif format:
+        print(_written(fabric, format), end="")
+    else:
+        _show_network(fabric)
+
+
+def _written(fabric: Fabric, format: Format) -> str:
+    """A network in a format."""
+    if format is Format.svg:
+        from dcnlab.lab.view.svg import svg
+
+        return svg(fabric)
+    return WRITERS[format.value](fabric)
+
+
+def _show_network(fabric: Fabric) -> None:
+    """Print a line per node: its label, and the neighbour at each port."""
+    print(f"{fabric.spec}: {fabric.servers} servers, {fabric.switches} switches, {len(fabric.link_ends)} links")
+    rows = (
+        (
+            node.name,
+            node.label,
+            " ".join(f"{port}:{fabric.name(end.node)}" for port, end in fabric.ports(node.index)),
+        )
+        for node in fabric.nodes()
+    )
+    table(("node", "label", "port:neighbour"), rows)

@@ -1,0 +1,117 @@
+"""``dcnlab up``: launch a lab."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.lab_options import Detach, of_labs
+from dcnlab.cli.launching import show_configured, stages
+from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.measurement.iperf import Iperf
+from dcnlab.lab.measurement.ping import Ping
+
+
+class Test(StrEnum):
+    """The tests of `up --test`."""
+
+    pingall = "pingall"
+    pingpairs = "pingpairs"
+    iperf = "iperf"
+
+
+@command(
+    "dcnlab up bcube:4,1 --scheme brp",
+    "dcnlab up clot:4x4 --scheme pow -d --name c",
+    "dcnlab up fattree:4 --scheme twolevel --test pingall --json",
+    "dcnlab up bcube:4,1 --scheme brp --rate 100Mbit --delay 1ms",
+)
+@of_labs
+def up(
+    topology: Topology,
+    scheme: SchemeName = "shortest",
+    name: Annotated[str, typer.Option(help="Name of the lab.")] = "",
+    test: Annotated[Test | None, typer.Option(help="Launch, run a test, end; exit 0 if it passed.")] = None,
+    detach: Detach = False,
+    json: JsonFlag = False,
+    **lab_options: Any,
+) -> None:
+    """Launch a lab: with a prompt, in the background (-d), or for one --test."""
+    if detach and test is not None:
+        raise UsageError("--test ends the lab and --detach keeps it running: use one of them")
+    lab = Lab(topology, scheme, name, **lab_options)
+    prompt = not detach and test is None
+    with stages(quiet=json) as stage:
+        lab.start(stage, detach=detach, prompt=prompt)
+    if note := lab.config.note():
+        print(f"note: {note}", file=sys.stderr)
+    if lab.aacm and not json:
+        show_configured(lab.aacm)
+    if prompt:
+        raise typer.Exit(lab.wait())
+    if test is None:
+        _show_started(lab, json)
+    else:
+        raise typer.Exit(0 if _tested(lab, test, json) else 1)
+
+
+def _tested(lab: Lab, test: Test, json: bool) -> bool:
+    """Run one test in a lab, end the lab and show the figures; whether the test passed."""
+    try:
+        datapath = lab.info()["datapath"]
+        result, held, lost = _run_test(lab, test, json)
+        ended = lab.info()["ended"]
+    finally:
+        lab.stop()
+    times = {"launch_s": lab.launch_s, "stop_s": lab.stop_s}
+    result = {**times, "datapath": datapath, **_configured(lab), **result}
+    if ended:
+        result["ended"] = ended
+    print_json(result) if json else _show_figures(result, lost)
+    return held
+
+
+def _configured(lab: Lab) -> dict[str, Any]:
+    """The result of AACM, for a lab that started without addresses."""
+    return {"aacm": lab.aacm} if lab.aacm else {}
+
+
+def _show_started(lab: Lab, json: bool) -> None:
+    info = lab.info()
+    if json:
+        print_json({"launch_s": lab.launch_s, **_configured(lab), **info})
+    else:
+        counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
+        print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
+
+
+def _show_figures(result: dict[str, Any], lost: Iterable[str]) -> None:
+    """Print the figures of a test, the first lost pairs, and the processes of the lab that have ended."""
+    rtt = {f"rtt {name}": f"{value} ms" for name, value in result["rtt_ms"].items() if value is not None}
+    flat = {**result, **rtt, "lost": len(result.get("lost", ()))}
+    shown = flat.keys() - {"rtt_ms", "ended"}
+    table(("figure", "value"), [(key, value) for key, value in flat.items() if value and key in shown])
+    for line in (*lost, *result.get("ended", ())):
+        print(line)
+
+
+def _run_test(lab: Lab, test: Test, quiet: bool) -> tuple[dict[str, Any], bool, Iterable[str]]:
+    """Run one test: its figures, whether it passed, and lines about lost pairs."""
+    if test is Test.iperf:
+        names = [node["name"] for node in lab.nodes() if node["kind"] == "server"]
+        pairs = ((names[0], names[-1]), (names[-1], names[0]))
+        rates = [lab.measure(Iperf(a, b, seconds=2)).mbps for a, b in pairs]
+        figures = {"sent": 0, "received": 0, "rtt_ms": {}, "throughput_mbps": rates}
+        return figures, all(rate > 0 for rate in rates), ()
+    ping = Ping(pairs="all" if test is Test.pingall else "pairs")
+    with progress_bar(quiet=quiet) as bar:
+        found = lab.measure(ping, lambda report: bar(report["done"], report["of"], report["what"]))
+    return {**found.to_json(), "throughput_mbps": []}, found.held and found.sent > 0, found.lost_lines()

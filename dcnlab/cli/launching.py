@@ -1,0 +1,24 @@
+"""Output of commands that launch labs: the stages of the launch, the result of autoconfiguration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def stages(quiet: bool) -> Iterator[Any]:
+    """Show the stages of a launch on standard error."""
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("starting") as status:
+        yield lambda stage: status.update(f"making {stage}")
+
+
+def show_configured(aacm: dict[str, Any]) -> None:
+    """Print the duration and the frames of AACM or labelling."""
+    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
+    what = "labels" if aacm["protocol"] == "labelling" else "addresses"
+    print(f"{aacm['protocol']}: all servers have {what} after {aacm['ms']} ms; frames: {frames}")

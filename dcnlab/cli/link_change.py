@@ -1,0 +1,45 @@
+"""What `fail`, `restore` and its alias `heal` share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli.show import print_json
+from dcnlab.lab.client import Lab
+
+Kind = Annotated[str, typer.Argument(metavar="link|node", help="A link, or a node with all its links.")]
+Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="The two nodes of the link, or the node.")]
+
+
+def change(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
+    """Fail or restore a link or node of a lab, and show how long the lab took to converge."""
+    found = Lab.attach(lab).ask(op, kind=kind, names=names)
+    if json:
+        print_json(found)
+    else:
+        print(_changed(found))
+        if "repair" in found:
+            print(_tables(found))
+
+
+def _changed(found: dict[str, Any]) -> str:
+    """One line about a link that has failed or was restored."""
+    detection = found["detection_ms"]
+    detected = "no change" if detection is None else f"detected after {detection} ms"
+    done = "restored" if found["up"] else "failed"
+    return f"{done}: {detected}, converged after {found['converged_ms']} ms"
+
+
+def _tables(found: dict[str, Any]) -> str:
+    """One line about the tables of a scheme that repairs split clusters."""
+    repair = found["repair"]
+    text = f"tables: {found['flow_mods']} flow mods at {found['switches']} switches in {found['tables_ms']} ms"
+    if not repair["split_clusters"]:
+        return f"{text}; no cluster is split"
+    return (
+        f"{text}; split clusters: {repair['split_clusters']} ({repair['reclustered']} with a new prefix,"
+        f" {repair['on_backup_path']} on backup paths);"
+        f" extra entries per switch: {repair['extra_entries_max']} at most"
+    )

@@ -1,0 +1,98 @@
+"""Runs the program: an error is one line and an exit code."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import logging
+import os
+import sys
+import traceback
+from itertools import dropwhile
+from typing import Any, NoReturn
+
+import typer
+
+from dcnlab.cli.app import app
+from dcnlab.cli.loading import load
+from dcnlab.cli.show import StdoutState, print_json
+from dcnlab.lab.errors import LabError
+
+#: The base class of errors in the command line itself, of which typer exports only subclasses.
+_ParseError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may not have every character that we print
+            stream.reconfigure(errors="replace")
+    try:
+        load(sys.argv[1:])
+        sys.exit(app(standalone_mode=False) or 0)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except _ParseError as error:
+        if not error.format_message():  # there was no command: typer has shown the help
+            sys.exit(2)
+        _fail(error.format_message().replace("Value error, ", ""), 2)  # the prefix is pydantic's
+    except LabError as error:
+        _fail(str(error), error.exit_code)
+    except OSError as error:  # such as a full disk, or a folder that was removed
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
+    except Exception as error:
+        _fail(*_describe(error))
+
+
+def _describe(error: Exception) -> tuple[str, int]:
+    """The line and the exit code for an error that is none of the command line, the lab or the system."""
+    from topos import plugins
+    from topos.spec import SpecError
+
+    if isinstance(error, SpecError):  # a wrong file of a topology or scheme, which any command may find
+        return str(error), 2
+    if text := plugins.custom_error(error):
+        return text, 2
+    return f"{type(error).__name__}: {error} (an error in dcnlab itself; {_keep_traceback()})", 1
+
+
+def _keep_traceback() -> str:
+    """Write the traceback of the current exception to a file; a phrase that says where it is."""
+    from dcnlab.lab import runtime
+
+    try:
+        file = runtime.directory() / "traceback.txt"
+        file.write_text(traceback.format_exc())
+    except (OSError, LabError):
+        return "`dcnlab -v` shows the traceback"
+    return f"the traceback is in {file}"
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    """End with one line on standard error, and with ``--json`` one value on standard output as well."""
+    _log.debug("exit %d", code, exc_info=True)
+    line = " ".join(text.split())
+    print(f"dcnlab: {line}", file=sys.stderr)
+    if _wants_json(sys.argv[1:]) and not StdoutState.json:
+        try:
+            print_json({"error": line, "exit": code})
+            sys.stdout.flush()
+        except OSError:  # nobody reads it, so the rest of the output may go nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Whether a command that has the option is given ``--json``.
+
+    What follows ``exec LAB NODE`` belongs to the user's program.
+    """
+    own = words[: words.index("--")] if "--" in words else words
+    own = list(dropwhile(lambda word: word.startswith("-"), own))  # the program's own options
+    return "--json" in own and any(
+        own[0] == info.name and "json" in inspect.signature(info.callback).parameters
+        for info in app.registered_commands
+        if info.callback is not None
+    )
