@@ -16,6 +16,7 @@ read the fabric; of the family they use the coordinates and methods that it decl
     families/       one file each
     vertices.py     base of plain graphs, whose vertices are servers, or switches with hosts
     cayley.py       base of Cayley graphs: group elements as vertex numbers
+    abelian.py      Cayley graphs of products of cyclic groups
     cells.py        base of recursive structures in which sibling cells share a link
     layout.py       positions for drawings: grids, cubes, levels, circles
     wiring.py       arrays of links from arrays of edges

@@ -5,6 +5,7 @@ element.  The path from u to v is the normal form of u^-1 v.  A node computes it
 automaton on word differences, in place of a routing table.
 
     group.py          a finite group by its generators: normal forms, breadth first
+    underlying.py     the Cayley graph under a topology, and its generators' ports
     differences.py    the word differences of a finite group, and the automaton Diff
     reduction.py      reduction of a word to normal form by Diff, one letter at a time
     kernels.py        the same compiled, for long words and for many words

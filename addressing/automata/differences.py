@@ -105,6 +105,23 @@ def differences(group: Group) -> IntArray:
     return np.flatnonzero(occurs).astype(np.int32)
 
 
+def rule_differences(group: Group) -> IntArray:
+    """The word differences within the rules of the complete system, as elements in ascending order.
+
+    They are those of the pairs (left side, right side), with the letters: KBMAG's first difference
+    machine.  They can be fewer than those of all neighbouring normal forms."""
+    occurs = np.zeros(group.order, dtype=np.bool_)
+    occurs[0] = True
+    occurs[group.right[0]] = True
+    for rule in group.rules():
+        difference = 0
+        for x, y in itertools.zip_longest(*rule):
+            difference = int(group.left[group.inverses[x], difference])
+            difference = difference if y is None else int(group.right[difference, y])
+            occurs[difference] = True
+    return np.flatnonzero(occurs).astype(np.int32)
+
+
 def automaton(group: Group, trimmed: bool = True) -> Diff:
     """Diff of a group.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from addressing.automata.acceptor import DEAD, Acceptor, of_group
 from addressing.automata.coding import Coding
-from addressing.automata.differences import Diff, automaton
+from addressing.automata.differences import Diff, automaton, rule_differences
 from addressing.automata.group import Group
 
 
@@ -29,7 +29,8 @@ class Size:
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """The sizes of a group's automata in one letter order; ``diff`` has all transitions between word
-    differences, ``trimmed`` those that reduction needs."""
+    differences, ``trimmed`` those that reduction needs, and ``rule_differences`` is the number of word
+    differences within the rewriting rules."""
 
     elements: int
     degree: int
@@ -39,6 +40,7 @@ class Sizes:
     trimmed: Size
     acceptor: Size
     rules: int
+    rule_differences: int
     rule_bits: int
     table_entries: int
     table_bits: int
@@ -47,6 +49,7 @@ class Sizes:
         """For JSON, with the states as a share of the elements, and bits relative to a full table's."""
         return asdict(self) | {
             "states_share": self.diff.states / self.elements,
+            "rule_differences_share": self.rule_differences / self.elements,
             "diff_to_table": self.diff.bits / self.table_bits,
             "trimmed_to_table": self.trimmed.bits / self.table_bits,
             "rules_to_table": self.rule_bits / self.table_bits,
@@ -67,6 +70,7 @@ def measure(group: Group) -> Sizes:
         trimmed=_of_diff(automaton(group)),
         acceptor=_of_acceptor(of_group(group), group.degree),
         rules=len(rules),
+        rule_differences=len(rule_differences(group)),
         rule_bits=letters * group.degree.bit_length(),
         table_entries=entries,
         table_bits=entries * max(1, (group.degree - 1).bit_length()),

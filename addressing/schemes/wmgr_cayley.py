@@ -6,6 +6,10 @@ letters to its own inverse, keeps the result in normal form with the automaton D
 (:mod:`addressing.automata.reduction`), and sends the packet out of the port of the first letter.  So an
 agent needs Diff, which is the same at all nodes, and no entries.  Stretch is 1 on every group.
 
+Tori and BCubes are no Cayley graphs by themselves, but their servers are the vertices of one
+(:mod:`addressing.automata.underlying`).  There the server decides a step of the group; in BCube the
+switch in between completes it by one entry per port.
+
 Switches cannot compute, so they have entries.  At every vertex of a hypercube, and at the identity of any
 group, one prefix of v's label per port determines the first letter of u^-1 v.  At other vertices a
 switch needs more: it has the fewest prefixes that give the same ports.  On groups of a hundred elements
@@ -25,6 +29,7 @@ from addressing.automata.coding import Coding
 from addressing.automata.differences import Diff, automaton
 from addressing.automata.group import Group, of_graph
 from addressing.automata.reduction import Reducer
+from addressing.automata.underlying import Underlying, underlying
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from addressing.scheme import ForwardingClass
@@ -53,28 +58,30 @@ class WmgrCayley(RuleScheme):
     """Word-metric routing on a Cayley graph by the automaton Diff."""
 
     name: ClassVar[str] = "wmgr-cayley"
-    summary: ClassVar[str] = "word-metric routing on Cayley graphs: shortest paths by the automaton Diff"
+    summary: ClassVar[str] = "word-metric routing on Cayley graphs, tori and BCube: shortest paths by Diff"
     source: ClassVar[str] = "Aguirre-Guerrero et al., WMGR, underlying Cayley graph; Algorithm 4 corrected"
     computed: ClassVar[bool] = True
 
     order: str = param("letter order: natural, lex, colex, search, or ports such as 2.1.3", default="natural")
 
     def __post_init__(self) -> None:
-        orders.check(self._graph, self.order)
+        orders.check(self.underlying.graph, self.order)
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
-        return None if isinstance(family, CayleyGraph) else "it needs a Cayley graph"
+        return None if underlying(family) else "it needs a Cayley graph, a torus or a BCube of several levels"
 
     @property
-    def _graph(self) -> CayleyGraph:
-        assert isinstance(self.fabric.family, CayleyGraph)
-        return self.fabric.family
+    def underlying(self) -> Underlying:
+        """The Cayley graph under the topology."""
+        found = underlying(self.fabric.family)
+        assert found is not None
+        return found
 
     @cached_property
     def structure(self) -> Structure:
         """The group, Diff and the labels."""
-        return structure(self._graph, self.order)
+        return structure(self.underlying.graph, self.order)
 
     # --- labels -----------------------------------------------------------------
 
@@ -90,19 +97,24 @@ class WmgrCayley(RuleScheme):
         return None if element is None else self._vertex(element)
 
     def _element(self, vertex: int) -> int:
-        return int(self.structure.group.ranks[self._graph.vertex(vertex)])
+        number = self.underlying.vertex(vertex)
+        assert number is not None
+        return int(self.structure.group.ranks[number])
 
     def _vertex(self, element: int) -> int:
-        return self._graph.node_of(int(self.structure.group.vertices[element]))
+        return self.underlying.node(int(self.structure.group.vertices[element]))
 
     # --- the rule ---------------------------------------------------------------
 
     def rule_bound(self) -> int:
-        return int(self.structure.group.lengths[-1])
+        return int(self.structure.group.lengths[-1]) * self.underlying.links_per_step
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
-        letter = self._letter(at, vertex)
-        return Forward(self._graph.port_of(self.structure.group.generators[letter] + 1))
+        number = self.underlying.vertex(at)
+        if number is None:
+            return Forward(self.underlying.completion(at, vertex))
+        generator = self.structure.group.generators[self._letter(at, vertex)]
+        return Forward(self.underlying.port(number, generator))
 
     @cached_property
     def _letter(self) -> Callable[[int, int], int]:
@@ -116,13 +128,11 @@ class WmgrCayley(RuleScheme):
         return lru_cache(maxsize=1 << 16)(first)
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
-        group, coding = self.structure.group, self.structure.coding
-        here = self._element(at)
-        onward = group.first[group.translated(int(group.inverse[here]))].tolist()
+        coding = self.structure.coding
+        port_to = self._ports_at(at)
 
         def decide(label: int) -> int | None:
-            element = coding.elements[label]
-            return None if element == here else onward[element]
+            return port_to(coding.elements[label])
 
         for block in prefixes(coding.bits, decide, sorted(coding.labels)):
             rest = coding.bits - block.length
@@ -131,3 +141,13 @@ class WmgrCayley(RuleScheme):
                 self.pattern(block.value << rest, mask),
                 self.towards(self._vertex(coding.elements[block.sample])),
             )
+
+    def _ports_at(self, at: int) -> Callable[[int], int | None]:
+        """Per element the port towards it; None for the node's own element."""
+        group, number = self.structure.group, self.underlying.vertex(at)
+        if number is None:
+            return lambda element: self.underlying.completion(at, self._vertex(element))
+        here = int(group.ranks[number])
+        ports = [self.underlying.port(number, generator) for generator in group.generators]
+        first = group.first[group.translated(int(group.inverse[here]))].tolist()
+        return lambda element: None if element == here else ports[first[element]]

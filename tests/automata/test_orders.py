@@ -8,7 +8,7 @@ import pytest
 
 from addressing.automata import orders
 from addressing.automata.differences import differences
-from addressing.automata.group import of_graph
+from addressing.automata.group import Group, of_graph
 from addressing.automata.sizes import measure
 from tests.automata.oracles import SMALL, family, group
 from topos.family import ParameterError
@@ -46,6 +46,16 @@ def test_trials_have_the_right_number_of_states() -> None:
         assert len(differences(of_graph(graph, trial.order))) == trial.states
 
 
+def by_definition(found: Group) -> set[int]:
+    """u(t)^-1 v(t) for all rules u -> v and all t, with the letters and the identity."""
+    elements = {0, *(found.spell((letter,)) for letter in range(found.degree))}
+    for left, right in found.rules():
+        for t in range(len(left) + 1):
+            back = [found.inverses[letter] for letter in reversed(left[:t])]
+            elements.add(found.spell((*back, *right[:t])))
+    return elements
+
+
 @pytest.mark.parametrize("spec", SMALL)
 def test_sizes(spec: str) -> None:
     sizes, found = measure(group(spec)), group(spec)
@@ -53,4 +63,5 @@ def test_sizes(spec: str) -> None:
     assert sizes.trimmed.transitions <= sizes.diff.transitions
     assert sizes.trimmed.bits <= sizes.diff.bits
     assert sizes.rules == len(list(found.rules()))
+    assert sizes.rule_differences == len(by_definition(found)) <= sizes.diff.states
     assert (sizes.elements, sizes.table_entries) == (found.order, found.order - 1)

@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 
 from addressing.algorithms.cover import prefixes
+from addressing.automata.underlying import underlying
 from addressing.registry import bind
 from addressing.scheme import Scheme, path
 from addressing.schemes.wmgr_cayley import WmgrCayley
@@ -38,6 +39,41 @@ def test_stretch_is_one(spec: str, hosts: str) -> None:
             nodes = path(scheme, source, destination)
             assert nodes is not None
             assert len(nodes) - 1 == distances[source][destination]
+
+
+@pytest.mark.parametrize(
+    "spec", ["bcube:4,1", "bcube:3,2", "bcube:4,1,parts=2", "torus:3x4", "torus:2x5", "torus:2x2x3", "torus:6"]
+)
+def test_stretch_is_one_over_the_underlying_graph(spec: str) -> None:
+    """BCube's is a generalised hypercube, a torus is one itself."""
+    scheme = bound(spec)
+    assert isinstance(scheme, WmgrCayley)
+    distances = dict(nx.all_pairs_shortest_path_length(graph(scheme.fabric)))
+    for source in range(scheme.fabric.servers):
+        for destination in range(scheme.fabric.servers):
+            nodes = path(scheme, source, destination)
+            assert nodes is not None
+            assert len(nodes) - 1 == distances[source][destination]
+    for switch in range(scheme.fabric.servers, scheme.fabric.size):
+        linked = len(list(scheme.fabric.ports(switch)))
+        assert len(compile_table(scheme, switch).entries) >= linked
+
+
+@pytest.mark.parametrize("spec", ["bcube:3,1", "bcube:4,1,parts=3", "torus:3x4", "torus:2x2x3"])
+def test_generators_of_the_underlying_graph_lead_over_their_ports(spec: str) -> None:
+    network = fabric(spec)
+    under = underlying(network.family)
+    assert under is not None
+    for vertex in range(under.graph.vertices):
+        for generator in range(len(under.graph.letters)):
+            end = network.peer(vertex, under.port(vertex, generator))
+            there = under.graph.step(vertex, generator + 1)
+            assert end is not None
+            if under.vertex(end.node) is None:
+                end = network.peer(end.node, under.completion(end.node, there))
+            assert end is not None
+            assert end.node == there
+        assert under.graph.product(vertex, under.graph.inverse(vertex)) == 0
 
 
 def test_the_path_from_the_identity_is_the_normal_form() -> None:
@@ -86,7 +122,7 @@ def test_errors_are_one_line() -> None:
     ):
         bound("star:4", "wmgr-cayley:order=1.2")
     with pytest.raises(SpecError, match="it needs a Cayley graph"):
-        bound("bcube:2,1")
+        bound("dcell:3,1")
 
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
@@ -107,7 +143,10 @@ def test_command() -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(("bcube:4,1",), "is not a Cayley graph"), (("star:4", "--order", "2"), "separated by full stops")],
+    [
+        (("dcell:3,1",), "no known Cayley graph"),
+        (("star:4", "--order", "2"), "separated by full stops"),
+    ],
 )
 def test_command_refuses(words: tuple[str, ...], message: str) -> None:
     found = dcnlab(*words)

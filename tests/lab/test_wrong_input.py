@@ -120,7 +120,7 @@ WRONG = {
     "reproduce nosuch": "unknown experiment",
     "run /nonexistent.yaml": "No such file",
     "run /dev/null": "topology: and scheme:",
-    "automaton bcube:4,1": "not a Cayley graph",
+    "automaton dcell:3,1": "no known Cayley graph",
     "automaton star:4 --order search --seconds -1": "--seconds",
     "aacm torus:4x4 --miswire h0:1": "two different ports",
     "label bcube:4,1 --cut banana": "link:h0-s1 or node:s3",

@@ -43,12 +43,12 @@ def automaton(
     """Word-difference automaton of a Cayley graph: its size in comparison with a full table."""
     from addressing.automata.sizes import measure
 
-    family = _family(topology)
+    spec, family = _graph(topology)
     ports, trials = _order(family, order, seed, seconds)
     started = time.perf_counter()
     group = _group(family, ports, source)
     result: dict[str, Any] = {
-        "topology": family.spec,
+        "topology": spec,
         "order": list(ports),
         "letters": list(group.names),
         "trials": trials,
@@ -62,13 +62,16 @@ def automaton(
         _show(result)
 
 
-def _family(spec: str) -> CayleyGraph:
+def _graph(topology: str) -> tuple[str, CayleyGraph]:
+    """The topology's full specification, and the Cayley graph under it."""
+    from addressing.automata.underlying import underlying
     from dcnlab.cli.catalogue import fabric_of
 
-    family = fabric_of(spec).family
-    if not isinstance(family, CayleyGraph):
-        raise UsageError(f"{spec} is not a Cayley graph: only Cayley graphs have these automata")
-    return family
+    family = fabric_of(topology).family
+    found = underlying(family)
+    if found is None:
+        raise UsageError(f"{topology} has no known Cayley graph: only Cayley graphs have these automata")
+    return family.spec, found.graph
 
 
 def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[tuple[int, ...], int]:
@@ -113,6 +116,7 @@ def _show(result: dict[str, Any]) -> None:
             ("word acceptor", result["acceptor"]),
         )
     ]
+    rows.insert(1, ("Diff, differences of rules only", result["rule_differences"], "-", "-", "-"))
     ratio = f"{result['rules_to_table']:.3g}"
     rows.append((f"{result['rules']} rewriting rules", "-", "-", result["rule_bits"], ratio))
     rows.append(("full table", "-", result["table_entries"], result["table_bits"], "1"))

@@ -11,25 +11,34 @@ from addressing.schemes.wmgr_cayley import WmgrCayley
 from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule
 from topos.graph import NONE, IntArray, LinkState
-from topos.vertices import SymmetricGraph
 
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Towards vertex d, vertex v uses the first letter of v^-1 d = (d^-1 v)^-1."""
-    fabric, group = scheme.fabric, cast(WmgrCayley, scheme).structure.group
-    family = cast(SymmetricGraph, fabric.family)
+    fabric, bound = scheme.fabric, cast(WmgrCayley, scheme)
+    group, under = bound.structure.group, bound.underlying
     last, final = attachment_points(fabric)
-    nodes = np.array([family.node_of(vertex) for vertex in group.vertices.tolist()], dtype=np.int32)
+    nodes = np.array([under.node(vertex) for vertex in group.vertices.tolist()], dtype=np.int32)
     elements = np.full(fabric.size, NONE, dtype=np.int32)
     elements[nodes] = np.arange(group.order, dtype=np.int32)
-    ports = np.array([family.port_of(letter + 1) for letter in group.generators] + [0], dtype=np.int32)
-    offset = ports[group.first[group.inverse]] - 1
+    ports = np.array(
+        [
+            [under.port(vertex, letter) for letter in group.generators] + [0]
+            for vertex in group.vertices.tolist()
+        ],
+        dtype=np.int32,
+    )
+    letters, everyone = group.first[group.inverse], np.arange(group.order)
     start = fabric.adjacency.start[nodes].astype(np.int32)
+    between = [node for node in range(fabric.servers, fabric.size) if under.vertex(node) is None]
 
     def towards(destinations: IntArray) -> IntArray:
         out = np.full((len(destinations), fabric.size), NONE, dtype=np.int32)
         for row, vertex in zip(out, last[destinations], strict=True):
-            row[nodes] = start + offset[group.translated(int(group.inverse[elements[vertex]]))]
+            letter = letters[group.translated(int(group.inverse[elements[vertex]]))]
+            row[nodes] = start + ports[everyone, letter] - 1
+            for node in between:
+                row[node] = fabric.adjacency.start[node] + under.completion(node, int(vertex)) - 1
         out[np.arange(len(out)), last[destinations]] = final[destinations]
         return out
 
