@@ -62,7 +62,7 @@ def test_an_ordinary_user_gets_user_space_and_is_told_so(open_path: Path) -> Non
     code = (
         "from dcnlab import Lab\n"
         "with Lab('bcube:2,1', 'brp', fast_path='auto') as lab:\n"
-        "    print(lab.info()['fast_path'], lab.ping('h0', 'h3') is not None)"
+        "    print(lab.info()['fast_path'], lab.ping('h0', 'h3').held)"
     )
     words = ["unshare", "-m", "bash", "-c", script(open_path), "bash", sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
