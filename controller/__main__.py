@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import socket
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from addressing import registry as schemes
 from addressing.scheme import Scheme
@@ -33,9 +34,21 @@ def main() -> int:
     backend.patch()
     _log_to_stderr(options.backend)
     lab = Channel(socket.socket(fileno=control.socket.detach()))  # patch() may have replaced the class
-    backend.run(application, listeners, scheme, lab).prepare()
+    try:
+        backend.run(application, listeners, scheme, lab).prepare()
+    except Exception as error:
+        _fail(lab, error)
     backend.wait()
     return 0
+
+
+def _fail(lab: Channel, error: Exception) -> NoReturn:
+    """Report an unexpected error and exit, without waiting for the library's threads, which never end."""
+    logging.exception("failed")
+    with contextlib.suppress(OSError):  # the lab has ended
+        lab.send({"event": "error", "text": f"the controller failed: {type(error).__name__}: {error}"})
+    logging.shutdown()
+    os._exit(1)
 
 
 def _log_to_stderr(backend: str) -> None:

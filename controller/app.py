@@ -54,6 +54,7 @@ class TableApp(Application):  # type: ignore[misc]
                 self._notify_lab({"event": "error", "text": str(error)})
                 os._exit(2)
             self._precompiled[switch] = changes, lower.changes(changes)
+            self._notify_lab({"event": "compiled", "switch": self.core.fabric.name(switch)})
             hub.sleep(0)
 
     # --- the lab --------------------------------------------------------------

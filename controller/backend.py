@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 import socket
 import warnings
@@ -103,9 +104,14 @@ def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> An
 
 
 def _accept(listener: socket.socket) -> None:
-    while True:
-        connection, peer = listener.accept()
-        hub.spawn(_serve, connection, peer)
+    """Serve each switch in a thread of its own; end the process if no thread can be started."""
+    try:
+        while True:
+            connection, peer = listener.accept()
+            hub.spawn(_serve, connection, peer)
+    except Exception:
+        logging.exception("cannot accept switches")
+        os._exit(1)
 
 
 def _serve(connection: socket.socket, peer: Any) -> None:

@@ -17,12 +17,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
+from hostagent import process_exit
 from hostagent.channel import Channel, Message
 
 _log = logging.getLogger(__name__)
+
+#: Seconds from the end of the channel to the end of the process.
+_REAP_TIMEOUT = 1.0
 
 
 class ControllerError(RuntimeError):
@@ -107,21 +111,46 @@ class ControllerProcess:
         Raises ControllerError on time-out, when the controller ends, and on its first error.
         """
         deadline = time.monotonic() + timeout
-        with self._changed:
-            while True:
-                for message in self._events[after:]:
-                    if matches(message):
-                        return message
-                    if message["event"] == "error":
-                        raise ControllerError(message["text"])
-                if self._ended:
-                    raise ControllerError("the controller has ended")
-                if not self._changed.wait(deadline - time.monotonic()):
-                    raise ControllerError(f"no {what} from the controller within {timeout:g} s")
+        for message in self._events_from(after, lambda: deadline - time.monotonic()):
+            if matches(message):
+                return message
+        raise ControllerError(f"no {what} from the controller within {timeout:g} s")
 
-    def wait_ready(self, timeout: float) -> Message:
-        """Wait until every switch has acknowledged its whole table."""
-        return self.wait_for(lambda message: message["event"] == "ready", timeout, what="complete installation")
+    def wait_ready(self, stall: float) -> Message:
+        """Wait until every switch has acknowledged its whole table.
+
+        Raises ControllerError when the controller ends, on its first error, and when for ``stall`` seconds
+        it has compiled no table and no switch has acknowledged one.
+        """
+        installed = 0
+        for message in self._events_from(0, lambda: stall):
+            if message["event"] == "ready":
+                return message
+            installed += message["event"] == "installed"
+        raise ControllerError(f"{installed} switches have their tables, and no progress for {stall:g} s")
+
+    def _events_from(self, after: int, timeout: Callable[[], float]) -> Iterator[Message]:
+        """The events from number ``after`` on; the iteration ends when none comes for ``timeout()`` seconds.
+
+        Raises ControllerError when the controller ends, and after its first error.
+        """
+        for number in itertools.count(after):
+            with self._changed:
+                while len(self._events) <= number and not self._ended:
+                    if not self._changed.wait(timeout()):
+                        return
+                if len(self._events) <= number:
+                    raise ControllerError(f"the controller has ended{self._exit_reason()}")
+                message = self._events[number]
+            yield message
+            if message["event"] == "error":
+                raise ControllerError(message["text"])
+
+    def _exit_reason(self) -> str:
+        """How the process ended, in brackets; empty if it still runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return f" ({process_exit.describe(self.process.wait(_REAP_TIMEOUT))})"
+        return ""
 
     # --- requests -------------------------------------------------------------
 

@@ -17,6 +17,7 @@ as any router does.
     registry.py       control protocols by name
     options.py        what agents are started with
     channel.py        the control channel: one JSON object per line
+    process_exit.py   how a process ended, in words
     client.py         AgentPool: the lab's side of that channel
 
 ``python -m hostagent`` is the supervisor, which forks the agents.

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from hostagent import registry
+from hostagent import process_exit, registry
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.protocols.labelling.frames import Label
@@ -33,6 +33,8 @@ __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 LinkChangeCallback = Callable[[int, int, bool], None]
 _TIMEOUT = 30.0
 _EXIT_TIMEOUT = 5.0
+#: Seconds from the end of a channel to the end of its process.
+_REAP_TIMEOUT = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -105,9 +107,18 @@ class AgentPool:
         self._starts += 1
         self._order({"op": "start", "agents": [place.to_json() for place in places]})
 
-    def wait_ready(self, timeout: float = _TIMEOUT) -> None:
-        """Wait until all agents started so far are ready; AgentError if one fails, or after ``timeout`` s."""
-        self._wait(lambda: self._ready >= self._starts, timeout, "become ready")
+    def wait_ready(self, stall: float = _TIMEOUT) -> None:
+        """Wait until all agents started so far are ready.
+
+        AgentError as soon as one fails, or when for ``stall`` seconds no further agent became ready.
+        """
+        with self._changed:
+            while not self.failures and self._ready < self._starts:
+                if self._ended:
+                    raise AgentError(self._first_failure())
+                if not self._changed.wait(stall):
+                    text = f"{self._ready_agents} agents are ready, and no further one within {stall:g} s"
+                    raise AgentError(text)
         if self.failures:
             raise AgentError(self._first_failure())
 
@@ -247,7 +258,7 @@ class AgentPool:
 
     def _first_failure(self) -> str:
         if not self.failures:
-            return "the agents' supervisor has ended"
+            return f"the agents' supervisor has ended{_exit_reason(self.process)}"
         node, error = self.failures[0]
         return error if node is None else f"the agent of h{node} failed: {error}"
 
@@ -300,3 +311,10 @@ class AgentPool:
                 self._early.append((node, port, up))
                 return
         callback(node, port, up)
+
+
+def _exit_reason(process: subprocess.Popen[bytes]) -> str:
+    """How a process that has closed its channel ended, in brackets; empty if it still runs."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return f" ({process_exit.describe(process.wait(_REAP_TIMEOUT))})"
+    return ""

@@ -83,12 +83,9 @@ def _programs() -> Finding:
 
 
 def _tun() -> Finding:
-    device = Path("/dev/net/tun")
-    if not device.exists():
-        return Finding("/dev/net/tun", "missing", "missing", "servers cannot relay packets: modprobe tun")
-    if not os.access(device, os.R_OK | os.W_OK):
-        return Finding("/dev/net/tun", "missing", "no permission", "run as root, or chmod 666 /dev/net/tun")
-    return Finding("/dev/net/tun", "ok", "readable and writable")
+    if problem := kernel.tun_problem():
+        return Finding(str(kernel.TUN), "missing", *problem)
+    return Finding(str(kernel.TUN), "ok", "readable and writable")
 
 
 def _namespaces() -> Finding:

@@ -1,14 +1,18 @@
-"""Features of this kernel, found by using them in a child process."""
+"""Features of this kernel; most are found by using them in a child process."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from dcnlab.lab.emulation import netns, programs
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, become_root, unshare
 from dcnlab.lab.errors import LabError
+
+#: The device with which servers relay packets.
+TUN = Path("/dev/net/tun")
 
 
 def has_qdisc(*words: str) -> bool:
@@ -39,3 +43,12 @@ def in_child(attempt: Callable[[], None]) -> bool:
             os._exit(1)
         os._exit(0)
     return os.waitpid(child, 0)[1] == 0
+
+
+def tun_problem() -> tuple[str, str] | None:
+    """What is wrong with the device that relaying servers need, and what to do; None if nothing is."""
+    if not TUN.exists():
+        return "missing", "servers cannot relay packets: modprobe tun"
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        return "no permission", f"run as root, or chmod 666 {TUN}"
+    return None

@@ -20,6 +20,7 @@ from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns, openvswitch, receive_buffers, shaping
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.miswiring import swapped_ports
 from hostagent.client import AgentPlacement, AgentPool
@@ -28,7 +29,6 @@ from topos.graph import Port
 
 Report = Callable[[str], None]
 OnLinkChange = Callable[[Port, bool], None]
-_TIMEOUT = 120.0
 
 
 @dataclass
@@ -103,7 +103,7 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
     build_network(running, clock)
     clock.stage("agents")
     if agents is not None:
-        agents.wait_ready(_TIMEOUT)
+        agents.wait_ready(STALL)
         if config.fast_path == "on" and agents.no_fast_path:
             raise LabError(f"no fast path: {agents.no_fast_path}; `--fast-path auto` does without it")
         if config.autoconfigure:
@@ -112,7 +112,7 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
             running.configure(scheme)
     clock.stage("tables")
     if controller is not None:
-        controller.wait_ready(_TIMEOUT)
+        controller.wait_ready(STALL)
     running.seconds = clock.finish()
     return running
 

@@ -22,12 +22,20 @@ from pathlib import Path
 from typing import TypeVar
 
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, mount, unshare
+from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
+from hostagent import process_exit
 from hostagent.runtime.netlink import Interface, Netlink
 
 T = TypeVar("T")
 
-_IPV6_SWITCH = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+#: Settings of every new namespace: no forwarding in the kernel, which a namespace may inherit from the
+#: machine (Docker switches it on), and no IPv6.  Those for IPv6 are missing in a kernel without it.
+_SETTINGS = (
+    (Path("/proc/sys/net/ipv4/ip_forward"), "0"),
+    (Path("/proc/sys/net/ipv6/conf/all/forwarding"), "0"),
+    (Path("/proc/sys/net/ipv6/conf/default/disable_ipv6"), "1"),
+)
 FOLDER = Path("/run/netns")
 _MS_BIND = 0x1000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
@@ -36,8 +44,8 @@ _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
 #: ``ip -batch`` keeps both namespaces of every pair open, and the usual limit is 1,024 open files.
 FILES_PER_VETH_PAIR, VETH_PAIRS_PER_BATCH = 2, 400
-#: Seconds between two polls of an interface that is not running yet, and until that is an error.
-_POLL_INTERVAL, _TIMEOUT = 0.001, 10.0
+#: Seconds between two polls of an interface that is not running yet.
+_POLL_INTERVAL = 0.001
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -71,8 +79,9 @@ def inside(name: str, action: Callable[[], T]) -> T:
 
 
 def create(names: Iterable[str]) -> None:
-    """Create namespaces with ``lo`` up and IPv6 off, so that no kernel sends packets by itself."""
+    """Create namespaces with ``lo`` up, forwarding and IPv6 off, so that no kernel sends packets by itself."""
     FOLDER.mkdir(exist_ok=True)
+    settings = [(setting, value) for setting, value in _SETTINGS if setting.exists()]
 
     def work() -> None:
         for name in names:
@@ -80,8 +89,8 @@ def create(names: Iterable[str]) -> None:
             target.touch()
             unshare(CLONE_NEWNET)
             mount("/proc/thread-self/ns/net", str(target), "", _MS_BIND)
-            if _IPV6_SWITCH.exists():  # missing in a kernel without IPv6
-                _IPV6_SWITCH.write_text("1")
+            for setting, value in settings:
+                setting.write_text(value)
             set_up("lo", True)
 
     _threaded(work)
@@ -117,17 +126,15 @@ def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
     _threaded(work)
 
 
-def await_running(ends: Iterable[tuple[str, str]]) -> None:
+def await_running(ends: Iterable[tuple[str, str]], stall: float = STALL) -> None:
     """Wait until the (namespace, interface) ends of links are running.
 
     When many links are created at once, the kernel takes up to a second until the ends that came up
-    first run; it silently drops what they send before.  LabError if it takes too long.
+    first run; it silently drops what they send before.  LabError if no further one runs for ``stall`` s.
     """
     interfaces: dict[str, list[str]] = {}
     for name, interface in ends:
         interfaces.setdefault(name, []).append(interface)
-
-    end = time.monotonic() + _TIMEOUT
 
     def work() -> None:
         for name, here in interfaces.items():
@@ -135,18 +142,19 @@ def await_running(ends: Iterable[tuple[str, str]]) -> None:
             with Netlink() as kernel:
                 found = kernel.interfaces()
                 for interface in here:
-                    _await(kernel, found[interface], end)
+                    _await(kernel, found[interface], stall)
 
     _threaded(work)
 
 
-def _await(kernel: Netlink, interface: Interface, end: float) -> None:
-    """Wait until an interface is running; LabError at the time ``end``."""
+def _await(kernel: Netlink, interface: Interface, stall: float) -> None:
+    """Wait until an interface is running; LabError after ``stall`` seconds."""
+    end = time.monotonic() + stall
     while interface.starting:
         interface = kernel.interface(interface.index)
         if interface.starting:
             if time.monotonic() > end:
-                raise LabError(f"interface {interface.name} is up, but not running after {_TIMEOUT:g} s")
+                raise LabError(f"interface {interface.name} is up, but not running after {stall:g} s")
             time.sleep(_POLL_INTERVAL)
 
 
@@ -173,7 +181,8 @@ def batch(program: list[str], lines: list[str]) -> None:
         [*program, "-batch", "-"], input="\n".join(lines), text=True, capture_output=True, check=False
     )
     if done.returncode:
-        raise LabError(f"{program[0]}: {done.stderr.strip().splitlines()[0]}")
+        reason = done.stderr.strip() or process_exit.describe(done.returncode)
+        raise LabError(f"{program[0]}: {reason.splitlines()[0]}")
 
 
 def set_up(interface: str, up: bool, arp: bool = True) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation import netns, waiting
 from dcnlab.lab.errors import LabError
 
 PORTS_PER_SHARD = 64
@@ -77,7 +77,7 @@ class Shard:
             check=False,
         )
         if done.returncode:
-            raise LabError(f"{program}: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+            raise LabError(waiting.failure(program, done.returncode, done.stderr or done.stdout))
         return done.stdout
 
 
@@ -86,7 +86,6 @@ DAEMONS = ("ovsdb-server", "ovs-vswitchd")
 
 #: A command line and its shard.
 Command = tuple[Shard, list[str]]
-Process = subprocess.Popen[str]
 
 
 def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
@@ -122,7 +121,7 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> list[Process]:
+def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> list[waiting.Process]:
     """Start all ovsdb-servers, each with a database of its shard's bridges.  The result is for
     :func:`start_switches`.
 
@@ -140,7 +139,7 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
     words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
     early = _fits_cores(shards)
     starting = _begin(_daemons(shards)) if early else []
-    _run(
+    commands = [
         (
             shard,
             shard.command(
@@ -148,17 +147,20 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
             ),
         )
         for shard in shards
-    )
+    ]
+    waiting.finish(_begin(commands), _watched(shards, DAEMONS[:1]))
     return starting
 
 
-def start_switches(shards: Sequence[Shard], starting: Sequence[Process]) -> None:
+def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process]) -> None:
     """Add the ports of all bridges, whose interfaces exist; the bridges forward when this returns."""
+    databases = DAEMONS[:1]
     if _fits_cores(shards):
+        waiting.finish(starting, _watched(shards, databases))
         wired = [(shard, shard.command("ovs-vsctl", "init", *_port_commands(shard))) for shard in shards]
-        _finish([*starting, *_begin(wired)])
+        waiting.finish(_begin(wired), _watched(shards, DAEMONS))
     else:
-        _run(_daemons(shards))
+        waiting.finish(_begin(_daemons(shards)), _watched(shards, databases))
 
 
 def _fits_cores(shards: Sequence[Shard]) -> bool:
@@ -168,7 +170,10 @@ def _fits_cores(shards: Sequence[Shard]) -> bool:
 def _start_databases(shards: Sequence[Shard]) -> None:
     template = _ROOT / "empty.db"
     _ROOT.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["ovsdb-tool", "create", str(template), _SCHEMA], check=True, capture_output=True)
+    create = ["ovsdb-tool", "create", str(template), _SCHEMA]
+    done = subprocess.run(create, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(waiting.failure("ovsdb-tool", done.returncode, done.stderr))
     for shard in shards:
         shard.rundir.mkdir()
         shutil.copy(template, shard.rundir / "conf.db")
@@ -243,10 +248,10 @@ def _port_commands(shard: Shard) -> list[str]:
 
 def _run(commands: Iterable[Command]) -> None:
     """Run one command per shard in parallel; LabError with the first error."""
-    _finish(_begin(commands))
+    waiting.finish(_begin(commands))
 
 
-def _begin(commands: Iterable[Command]) -> list[Process]:
+def _begin(commands: Iterable[Command]) -> list[waiting.Process]:
     return [
         subprocess.Popen(
             words, env=shard.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -255,10 +260,14 @@ def _begin(commands: Iterable[Command]) -> list[Process]:
     ]
 
 
-def _finish(running: Iterable[Process]) -> None:
-    for process in running:
-        text = process.communicate()[1]
-        if process.returncode:
-            lines = [line for line in text.strip().splitlines() if line]
-            program = process.args[2] if isinstance(process.args, list) else str(process.args)
-            raise LabError(f"{program}: {lines[-1] if lines else 'failed without a message'}")
+def _watched(shards: Sequence[Shard], programs: Sequence[str]) -> list[waiting.Daemon]:
+    """The daemons that commands of these shards wait for."""
+    return [
+        waiting.Daemon(
+            f"{program} of {shard.bridges[0].name} to {shard.bridges[-1].name}",
+            shard.rundir / f"{program}.pid",
+            shard.rundir / f"{program}.log",
+        )
+        for shard in shards
+        for program in programs
+    ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from addressing.scheme import Scheme
 from dcnlab.lab.config import LabConfig, family
-from dcnlab.lab.emulation import capacity, shaping
+from dcnlab.lab.emulation import capacity, kernel, shaping
+from dcnlab.lab.errors import UsageError
 
 
 def check(config: LabConfig) -> Scheme:
@@ -13,4 +14,7 @@ def check(config: LabConfig) -> Scheme:
     scheme = config.validate()
     capacity.check(scheme.fabric)
     shaping.check_kernel(config.shape)
+    if scheme.fabric.relaying and (problem := kernel.tun_problem()):
+        state, remedy = problem
+        raise UsageError(f"{kernel.TUN}: {state}; {remedy}")
     return scheme

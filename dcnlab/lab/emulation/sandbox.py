@@ -1,4 +1,4 @@
-"""The sandbox of a lab: new pid, mount, network and IPC namespaces, and a user namespace without root.
+"""The sandbox of a lab: new pid, mount, network, IPC and UTS namespaces, and a user namespace without root.
 
 ``python -m dcnlab.lab.emulation.sandbox`` is the guard.  It stays outside the sandbox.  It binds the
 control socket, opens the lab's log (:mod:`dcnlab.lab.log`) as standard error of all processes, and forks
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
 CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
@@ -185,7 +186,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
     """Pid 1: make private mounts and a network, fork the session, reap processes until it ends."""
     die_with_parent()
     try:
-        unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
+        unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
         mount("none", "/", "", _MS_PRIVATE_REC)
         mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")

@@ -78,13 +78,20 @@ def _launch(config: LabConfig, report: Callable[..., None]) -> RunningLab:
         _end(report, str(error), 1)
     except Exception as error:
         custom = plugins.custom_error(error)
-        _end(report, custom or f"{type(error).__name__}: {error}", 2 if custom else 1)
+        _end(report, custom or _unexpected(error), 2 if custom else 1)
     _log.info("ready: %s datapath, seconds by stage %s", session.running.datapath, session.running.seconds)
     for shard in session.running.shards:
         first, last = shard.bridges[0].name, shard.bridges[-1].name
         command = f"dcnlab exec {config.name} {first} cat {shard.rundir}/ovs-vswitchd.log"
         _log.info("log of Open vSwitch (%s to %s): %s", first, last, command)
     return session
+
+
+def _unexpected(error: Exception) -> str:
+    """One line for an error that no other code has worded."""
+    if isinstance(error, MemoryError):
+        return "not enough memory for the lab: use a smaller topology, or raise the limit (ulimit -v)"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _end(report: Callable[..., None], text: str, code: int) -> NoReturn:
