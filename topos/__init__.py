@@ -10,6 +10,7 @@ read the fabric; of the family they use the coordinates and methods that it decl
     graph.py        Node, Port, Link, LinkState, Adjacency: immutable values
     fabric.py       Fabric: a network as arrays
     family.py       what a family is; how its parameters are declared and checked
+    errors.py       ParameterError, SpecError: one line for the user
     spec.py         specifications such as ``bcube:4,1``: read, checked, refused in one line
     plugins.py      classes found by name: our own, ``--custom`` files, installed packages
     registry.py     families found by name

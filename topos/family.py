@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from topos.errors import ParameterError as ParameterError
 from topos.graph import IntArray
 
 #: Who forwards: servers (BCube), only switches (fat tree), or either of them by the
@@ -34,10 +35,6 @@ Centric = Literal["server", "switch", "symmetric"]
 
 #: Node and link numbers are 32-bit; this leaves room for their products with small factors.
 MAX_NODES = 2**28
-
-
-class ParameterError(ValueError):
-    """A parameter out of range, or parameters that do not fit; one line for the user."""
 
 
 def param(

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from topos.spec import SpecError
+from topos.errors import SpecError
 
 T = TypeVar("T")
 

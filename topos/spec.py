@@ -9,13 +9,10 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from topos.family import ParameterError
+from topos.errors import ParameterError
+from topos.errors import SpecError as SpecError
 
 T = TypeVar("T")
-
-
-class SpecError(ValueError):
-    """A specification that is wrong, or a plugin that is broken; one line for the user."""
 
 
 def split_spec(text: str) -> tuple[str, str]:

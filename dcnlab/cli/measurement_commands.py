@@ -15,7 +15,7 @@ import typer
 from dcnlab.cli.app import app, command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_ended, print_json, progress_bar, table
-from dcnlab.lab import custom, measurement
+from dcnlab.lab import measurement
 from dcnlab.lab.client import Lab
 from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.measurement import Measurement, R
@@ -148,6 +148,8 @@ def add_builtin(wanted: str = "") -> None:
 
 def add_others(words: list[str]) -> None:
     """Add the measurements of installed packages and of the files after ``--custom`` in a command line."""
+    from dcnlab.lab import custom
+
     for option, value in pairwise([*words, ""]):
         if option == "--custom" or option.startswith("--custom="):
             custom.load([option.partition("=")[2] or value])

@@ -16,13 +16,12 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dcnlab.lab import graph_file, log, measurement, measuring, python_process, runtime, settings
-from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import requirements
+from dcnlab.lab import log, measurement, measuring, python_process, runtime, settings
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv import bulk
@@ -32,6 +31,9 @@ from dcnlab.lab.measuring import Underway
 from dcnlab.lab.rpc import Connection, Progress
 from dcnlab.lab.session import terminal
 
+if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
+    from dcnlab.lab.config import LabConfig
+
 _STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up answers.
 _INFO_TIMEOUT = 2.0
@@ -40,8 +42,14 @@ _INFO_TIMEOUT = 2.0
 class Lab:
     """A lab that ends with this process, or after :meth:`attach` one that runs already."""
 
+    #: What :meth:`info` returned to :meth:`attach`.
+    _info: dict[str, Any]
+
     def __init__(self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Any) -> None:
         """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`)."""
+        from dcnlab.lab import graph_file
+        from dcnlab.lab.config import LabConfig
+
         #: Removes a graph's file, until the lab's guard does that.
         self._graph_file: weakref.finalize[..., Any] | None = None
         if not isinstance(topology, str):
@@ -67,8 +75,15 @@ class Lab:
         lab = cls.__new__(cls)
         lab.path = runtime.socket_path(name)
         lab._guard, lab._lifeline = None, None
-        lab.config = LabConfig.from_json(lab.ask("info"))
+        lab._info = lab.info()
         return lab
+
+    @cached_property
+    def config(self) -> LabConfig:
+        """The topology, the scheme and the options of the lab."""
+        from dcnlab.lab.config import LabConfig
+
+        return LabConfig.from_json(self._info)
 
     # --- beginning and end ----------------------------------------------------
 
@@ -78,6 +93,8 @@ class Lab:
         ``stage`` hears the name of each stage.  A detached lab outlives this process;
         with ``prompt`` the lab reads this process's terminal.
         """
+        from dcnlab.lab.emulation import requirements
+
         requirements.check(self.config)
         while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
