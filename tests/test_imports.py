@@ -9,6 +9,15 @@ import pytest
 
 HEAVY = {"scipy", "networkx", "numba", "matplotlib", "pymetis", "pandas", "scapy", "mininet", "pydantic"}
 ASK = "import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+RUN = """\
+import sys
+from dcnlab.cli import main
+
+try:
+    main()
+except SystemExit:
+    print(*sorted(sys.modules), file=sys.stderr)
+"""
 
 
 @pytest.mark.parametrize(
@@ -30,6 +39,43 @@ def test_a_process_of_a_lab_starts_light(module: str) -> None:
 def test_agents_import_no_threading() -> None:
     """What it does in every forked child makes an agent a third larger (`python -m benchmarks agents`)."""
     assert "threading" not in imported("hostagent.runtime.supervisor")
+
+
+def test_the_version_is_printed_without_any_library() -> None:
+    found = imported_by("--version")
+    assert {"typer", "rich"}.isdisjoint(packages(found))
+    assert {name for name in found if name.startswith("dcnlab.")} == {"dcnlab.cli", "dcnlab.python_path"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ps", "ps --json", "exec nolab h0 ls -l", "ping nolab h0 h1 -4", "ping nolab", "down nolab",
+     "fail nolab link h0 s0", "restore nolab node s0", "stats nolab --json"],
+)  # fmt: skip
+def test_a_question_to_a_lab_imports_its_own_command_and_nothing_large(line: str) -> None:
+    """Time follows from this: each costs about what `import typer` costs (`python -m benchmarks cli`)."""
+    found, command = imported_by(*line.split()), line.split()[0]
+    assert {*HEAVY, "numpy", "rich", "psutil"}.isdisjoint(packages(found))
+    assert {"topos.registry", "addressing.registry", "dcnlab.lab.config"}.isdisjoint(found)
+    own = {name.removeprefix("dcnlab.cli.commands.") for name in found if "dcnlab.cli.commands." in name}
+    assert own == ({command} if command not in ("ping", "stats") else set())
+    assert len(found) < 270
+
+
+def test_a_command_line_for_typer_imports_one_command() -> None:
+    found = imported_by("path", "--help")
+    assert {name for name in found if name.startswith("dcnlab.cli.commands.")} == {"dcnlab.cli.commands.path"}
+
+
+def packages(modules: list[str]) -> set[str]:
+    """The top-level packages of these modules."""
+    return {name.partition(".")[0] for name in modules}
+
+
+def imported_by(*words: str) -> list[str]:
+    """The modules that ``dcnlab`` has imported when it has run these words of a command line."""
+    done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
+    return done.stderr.splitlines()[-1].split()
 
 
 def imported(module: str) -> list[str]:

@@ -7,6 +7,7 @@ The program imports only the command that it runs.
     program.py               runs the program; an error is one line and an exit code
     loading.py               which commands are imported
     app.py                   the program of typer; ``@command`` adds a command
+    quick.py                 plain command lines, read without typer's machinery
     measurement_commands.py  a command for every registered measurement
 
     arguments.py             arguments that commands share: labs, nodes, topologies, schemes

@@ -39,15 +39,23 @@ PANELS = {
 #: The command lines below each command's help; LAB stands for the name of a lab.  A test parses all of them.
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 
+#: The commands whose plain command lines :mod:`dcnlab.cli.quick` reads: they do no more than ask a running lab.
+QUICK: set[str] = set()
+
 
 def command(
-    *examples: str, name: str = "", panel: str = "", custom: bool = False, **settings: Any
+    *examples: str,
+    name: str = "",
+    panel: str = "",
+    custom: bool = False,
+    quick: bool = False,
+    **settings: Any,
 ) -> Callable[[F], F]:
     """Add a function as a command.
 
     ``examples`` stand below its help.  Its name is the function's with ``-`` for ``_`` unless given.
     ``panel`` is its heading if :data:`PANELS` does not list it.  ``custom`` adds the option ``--custom``,
-    which commands with an argument for a topology or a scheme always have.
+    which commands with an argument for a topology or a scheme always have.  ``quick`` adds it to :data:`QUICK`.
     """
 
     def add(function: F) -> F:
@@ -55,6 +63,8 @@ def command(
         heading = panel or next((title for title, names in PANELS.items() if called in names), "Other")
         run = with_custom(function) if custom or takes_custom(function) else function
         EXAMPLES[called] = examples
+        if quick:
+            QUICK.add(called)
         below = "\n\n".join(("Examples:", *(f"[bold]{line}[/bold]" for line in examples)))
         app.command(called, rich_help_panel=heading, epilog=below, **settings)(run)
         return function

@@ -136,7 +136,7 @@ def _add(name: str) -> None:
     if kind.command:
         words = (f"h{number}" for number, _ in enumerate(arguments.servers(kind)))
         examples = kind.examples or (" ".join(("dcnlab", name, "LAB", *words)),)
-        command(*examples, name=name, panel=_PANEL, custom=True)(_command(kind))
+        command(*examples, name=name, panel=_PANEL, custom=True, quick=True)(_command(kind))
 
 
 def add_builtin(wanted: str = "") -> None:

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from dcnlab.cli.app import app
+from dcnlab.cli import quick
+from dcnlab.cli.app import QUICK, app
 from dcnlab.cli.loading import load
 from dcnlab.cli.show import StdoutState, print_json
 from dcnlab.lab.errors import LabError
@@ -31,7 +32,7 @@ def main() -> NoReturn:
             stream.reconfigure(errors="replace")
     try:
         load(sys.argv[1:])
-        sys.exit(app(standalone_mode=False) or 0)
+        sys.exit(_run(sys.argv[1:]))
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(130)
     except _ParseError as error:
@@ -40,10 +41,34 @@ def main() -> NoReturn:
         _fail(error.format_message().replace("Value error, ", ""), 2)  # the prefix is pydantic's
     except LabError as error:
         _fail(str(error), error.exit_code)
+    except BrokenPipeError:  # nobody reads the output
+        _discard_output()
+        sys.exit(1)
     except OSError as error:  # such as a full disk, or a folder that was removed
         _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), 1)
     except Exception as error:
         _fail(*_describe(error))
+
+
+def _run(words: list[str]) -> int:
+    """Run the command that these words name; its exit code."""
+    if words and words[0] in QUICK:
+        command = next(info for info in app.registered_commands if info.name == words[0])
+        assert command.callback is not None
+        interspersed = (command.context_settings or {}).get("allow_interspersed_args", True)
+        values = quick.read(command.callback, words[1:], interspersed)
+        if values is not None:
+            try:
+                command.callback(**values)
+            except typer.Exit as done:
+                return done.exit_code
+            return 0
+    return app(standalone_mode=False) or 0
+
+
+def _discard_output() -> None:
+    """Let the rest of the output go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _describe(error: Exception) -> tuple[str, int]:
@@ -79,8 +104,8 @@ def _fail(text: str, code: int) -> NoReturn:
         try:
             print_json({"error": line, "exit": code})
             sys.stdout.flush()
-        except OSError:  # nobody reads it, so the rest of the output may go nowhere
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError:  # nobody reads it
+            _discard_output()
     sys.exit(code)
 
 

@@ -15,6 +15,8 @@ import typer
 
 #: More columns than any table has.
 _WIDEST = 1 << 16
+#: The width of tables where standard output is no terminal.
+_PIPE_WIDTH = 200
 _RUN = re.compile(r"([0.])\1{6,}")
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON value instead of text.")]
 
@@ -45,22 +47,43 @@ def brief(text: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table, folded to the width of the terminal; in a pipe it is as wide as needed."""
+    """Print a table: on a terminal as wide as that, elsewhere at most 200 columns wide."""
+    cells = [tuple(map(str, row)) for row in rows]
+    if title or sys.stdout.isatty() or not _print_plain(columns, cells):
+        _print_folded(columns, cells, title)
+
+
+def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Print a table without rich, which takes longer to import than most commands run.
+
+    False, with nothing printed, where rich must fold it or measure its characters.
+    """
+    lines = [columns, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    plain = all(cell.isascii() and cell.isprintable() for line in lines for cell in line)
+    if not plain or sum(widths) + 2 * (len(widths) - 1) > _PIPE_WIDTH:
+        return False
+    for line in lines:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
+    return True
+
+
+def _print_folded(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str) -> None:
+    """Print a table with rich: cells that are too wide are folded."""
     from rich.console import Console
     from rich.table import Column, Table
 
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     words = [max(map(len, name.split()), default=0) for name in columns]
-    whole = (
-        sum(words) + len(words) - 1 <= console.width
-    )  # break words of a heading only where the terminal is too narrow
+    # Headings are broken inside a word only where the terminal is too narrow for their words.
+    whole = sum(words) + len(words) - 1 <= console.width
     headed = (
         Column(name, overflow="fold", min_width=longest if whole else None)
         for name, longest in zip(columns, words, strict=True)
     )
     shown = Table(*headed, title=title or None, title_justify="left", box=None, pad_edge=False)
     for row in rows:
-        shown.add_row(*(str(cell) for cell in row))
+        shown.add_row(*row)
     wide = console.options.update(max_width=_WIDEST)
     shown.collapse_padding = console.measure(shown, options=wide).maximum > console.width
     console.print(shown)
@@ -90,13 +113,15 @@ def _compiling(text: str, kernel: str) -> str:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Bar]:
-    """A progress bar on standard error, removed at the end."""
+    """A progress bar on standard error, removed at the end; nothing where standard error is no terminal."""
+    if quiet or not sys.stderr.isatty():  # rich would end the bar with an empty line
+        yield Bar(lambda **_: None)
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    silent = quiet or not sys.stderr.isatty()  # rich would end the bar with an empty line
-    with Progress(*columns, console=Console(stderr=True, quiet=silent), transient=True) as shown:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         yield Bar(functools.partial(shown.update, shown.add_task("evaluating", total=None)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import sys
 
 import pytest
@@ -52,6 +53,29 @@ def test_two_spaces_separate_columns_if_there_is_room(monkeypatch: pytest.Monkey
     heading, figures = lines(monkeypatch, 120)
     assert heading.split("  ")[0] == "scheme"
     assert heading.index("delivered") == figures.index(" 1 ") + 1 == len("scheme") + 2
+
+
+def test_in_a_pipe_the_table_is_printed_as_rich_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    draw = random.Random(1)
+
+    def cell() -> str:
+        return " ".join("x" * draw.randint(1, 7) for _ in range(draw.randint(1, 3)))
+
+    for _ in range(200):
+        width = draw.randint(1, 8)
+        columns, *rows = ([cell() for _ in range(width)] for _ in range(draw.randint(1, 5)))
+        assert show._print_plain(columns, rows)
+        plain = capsys.readouterr().out
+        show._print_folded(columns, rows, "")
+        assert plain == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["x" * 201, "übel", "two\nlines"])
+def test_other_tables_are_left_to_rich(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not show._print_plain(["a"], [[text]])
+    assert capsys.readouterr().out == ""
+    show.table(["a"], [[text]])
+    assert "".join(capsys.readouterr().out.split()) == "a" + "".join(text.split())
 
 
 def test_a_progress_bar_prints_nothing_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:

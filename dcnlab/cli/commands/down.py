@@ -13,7 +13,7 @@ from dcnlab.lab.client import end
 from dcnlab.lab.errors import LabError, UsageError
 
 
-@command("dcnlab down LAB", "dcnlab down --all")
+@command("dcnlab down LAB", "dcnlab down --all", quick=True)
 def down(
     lab: Annotated[str, typer.Argument(metavar="LAB", help="Name of the lab.")] = "",
     all: Annotated[bool, typer.Option("--all", help="End all your labs.")] = False,

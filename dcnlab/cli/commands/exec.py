@@ -16,6 +16,7 @@ from dcnlab.lab.client import Lab, run_here
     "dcnlab exec LAB h1 bash",
     "dcnlab exec LAB s0 ovs-ofctl -O OpenFlow13 dump-flows s0",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    quick=True,
 )
 def exec(
     lab: LabName,

@@ -8,7 +8,7 @@ from dcnlab.cli.link_change import Kind, Names, change
 from dcnlab.cli.show import JsonFlag
 
 
-@command("dcnlab fail LAB link h0 s4", "dcnlab fail LAB node h12")
+@command("dcnlab fail LAB link h0 s4", "dcnlab fail LAB node h12", quick=True)
 def fail(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
     """Take down a link, or all links of a node; return when the lab has converged."""
     change("fail", lab, kind, names, json)

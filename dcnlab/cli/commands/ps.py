@@ -9,7 +9,7 @@ from dcnlab.cli.show import JsonFlag, print_ended, print_json, table
 from dcnlab.lab.client import try_info
 
 
-@command("dcnlab ps", "dcnlab ps --json")
+@command("dcnlab ps", "dcnlab ps --json", quick=True)
 def ps(json: JsonFlag = False) -> None:
     """List labs; a stale one has died and left its socket."""
     from dcnlab.lab import runtime

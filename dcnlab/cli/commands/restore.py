@@ -8,7 +8,7 @@ from dcnlab.cli.link_change import Kind, Names, change
 from dcnlab.cli.show import JsonFlag
 
 
-@command("dcnlab restore LAB link h0 s4", "dcnlab restore LAB node h12")
+@command("dcnlab restore LAB link h0 s4", "dcnlab restore LAB node h12", quick=True)
 def restore(lab: LabName, kind: Kind, names: Names, json: JsonFlag = False) -> None:
     """Bring a failed link or node back; return when the lab has converged."""
     change("restore", lab, kind, names, json)
