@@ -79,17 +79,23 @@ class TwoPhase(RuleScheme):
     # --- the rule -----------------------------------------------------------------------
 
     def rule_bound(self) -> int:
-        return max(self._class_hops) + max(map(len, self.paths))
+        return max(self.class_hops) + max(map(len, self.paths))
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
         tag = self._tag(at, header)
         if tag:
             return self._along(tag >> self._step_bits, tag & (1 << self._step_bits) - 1)
         family = self.borel
-        (t, y), (wanted, last) = (family.element(family.vertex(node)) for node in (at, vertex))
+        (t, _), (wanted, _) = (family.element(family.vertex(node)) for node in (at, vertex))
         if t == wanted:
-            return self._along((last - y) * pow(family.a, -t, family.p) % family.p, 0)
+            return self._along(self.place_in_class(at, vertex), 0)
         return Forward(family.port_of(self.class_ports[(wanted - t) % family.k]), tag=0)
+
+    def place_in_class(self, at: int, vertex: int) -> int:
+        """The stored path between two vertices of one class: the j of u^-1 v = (0, j)."""
+        family = self.borel
+        (t, y), (_, last) = (family.element(family.vertex(node)) for node in (at, vertex))
+        return (last - y) * pow(family.a, -t, family.p) % family.p
 
     def _along(self, j: int, done: int) -> Forward | None:
         """The next letter of the stored path to (0, j)."""
@@ -121,7 +127,7 @@ class TwoPhase(RuleScheme):
         return tuple(enumerate((family.t1, -family.t1, family.t2, -family.t2), start=1))
 
     @cached_property
-    def _class_hops(self) -> tuple[int, ...]:
+    def class_hops(self) -> tuple[int, ...]:
         """Hops in the circulant graph, by difference of t."""
         hops, queue = {0: 0}, [0]
         for at in queue:
@@ -135,7 +141,7 @@ class TwoPhase(RuleScheme):
     @cached_property
     def class_ports(self) -> tuple[int, ...]:
         """By difference of t: the first port that leads nearer to the class; NONE at difference 0."""
-        hops, k = self._class_hops, self.borel.k
+        hops, k = self.class_hops, self.borel.k
         return tuple(
             next((port for port, shift in self._shifts if hops[(ahead - shift) % k] < hops[ahead]), NONE)
             for ahead in range(k)

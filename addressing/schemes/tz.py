@@ -5,6 +5,10 @@ members, s = sqrt(n).  A node stores a port for each member of its own cluster a
 label of v is v, its nearest landmark a, and a's port towards v.  A node that stores v sends packets for v
 straight to it; any other node sends them to a.  From a they go on by the port in the label, since every
 node between a and v has v in its cluster.
+
+Kieu et al. (HR-SW, section II-C) describe a variant, ``represented=yes``: labels have no port, and a landmark
+stores every vertex that it represents, that is, whose nearest landmark it is.  ``sample=root-log`` takes
+s = sqrt(n / log2 n), with which Thorup and Zwick bound the sum of landmarks and cluster members.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import log2, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -36,6 +40,13 @@ class Tz(VertexScheme):
     hairpin: ClassVar[bool] = True
 
     seed: int = param("random seed of the landmarks", low=0, default=1)
+    sample: str = param(
+        "landmarks wanted per round: sqrt(n) (root) or sqrt(n / log2 n) (root-log)",
+        choices=("root", "root-log"), default="root",
+    )  # fmt: skip
+    represented: bool = param(
+        "whether a landmark stores the vertices nearest to it, instead of a port in their labels", default=False
+    )
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
@@ -45,8 +56,8 @@ class Tz(VertexScheme):
 
     @cached_property
     def _widths(self) -> tuple[int, int, int]:
-        """Bits of the vertex, of its landmark's number, and of the port there (0 for none)."""
-        ports = max(self.fabric.port_count(landmark) for landmark in self.landmarks)
+        """Bits of the vertex, of its landmark's number, and of the port there (port 0: none)."""
+        ports = 0 if self.represented else max(map(self.fabric.port_count, self.landmarks))
         return (len(self.vertices) - 1).bit_length(), (len(self.landmarks) - 1).bit_length(), ports.bit_length()
 
     @property
@@ -54,13 +65,16 @@ class Tz(VertexScheme):
         return sum(self._widths)
 
     def vertex_label(self, vertex: int) -> int:
-        number = int(self._nearest[vertex])
-        landmark = self.landmarks[number]
+        number = int(self.nearest[vertex])
+        _, landmark_bits, port_bits = self._widths
+        port = 0 if self.represented else self._port_at(self.landmarks[number], vertex)
+        return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
+
+    def _port_at(self, landmark: int, vertex: int) -> int:
+        """The first port on a shortest path; 0 for none."""
         self.shortest_paths.prepare(landmark)
         ports = self.shortest_paths.next_hop_ports(landmark, vertex, self.known)
-        port = 0 if landmark == vertex else next(ports, 0)
-        _, landmark_bits, port_bits = self._widths
-        return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
+        return 0 if landmark == vertex else next(ports, 0)
 
     def find(self, label: int) -> int | None:
         rank = label >> self._widths[1] + self._widths[2]
@@ -89,8 +103,10 @@ class Tz(VertexScheme):
         return drop("no path is up") if nearer is None else only(Forward(nearer))
 
     def _stores(self, at: int, vertex: int) -> bool:
-        """True when ``vertex`` is in the cluster of ``at``."""
-        return 0 <= self.shortest_paths.hops(at, vertex) < int(self._radius[vertex])
+        """True when ``vertex`` is in the cluster of ``at``, or ``at`` is the landmark that stores it."""
+        hops = self.shortest_paths.hops(at, vertex)
+        mine = self.represented and self.landmarks[int(self.nearest[vertex])] == at
+        return 0 <= hops < int(self.radius[vertex]) or (mine and hops >= 0)
 
     def _leave(self, landmark: int, port: int, links: LinkState) -> NextHops:
         if not 1 <= port <= self.fabric.port_count(landmark):
@@ -101,13 +117,16 @@ class Tz(VertexScheme):
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
         self.shortest_paths.prepare(at)
         distance = self.shortest_paths.distances_to(at)
-        stored = (distance >= 0) & (distance < self._radius)
+        stored = distance < self.radius
+        if self.represented and at in self.landmarks:
+            stored |= self.nearest == self.landmarks.index(at)
+        stored &= distance >= 0
         served: dict[int, int] = {}
         for vertex in self.vertices:
             if vertex != at and stored[vertex]:
                 yield self.pattern(self.vertex_label(vertex)), self.towards(vertex)
             elif vertex != at:
-                served.setdefault(int(self._nearest[vertex]), vertex)
+                served.setdefault(int(self.nearest[vertex]), vertex)
         for number, vertex in served.items():
             if self.landmarks[number] == at:
                 yield from self._landmark_ports(at, number)
@@ -118,7 +137,7 @@ class Tz(VertexScheme):
         """One class per port that some label contains."""
         seen: set[int] = set()
         for vertex in self.vertices:
-            if vertex != landmark and self._nearest[vertex] == number:
+            if vertex != landmark and self.nearest[vertex] == number:
                 header = self.towards(vertex)
                 _, port = self._landmark_and_port(header)
                 if port not in seen:
@@ -140,7 +159,7 @@ class Tz(VertexScheme):
         """Sampled until every cluster is small (algorithm ``center`` of the paper)."""
         fabric, rng = self.fabric, np.random.default_rng(self.seed)
         nodes = np.array([node for node in range(fabric.size) if not fabric.is_end_host(node)] or self.vertices)
-        wanted = sqrt(len(nodes))
+        wanted = sqrt(len(nodes) / (max(1.0, log2(len(nodes))) if self.sample == "root-log" else 1.0))
         chosen: set[int] = set()
         large = nodes
         while len(large):
@@ -165,11 +184,12 @@ class Tz(VertexScheme):
         return distance
 
     @cached_property
-    def _radius(self) -> IntArray:
+    def radius(self) -> IntArray:
+        """Per node its distance from the nearest landmark: nodes closer than that store it."""
         return self._radii(self.landmarks)
 
     @cached_property
-    def _nearest(self) -> IntArray:
+    def nearest(self) -> IntArray:
         """Per node the number of its nearest landmark, the first on ties; 0 where none is reached."""
         distance = np.stack([self.shortest_paths.distances_to(landmark) for landmark in self.landmarks])
         distance[distance == UNREACHABLE] = self.fabric.size

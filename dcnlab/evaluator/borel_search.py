@@ -103,6 +103,15 @@ def _stride(diameter: int) -> Iterator[SearchState]:
             yield SearchState(0, 0, graphs, best)
 
 
+def least_diameter(p: int, k: int, most: int) -> int:
+    """The least diameter of the Borel graphs of p k nodes, or ``most`` + 1 if it is larger.
+
+    k must divide p - 1; then the group, and so the set of graphs, depends on p and k only.
+    """
+    power = _powers(_Group(p, k))
+    return int(_diameters(_exponents(k), power, p, most).min())
+
+
 @dataclass(frozen=True)
 class _Group:
     p: int
@@ -130,13 +139,17 @@ def _batches(pairs: IntArray) -> Iterator[IntArray]:
 
 def _first_hit(group: _Group, batch: IntArray, diameter: int) -> SearchResult | None:
     """The first graph of a batch with at most the given diameter."""
-    power = np.array([pow(group.base, t, group.p) for t in range(group.k)], dtype=np.int64)
-    depth = _diameters(batch, power, group.p, diameter)
+    depth = _diameters(batch, _powers(group), group.p, diameter)
     hits = np.flatnonzero(depth <= diameter)
     if not len(hits):
         return None
     t1, t2 = batch[hits[0]].tolist()
     return SearchResult(group.p, group.k, group.base, t1, t2, int(depth[hits[0]]))
+
+
+def _powers(group: _Group) -> NDArray[np.int64]:
+    """The powers of the base, by exponent."""
+    return np.array([pow(group.base, t, group.p) for t in range(group.k)], dtype=np.int64)
 
 
 def _moore(diameter: int) -> int:

@@ -29,7 +29,7 @@ SETTINGS = {
     "cr": ("cr:d=3",),
     "cr-bfs": ("cr-bfs:d=3",),
     "wmgr": ("wmgr:root=1",),
-    "tz": ("tz:seed=4",),
+    "tz": ("tz:seed=4", "tz:sample=root-log,represented=yes"),
     "wmgr-cayley": ("wmgr-cayley:order=search",),
 }
 

@@ -95,9 +95,10 @@ def test_ksp_uses_every_path_with_equal_weight() -> None:
 
 @pytest.mark.parametrize("spec", ["smallworld:8x8", "jellyfish:7,60,4", "bcube:4,1", "random:60,3"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_tz_stretch_is_at_most_three(spec: str, seed: int) -> None:
+@pytest.mark.parametrize("represented", [False, True])
+def test_tz_stretch_is_at_most_three(spec: str, seed: int, represented: bool) -> None:
     fabric = built(spec)
-    scheme, known, draw = Tz(fabric, seed), graph(fabric), random.Random(seed)
+    scheme, known, draw = Tz(fabric, seed, represented=represented), graph(fabric), random.Random(seed)
     for _ in range(250):
         source, destination = draw.sample(range(fabric.servers), 2)
         walked = path(scheme, source, destination)
@@ -119,3 +120,24 @@ def test_tz_clusters_and_landmarks_satisfy_the_definition() -> None:
         full = (1 << scheme.label_bits) - 1
         assert {scheme.find(e.pattern.label) for e in entries if e.pattern.mask == full} == cluster | {at}
         assert len(entries) <= 1 + len(cluster) + len(scheme.landmarks) + fabric.port_count(at)
+
+
+def test_a_tz_landmark_stores_the_vertices_that_it_represents() -> None:
+    fabric = built("random:60,3")
+    scheme, usual = Tz(fabric, represented=True), Tz(fabric)
+    assert scheme.landmarks == usual.landmarks
+    assert scheme.label_bits < usual.label_bits
+    full = (1 << scheme.label_bits) - 1
+    for at in scheme.landmarks:
+        number = scheme.landmarks.index(at)
+        exact = {e.pattern.label for e in compile_table(scheme, at).entries if e.pattern.mask == full}
+        assert {scheme.find(label) for label in exact} == {v for v in range(60) if scheme.nearest[v] == number}
+    for source, vertex in ((s, v) for s in range(0, 60, 7) for v in range(60) if s != v):
+        assert path(scheme, source, vertex) == path(usual, source, vertex)
+
+
+def test_tz_samples_fewer_landmarks_by_root_log() -> None:
+    fabric = built("smallworld:16x16,clusters=4x4")
+    few, usual = Tz(fabric, sample="root-log"), Tz(fabric)
+    assert len(few.landmarks) < len(usual.landmarks)
+    assert few._cluster_sizes(set(few.landmarks)).max() <= 4 * (256 * 8) ** 0.5

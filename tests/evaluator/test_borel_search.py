@@ -6,11 +6,10 @@ import math
 from itertools import islice
 
 import networkx as nx
-import numpy as np
 import pytest
 
 from dcnlab.evaluator import borel_search
-from dcnlab.evaluator.reproduce.borel_figures import cr_constants, gcr_constants, livelocked
+from dcnlab.evaluator.reproduce.borel_example import cr_constants, gcr_constants, livelocked
 from tests.topos.graphs import built, graph
 from topos.families.borel import Borel
 
@@ -57,11 +56,16 @@ def test_every_group_is_searched_in_order(low: int, high: int) -> None:
 
 
 def test_constants_of_both_representations() -> None:
+    """The GCR constants of the graph equal the paper's Eq. 1 with y1 = y2 = 1, up to multiples of N."""
     family = built("borel:11,3,1,2").family
     assert isinstance(family, Borel)
-    for vertex in range(family.vertices):
-        expected = {(vertex + c) % family.vertices for c in gcr_constants(family)[vertex % family.k]}
-        assert set(family.images(np.array([vertex]))[0].tolist()) == expected
+    a, k, p = family.a, family.k, family.p
+    for i, constants in enumerate(gcr_constants(family)):
+        expected = []
+        for t in (family.t1, family.t2):
+            expected.append((i + t) % k - i + k * pow(a, i, p))
+            expected.append((i - t) % k - i + k * (-pow(a, (i - t) % k, p) % p))
+        assert [constant % (p * k) for constant in constants] == [one % (p * k) for one in expected]
     for *_, ahead, back in cr_constants(family):
         assert (ahead, back) == (1, -1)
 

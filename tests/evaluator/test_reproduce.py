@@ -65,7 +65,7 @@ def test_experiments_are_found_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["clot-paths", "clot-diameter", "dcube-theorems", "dcube-routes", "borel-table2"]
+    "name", ["clot-paths", "clot-diameter", "dcube-theorems", "dcube-routes", "borel-densest"]
 )
 def test_measurements_agree_with_the_independent_computation(name: str) -> None:
     result = run(name, figures=False)

@@ -72,6 +72,19 @@ def test_the_vectorised_form_equals_the_rule(spec: str, name: str, failing: str)
         assert same(counted, path_lengths(scheme, pairs, failed.links, hops="servers", generic=True))
 
 
+@pytest.mark.parametrize("spec", ["smallworld:6x6,clusters=2x2", "bcube:4,1", "jellyfish:5,20,3"])
+@pytest.mark.parametrize("failing", ["", "links=15%", "switches=10%"])
+def test_thorup_zwick_with_full_landmarks_vectorised_equals_the_rule(spec: str, failing: str) -> None:
+    network = fabric(spec)
+    scheme, failed = (
+        bind("tz:represented=yes,sample=root-log", network),
+        failures.draw(network, failing, seed=1),
+    )
+    pairs = choose(network, "servers", 1, failed.nodes)
+    asked = path_lengths(scheme, pairs, failed.links, generic=True)
+    assert same(path_lengths(scheme, pairs, failed.links), asked)
+
+
 @pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=4", "ficonn:4,2", "hcn:2,4", "hcn:4,2,parts=3"])
 @pytest.mark.parametrize("failing", ["", "links=20%", "servers=15%", "switches=15%"])
 def test_dcell_routing_vectorised_equals_the_rule(spec: str, failing: str) -> None:

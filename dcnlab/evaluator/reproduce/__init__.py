@@ -4,8 +4,9 @@
     registry.py        finds and runs experiments; writes them as Markdown and HTML
     record.py          the stored results of the last run: verdicts.json
     measure.py         measurements that several papers share
-    borel.py           Tang and Arden, Borel Cayley graphs: Tables 2 to 4
-    borel_figures.py   Tang and Arden, Borel Cayley graphs: Table 1, Figures 3 and 4, livelock
+    borel.py           Tang and Arden, Borel Cayley graphs: Tables 3 and 4, the densest graphs
+    borel_example.py   Tang and Arden, Borel Cayley graphs: Tables 1 and 2, Figure 2, livelock
+    borel_figures.py   Tang and Arden, Borel Cayley graphs: Figures 3 and 4
     clot.py            Wang et al., CLOT: diameters and average paths
     clot_latency.py    Wang et al., CLOT: latency and throughput
     clot_structure.py  Wang et al., CLOT: bisection, number of shortest paths, Table 2

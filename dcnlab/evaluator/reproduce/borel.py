@@ -1,4 +1,4 @@
-"""Borel Cayley graphs (Tang and Arden), Tables 2 to 4: diameters, average paths, CR and Two-Phase routing."""
+"""Borel Cayley graphs (Tang and Arden), section 4.7: Tables 3 and 4, and the densest graphs of section 2.2."""
 
 from __future__ import annotations
 
@@ -6,98 +6,181 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from addressing.registry import bind
+from addressing.schemes.twophase import TwoPhase
+from dcnlab.evaluator.borel_search import least_diameter
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from dcnlab.evaluator.reproduce.measure import from_node, routed
+from dcnlab.evaluator.routing.path_lengths import PathLengths
 from topos.registry import fabric
 
-_PAPER = "Tang and Arden, Borel Cayley graphs"
+PAPER = "Tang and Arden, Borel Cayley graphs"
 _EXACT = "exact from vertex 0 (the graph is vertex-transitive)"
+_ROUTED = "exact from vertex 0 over the paths of the scheme"
+#: The schemes of the tables, in their order.
+SCHEMES = ("cr:d=1", "cr:d=2", "cr:d=3", "cr:d=4", "twophase")
 
 
 @dataclass(frozen=True)
 class PaperColumn:
-    """One column of Table 3 or 4: diameter, average, then (longest, average) per routing scheme."""
+    """One column of Table 3 or 4; ``schemes`` has (longest, average) per routing scheme.
+
+    ``phases`` are the diameters D1 and D2 of the two phases of Two-Phase routing.
+    """
 
     t1: int
     t2: int
     diameter: int
     average: float
+    phases: tuple[int, int]
     schemes: dict[str, tuple[int, float]]
 
 
-def _column(t1: int, t2: int, diameter: int, average: float, *routed: tuple[int, float]) -> PaperColumn:
-    names = ("cr:d=1", "cr:d=2", "cr:d=3", "cr:d=4", "twophase")
-    return PaperColumn(t1, t2, diameter, average, dict(zip(names, routed, strict=True)))
+@dataclass(frozen=True)
+class PaperTable:
+    """Table 3 or 4: graphs of the same p and a; column i is "set i + 1"."""
+
+    number: int
+    p: int
+    a: int
+    columns: tuple[PaperColumn, ...]
+
+    def spec(self, column: PaperColumn) -> str:
+        """The specification of a column's graph, with every vertex a server."""
+        return fabric(f"borel:{self.p},{self.a},{column.t1},{column.t2}").spec
+
+    def where(self, column: PaperColumn) -> str:
+        """The graph of a column, in words."""
+        return f"p = {self.p}, (t1, t2) = ({column.t1}, {column.t2})"
+
+    def source(self, column: PaperColumn, row: str) -> str:
+        """The place of a cell in the paper."""
+        return f"Table {self.number}, set {self.columns.index(column) + 1}, row {row}"
 
 
-#: Table 3: p = 47, a = 2 (k = 23).
-TABLE_3 = (
-    _column(1, 7, 7, 5.54, (50, 24.50), (35, 13.67), (25, 9.71), (16, 6.65), (11, 7.67)),
-    _column(7, 8, 8, 5.74, (39, 18.40), (32, 14.17), (26, 10.83), (17, 7.33), (13, 8.12)),
-    _column(1, 2, 8, 5.76, (50, 20.85), (37, 14.24), (24, 10.16), (22, 7.67), (13, 8.50)),
-    _column(3, 6, 9, 5.72, (41, 17.64), (33, 12.68), (20, 9.31), (18, 7.53), (13, 8.03)),
-)  # fmt: skip
-#: Table 4: p = 307, a = 4 (k = 51).
-TABLE_4 = (
-    _column(2, 16, 10, 8.10, (125, 52.76), (115, 49.99), (100, 35.56), (55, 20.64), (16, 11.49)),
-    _column(1, 4, 11, 8.16, (240, 130.63), (112, 62.65), (76, 31.04), (51, 21.82), (16, 11.38)),
-    _column(4, 13, 12, 8.56, (152, 69.81), (132, 51.24), (107, 38.88), (68, 24.30), (18, 12.37)),
-    _column(1, 2, 15, 9.65, (245, 120.53), (227, 121.42), (91, 32.31), (75, 24.69), (23, 13.99)),
-)  # fmt: skip
+def _column(
+    t1: int, t2: int, diameter: int, average: float, phases: tuple[int, int], *cells: tuple[int, float]
+) -> PaperColumn:
+    return PaperColumn(t1, t2, diameter, average, phases, dict(zip(SCHEMES, cells, strict=True)))
+
+
+#: p = 47, a = 2: k = 23, 1081 nodes.
+TABLE_3 = PaperTable(3, 47, 2, (
+    _column(1, 7, 7, 5.54, (4, 7), (50, 24.50), (35, 13.67), (25, 9.71), (16, 6.65), (11, 7.67)),
+    _column(7, 8, 8, 5.74, (6, 7), (39, 18.40), (32, 14.17), (26, 10.83), (17, 7.33), (13, 8.12)),
+    _column(1, 2, 8, 5.76, (6, 7), (50, 20.85), (37, 14.24), (24, 10.16), (22, 7.67), (13, 8.50)),
+    _column(3, 6, 9, 5.72, (6, 7), (41, 17.64), (33, 12.68), (20, 9.31), (18, 7.53), (13, 8.03)),
+))  # fmt: skip
+#: p = 307, a = 4: k = 51, 15,657 nodes.
+TABLE_4 = PaperTable(4, 307, 4, (
+    _column(2, 16, 10, 8.10, (6, 10), (125, 52.76), (115, 49.99), (100, 35.56), (55, 20.64), (16, 11.49)),
+    _column(1, 4, 11, 8.16, (7, 9), (240, 130.63), (112, 62.65), (76, 31.04), (51, 21.82), (16, 11.38)),
+    _column(4, 13, 12, 8.56, (8, 10), (152, 69.81), (132, 51.24), (107, 38.88), (68, 24.30), (18, 12.37)),
+    _column(1, 2, 15, 9.65, (13, 10), (245, 120.53), (227, 121.42), (91, 32.31), (75, 24.69), (23, 13.99)),
+))  # fmt: skip
+
+_ROWS = {name: f"CR Routing, {name.removeprefix('cr:').replace('=', ' = ')}" for name in SCHEMES[:-1]}
+_ROWS["twophase"] = "Two-Phase Routing"
 
 
 @cache
-def spec(p: int, a: int, t1: int, t2: int) -> str:
-    """The specification of the graph, with every vertex a server."""
-    return fabric(f"borel:{p},{a},{t1},{t2}").spec
+def lengths(topology: str, scheme: str) -> PathLengths:
+    """The path lengths of a scheme from vertex 0."""
+    result = routed(topology, scheme, "from:h0")
+    assert result is not None
+    return result
 
 
-def _table(p: int, a: int, columns: tuple[PaperColumn, ...]) -> Iterator[Row]:
-    for column in columns:
-        topology = spec(p, a, column.t1, column.t2)
-        where = f"p = {p}, (t1, t2) = ({column.t1}, {column.t2})"
-        diameter, average = from_node(fabric(topology))
-        for words, printed, measured in (
-            ("diameter", column.diameter, diameter),
-            ("average", column.average, average),
+def _table(table: PaperTable) -> Iterator[Row]:
+    for column in table.columns:
+        yield from _graph(table, column)
+        yield from _schemes(table, column)
+        yield from _text(table, column)
+
+
+def _graph(table: PaperTable, column: PaperColumn) -> Iterator[Row]:
+    """The cells that do not depend on the scheme: D, average, D1 and D2."""
+    topology, where = table.spec(column), table.where(column)
+    diameter, average = from_node(fabric(topology))
+    first, second = phase_diameters(topology)
+    for words, row, printed, measured, how in (
+        ("diameter", "D", column.diameter, diameter, _EXACT),
+        ("average", "avg (optimal)", column.average, average, _EXACT),
+        ("diameter D1 of phase I", "D1", column.phases[0], first, "the graph of the k classes"),
+        ("diameter D2 of phase II", "D2", column.phases[1], second, "the longest stored path of phase II"),
+    ):
+        tolerance = 0.005 if words == "average" else 0
+        claim = Claim(
+            f"{topology}-{words}", PAPER, f"{words}, {where}", printed, how,
+            tolerance=tolerance, computed=printed, spread=tolerance, source=table.source(column, row),
+        )  # fmt: skip
+        yield Row(claim, measured)
+
+
+def phase_diameters(topology: str) -> tuple[int, int]:
+    """The most hops between classes (phase I), and the longest stored path within a class (phase II)."""
+    scheme = bind("twophase", fabric(topology))
+    assert isinstance(scheme, TwoPhase)
+    return max(scheme.class_hops), max(map(len, scheme.paths))
+
+
+def _schemes(table: PaperTable, column: PaperColumn) -> Iterator[Row]:
+    topology, where = table.spec(column), table.where(column)
+    for scheme, (longest, mean) in column.schemes.items():
+        measured = lengths(topology, scheme)
+        for words, row, printed, value, tolerance in (
+            ("longest", "max", longest, measured.path_max, 0.0),
+            ("average", "avg", mean, measured.path_mean, 0.005),
         ):
-            tolerance = 0.005 if words == "average" else 0
             claim = Claim(
-                f"{topology}-{words}", _PAPER, f"{words}, {where}", printed,
-                _EXACT, tolerance=tolerance, computed=printed, spread=tolerance,
+                f"{topology}-{scheme}-{words}", PAPER, f"{words} path of {scheme}, {where}", printed, _ROUTED,
+                tolerance=tolerance, computed=printed, spread=tolerance,
+                source=table.source(column, f"{_ROWS[scheme]}, {row}"),
             )  # fmt: skip
-            yield Row(claim, measured)
-        for scheme, (longest, mean) in column.schemes.items():
-            lengths = routed(topology, scheme, "from:h0")
-            for words, printed, tolerance in (("longest", longest, 0.0), ("average", mean, 0.005)):
-                claim = Claim(
-                    f"{topology}-{scheme}-{words}", _PAPER, f"{words} path of {scheme}, {where}", printed,
-                    "exact from vertex 0 over the paths of the scheme", tolerance=tolerance,
-                    computed=printed, spread=tolerance,
-                )  # fmt: skip
-                value = (
-                    None if lengths is None else lengths.path_max if words == "longest" else lengths.path_mean
-                )
-                yield Row(claim, value)
+            yield Row(claim, value)
+
+
+def _text(table: PaperTable, column: PaperColumn) -> Iterator[Row]:
+    """What section 4.7 concludes from the table."""
+    topology, where = table.spec(column), table.where(column)
+    for d in (2, 3, 4):
+        claim = Claim(
+            f"{topology}-improves-{d}", PAPER, f"average path of cr:d={d} below that of d = {d - 1}, {where}",
+            column.schemes[f"cr:d={d - 1}"][1], _ROUTED, "<",
+            source=f'section 4.7, "its performance improves with d"; {table.source(column, "CR Routing, avg")}',
+        )  # fmt: skip
+        yield Row(claim, lengths(topology, f"cr:d={d}").path_mean)
+    diameter, _ = from_node(fabric(topology))
+    claim = Claim(
+        f"{topology}-bound", PAPER, f"longest path of twophase, in diameters, {where}", 2, _ROUTED, "<=",
+        source='section 4.7, "maximum path lengths are bounded by 2D"',
+    )  # fmt: skip
+    yield Row(claim, lengths(topology, "twophase").path_max / diameter)
 
 
 def _densest() -> Iterator[Row]:
     diameter, _ = from_node(fabric("borel:709,20,2,22"))
     claim = Claim(
-        "densest-41831", _PAPER, "diameter at 41,831 nodes: p = 709, a = 20, (2, 22)", 11,
-        _EXACT, computed=11,
+        "densest-41831", PAPER, "diameter at 41,831 nodes; not in the paper: p = 709, a = 20, (2, 22)", 11,
+        _EXACT, computed=11, source="section 2.2, last sentence on the densest graphs",
     )  # fmt: skip
     yield Row(claim, diameter)
+    claim = Claim(
+        "densest-38764", PAPER, "least diameter at 38,764 nodes (p = 881, k = 44)", 11,
+        "exact, all generators of the only Borel group of this order", computed=12,
+        source="section 2.2, the graph of Chudnovsky et al.",
+    )  # fmt: skip
+    yield Row(claim, least_diameter(881, 44, 14))
     larger, _ = from_node(fabric("borel:991,59,3,22"))
     claim = Claim(
-        "densest-44595", _PAPER, "diameter at 44,595 nodes: p = 991, a = 59, (3, 22), by `dcnlab borel-search`",
-        None, _EXACT,
+        "densest-44595", PAPER, "diameter at 44,595 nodes: p = 991, a = 59, (3, 22), by `dcnlab borel-search`",
+        None, _EXACT, source="not in the paper",
     )  # fmt: skip
     yield Row(claim, larger)
 
 
 EXPERIMENTS = (
-    Experiment("borel-table2", _PAPER, "the densest graph of diameter 11", _densest),
-    Experiment("borel-table3", _PAPER, "1081 nodes", lambda: _table(47, 2, TABLE_3)),
-    Experiment("borel-table4", _PAPER, "15,657 nodes", lambda: _table(307, 4, TABLE_4)),
+    Experiment("borel-densest", PAPER, "the densest graphs of diameter 11 (section 2.2)", _densest),
+    Experiment("borel-table3", PAPER, "1081 nodes", lambda: _table(TABLE_3)),
+    Experiment("borel-table4", PAPER, "15,657 nodes", lambda: _table(TABLE_4)),
 )

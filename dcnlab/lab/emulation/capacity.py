@@ -1,19 +1,13 @@
-"""What a lab needs of this machine, and whether the machine has it.
-
-Memory and open files are checked before the launch; ``dcnlab plan`` shows everything.
-"""
+"""Whether a network fits on this machine: memory and open files, checked before the launch."""
 
 from __future__ import annotations
 
-import os
 import resource
-from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
 from dcnlab.lab.emulation import netns, programs
-from dcnlab.lab.emulation.openvswitch import shard_count
+from dcnlab.lab.emulation.openvswitch import MAX_SHARDS, PORTS_PER_SHARD
 from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 from topos.family import Family
@@ -26,84 +20,6 @@ _BASE = 300 << 20
 #: Open files: of any program of a lab at its start, of an Open vSwitch per bridge and per port (at
 #: most: the userspace datapath needs one per port), of the agents per server.
 _FILES, _FILES_PER_BRIDGE, _FILES_PER_PORT, _FILES_PER_SERVER = 64, 4, 4, 2
-
-
-#: Processes of every lab: guard, init, session.
-_PROCESSES = 3
-#: With this many agents there is a second level of supervisors.
-_SECOND_LEVEL = 128
-
-
-@dataclass(frozen=True)
-class Need:
-    """A resource: how much of it a lab needs, and how much there is; None where there is no limit."""
-
-    resource: str
-    needed: int
-    available: int | None
-    #: What sets the limit.
-    limit: str = ""
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is enough."""
-        return self.available is None or self.needed <= self.available
-
-
-def needs(fabric: Fabric, per_host_agents: bool = True) -> list[Need]:
-    """Everything that a lab of this fabric needs, with one agent process per server or one per processor."""
-    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return [
-        Need(
-            "network namespaces",
-            1 + fabric.servers + _shards(fabric),
-            _setting("/proc/sys/user/max_net_namespaces"),
-            "user.max_net_namespaces",
-        ),
-        Need("processes", processes_needed(fabric, per_host_agents), *_processes_available()),
-        Need("memory (bytes)", memory_needed(fabric), psutil.virtual_memory().available, "available memory"),
-        Need(
-            "open files of a process",
-            files_needed(fabric),
-            None if files == resource.RLIM_INFINITY else files,
-            "ulimit -Hn",
-        ),
-        Need("ports", 2 * len(fabric.link_ends), None),
-    ]
-
-
-def processes_needed(fabric: Fabric, per_host_agents: bool = True) -> int:
-    """The number of processes of a lab; programs that run in its hosts come on top."""
-    count = _PROCESSES
-    if fabric.switches:
-        count += 1 + 2 * _shards(fabric)  # the controller; ovsdb-server and ovs-vswitchd of each shard
-    if fabric.relaying:
-        cores = len(os.sched_getaffinity(0))
-        # the agents, their supervisor, and with many agents one more supervisor per processor
-        agents = fabric.servers if per_host_agents else min(fabric.servers, cores)
-        count += agents + 1 + cores * (per_host_agents and fabric.servers >= _SECOND_LEVEL)
-    return count
-
-
-def _processes_available() -> tuple[int | None, str]:
-    """How many more processes may start, and the limit that says so."""
-    limits = [(_setting(f"/proc/sys/kernel/{name}"), f"kernel.{name}") for name in ("pid_max", "threads-max")]
-    if os.geteuid():  # root is exempt
-        allowed = resource.getrlimit(resource.RLIMIT_NPROC)[1]
-        limits.append((None if allowed == resource.RLIM_INFINITY else allowed, "ulimit -Hu"))
-    known = [(limit, name) for limit, name in limits if limit is not None]
-    if not known:
-        return None, ""
-    limit, name = min(known)
-    return max(0, limit - len(psutil.pids())), name
-
-
-def _setting(path: str) -> int | None:
-    """The value of a kernel setting; None if this kernel does not have it."""
-    try:
-        return int(Path(path).read_text())
-    except OSError:
-        return None
 
 
 def memory_needed(fabric: Fabric) -> int:
@@ -132,23 +48,13 @@ def allow_files(fabric: Fabric) -> None:
 
 
 def _shards(fabric: Fabric) -> int:
-    ports = int((fabric.link_ends[:, [0, 2]] >= fabric.servers).sum())
-    return shard_count(fabric.switches, ports)
+    return max(1, min(MAX_SHARDS, fabric.switches, 1 + 2 * len(fabric.link_ends) // PORTS_PER_SHARD))
 
 
 def check_size(family: Family) -> None:
     """UsageError if the servers alone need too much memory; checked before the fabric is built."""
-    _check_memory(family.spec, _memory_of_servers(family))
-
-
-def is_too_large(family: Family) -> bool:
-    """Whether the servers alone need more memory than is free."""
-    return bool(_memory_of_servers(family) > psutil.virtual_memory().available)
-
-
-def _memory_of_servers(family: Family) -> int:
     servers, _ = family.counts()
-    return _BASE + servers * _PER_SERVER
+    _check_memory(family.spec, _BASE + servers * _PER_SERVER)
 
 
 def check(fabric: Fabric) -> None:

@@ -92,18 +92,11 @@ def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
     """Distribute bridges over shards of about PORTS_PER_SHARD ports each."""
     if not bridges:
         return ()
-    size = _bridges_per_shard(len(bridges), sum(len(bridge.ports) for bridge in bridges))
+    ports = sum(len(bridge.ports) for bridge in bridges)
+    count = max(1, min(MAX_SHARDS, len(bridges), round(ports / PORTS_PER_SHARD)))
+    size = -(-len(bridges) // count)
     groups = [tuple(bridges[start : start + size]) for start in range(0, len(bridges), size)]
     return tuple(Shard(index, group) for index, group in enumerate(groups))
-
-
-def shard_count(switches: int, ports: int) -> int:
-    """The number of shards of so many switches with so many ports together."""
-    return -(-switches // _bridges_per_shard(switches, ports)) if switches else 0
-
-
-def _bridges_per_shard(switches: int, ports: int) -> int:
-    return -(-switches // max(1, min(MAX_SHARDS, switches, round(ports / PORTS_PER_SHARD))))
 
 
 def kernel_datapath() -> bool:

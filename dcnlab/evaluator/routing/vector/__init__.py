@@ -52,6 +52,7 @@ The modules:
     pow.py             POW on CLOT and torus networks: shares
     shortest.py        full tables: next hops
     twophase.py        Two-Phase routing on Borel Cayley graphs: source routes, lengths
+    tz.py              Thorup-Zwick routing: next hops
     updown.py          up*/down* routing: next hops
     wmgr.py            WMGR by the word metric: next hops
     wmgr_cayley.py     WMGR on Cayley graphs: next hops
