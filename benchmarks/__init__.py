@@ -5,6 +5,7 @@ python -m benchmarks launch       run one; its own options follow
 
 agents.py       start of agents: forked or as fresh interpreters
 automata.py     construction of automata and word reduction, compared with KBMAG
+cli.py          start of the command line, compared with mn and git
 distances.py    all-pairs distances, compared with other libraries
 evaluate.py     time of offline evaluations
 install.py      installation of flow entries, compared with ovs-ofctl

@@ -65,6 +65,12 @@ SECTIONS = (
         " processors that stay awake, the same on one processor, and pings one millisecond apart on"
         " processors that sleep in between.",
     ),
+    Section(
+        "Command line",
+        ("cli",),
+        "Processor time of one command, of which most is the start of Python and its imports; the lab is"
+        " bcube:2,1.",
+    ),
     Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and its load when idle."),
     Section("Installing tables", ("install",), "The controller compared with ovs-ofctl."),
     Section("Distances", ("distances",), "All pairs of a graph of 8192 nodes, compared with other libraries."),

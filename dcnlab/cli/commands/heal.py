@@ -1,4 +1,4 @@
-"""``dcnlab heal``: an alias of ``dcnlab restore``."""
+"""An alias of `dcnlab restore`."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def tables(
     if not scheme and any(lab.name == where for lab in runtime.labs()):
         result: dict[str, Any] = Lab.attach(where).tables(node)
     elif not scheme:
-        raise UsageError(f"no lab {where} is running; for a topology give --scheme too")
+        raise UsageError(f"there is no running lab named {where}; for a topology, add --scheme")
     else:
         fabric, bound = resolve(where, scheme)
         predicted = tables.predicted(bound, naming.node(fabric, node, bound))
