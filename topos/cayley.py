@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,39 @@ class CayleyGraph(SymmetricGraph):
         first = (ports < back) | ((ports == back) & (start[:, None] < end))
         row, column = np.nonzero(first)
         return np.stack([row, ports[column], end[row, column], back[column]], axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Relettered(CayleyGraph):
+    """A Cayley graph with its generators at other ports: ``order`` lists the ports of ``base``."""
+
+    name: ClassVar[str] = "relettered"
+    example: ClassVar[str] = "relettered"
+    source: ClassVar[str] = "Aguirre-Guerrero et al., WMGR, Algorithm 1: the order of the alphabet"
+
+    base: CayleyGraph
+    order: tuple[int, ...]
+
+    @property
+    def vertices(self) -> int:
+        return self.base.vertices
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(self.base.letters[port - 1] for port in self.order)
+
+    @property
+    def inverses(self) -> tuple[int, ...]:
+        return tuple(1 + self.order.index(self.base.inverses[port - 1]) for port in self.order)
+
+    def images(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.base.images(vertices)[:, np.array(self.order) - 1]
+
+    def product(self, u: int, v: int) -> int:
+        return self.base.product(u, v)
+
+    def inverse(self, u: int) -> int:
+        return self.base.inverse(u)
 
 
 @dataclass(frozen=True)

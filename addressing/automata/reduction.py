@@ -46,12 +46,19 @@ class Reducer:
             self._append(path, columns, letter)
         return tuple(path)
 
+    def effort(self, word: Iterable[int]) -> int:
+        """The letters that reduction of a word reads into Diff: the number of its steps."""
+        path: list[int] = []
+        columns: list[Column] = [{0: (0, 0)}]
+        return sum(self._append(path, columns, letter) for letter in word)
+
     def inverse(self, word: Sequence[int]) -> Word:
         """The inverse of a word, not reduced: inverse letters in reverse order."""
         return tuple(self.diff.inverses[letter] for letter in reversed(word))
 
-    def _append(self, path: list[int], columns: list[Column], letter: int) -> None:
-        """Replace ``path`` and its ``columns`` by those of the normal form of ``path`` and ``letter``."""
+    def _append(self, path: list[int], columns: list[Column], letter: int) -> int:
+        """Replace ``path`` and its ``columns`` by those of the normal form of ``path`` and ``letter``; the
+        number of letters read."""
         product = self._product(path, columns, letter)
         same = 0
         while same < min(len(path), len(product)) and path[same] == product[same]:
@@ -59,6 +66,7 @@ class Reducer:
         del path[same:], columns[same + 1 :]
         for other in product[same:]:
             self._read(path, columns, other)
+        return 1 + len(product) - same
 
     def _read(self, path: list[int], columns: list[Column], letter: int) -> None:
         """Read one more letter of the current word against all partners.

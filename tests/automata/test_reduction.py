@@ -149,3 +149,13 @@ def test_algorithm_4_corrected_to_terminate_is_mostly_wrong(spec: str, wrong: fl
             assert (len(least), least) <= (len(answer), answer)
             failures, pairs = failures + (answer != least), pairs + 1
     assert failures > wrong * pairs
+
+
+def test_effort_counts_the_letters_read() -> None:
+    """A word in normal form is read once; each letter costs one more for the look-up of its product."""
+    found = group("star:4")
+    reducer = Reducer(automaton(found))
+    for element in range(found.order):
+        word = found.word(element)
+        assert reducer.effort(word) == 2 * len(word)
+        assert reducer.effort((*word, *reducer.inverse(word))) >= 3 * len(word)

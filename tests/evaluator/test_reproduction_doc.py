@@ -81,7 +81,9 @@ ROWS = (
     Row(Claim("a", "paper", "about 5", 5, "by hand", "<=", 0.5, computed=5.2, spread=0.1), 5.25, (5.0, 5.5)),
     Row(Claim("b", "paper", "no figure", None, "by hand", source="Fig. 3"), None),
     Row.by_reading(
-        Claim("c", "paper", "five", 5, "by hand"), Reading("once", 4), Reading("twice", 5, (4.5, 5.5))
+        Claim("c", "paper", "five", 5, "by hand"),
+        Reading("once", 4),
+        Reading("twice", 6, (5.5, 6.5), printed=6),
     ),
 )
 
@@ -114,7 +116,10 @@ def test_the_list_has_every_claim_including_those_not_recorded(
     assert [e["source"] for e in found if e["experiment"] == first] == ["", "Fig. 3", ""]
     readings = [e["readings"] for e in found if "readings" in e]
     assert readings == [
-        [{"reading": "once", "measured": 4, "holds": False}, {"reading": "twice", "measured": 5, "holds": True}]
+        [
+            {"reading": "once", "printed": 5, "measured": 4, "holds": False},
+            {"reading": "twice", "printed": 6, "measured": 6, "holds": True},
+        ]
     ]
     assert {e["experiment"] for e in found if e["verdict"] == "not recorded"} == set(experiments()) - {first}
     reproduce()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.topos.graphs import built, distances, graph, instances, links, refusal
-from topos.cayley import CayleyGraph, PermutationGraph
+from topos.cayley import CayleyGraph, PermutationGraph, Relettered
 from topos.families.borel import Borel
 from topos.families.butterfly import Butterfly
 from topos.registry import known, parse
@@ -227,3 +227,17 @@ def test_borel_tables_3_and_4(spec: str, vertices: int, diameter: int, mean: flo
 )
 def test_refusals(spec: str, message: str) -> None:
     assert refusal(spec) == message
+
+
+def test_relettered_generators_lead_to_the_same_vertices() -> None:
+    base = parse("butterfly:3")
+    assert isinstance(base, CayleyGraph)
+    order = (3, 1, 4, 2)
+    other = Relettered(base, order)
+    for port, old in enumerate(order, 1):
+        assert other.letters[port - 1] == base.letters[old - 1]
+        for vertex in range(base.vertices):
+            there = other.step(vertex, port)
+            assert there == base.step(vertex, old)
+            assert other.step(there, other.inverses[port - 1]) == vertex
+            assert other.product(there, other.inverse(there)) == 0

@@ -142,7 +142,12 @@ def _plain(row: Row) -> dict[str, Any]:
     if row.readings:
         holding = row.holding
         plain["readings"] = [
-            {"reading": one.name, "measured": one.measured, "holds": one.name in holding}
+            {
+                "reading": one.name,
+                "printed": claim.printed if one.printed is None else one.printed,
+                "measured": one.measured,
+                "holds": one.name in holding,
+            }
             for one in row.readings
         ]
     return plain

@@ -10,7 +10,7 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,27 +80,18 @@ class Chart:
     log_y: bool = False
     #: Names of x = 0, 1, ... (categories): the points are then not connected.
     names: tuple[str, ...] = ()
+    #: The paper's curves or values: they stand on the left, with the same axes.
+    published: tuple[Series, ...] = ()
 
 
 def draw(chart: Chart) -> Figure:
     """The chart as a matplotlib figure with the width of a paper's column."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
+        if chart.published:
+            return _side_by_side(figure, chart)
         axes = figure.subplots()
-        for i, series in enumerate(chart.series):
-            line, width = LINES[i % len(LINES)], line_width(i)
-            if chart.steps:
-                axes.step(series.x, series.y, line, where="post", label=series.label, linewidth=width)
-                continue
-            error = series.error or None
-            marker = MARKERS[i % len(MARKERS)]
-            axes.errorbar(
-                _beside(chart, i) if chart.names else series.x, series.y, error,
-                label=series.label, marker=marker,
-                linestyle="none" if chart.names else line,
-                markersize=3 + width, linewidth=width, capsize=2,
-            )  # fmt: skip
-        label_axes(axes, chart)
+        _plot(axes, chart)
         if len(chart.series) > (_CROWDED_STEPS if chart.steps else _CROWDED):
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
             figure.set_size_inches(6.9, max(3.3, 0.7 + 0.17 * len(chart.series)))
@@ -108,6 +99,38 @@ def draw(chart: Chart) -> Figure:
             axes.legend(loc="lower right" if chart.steps else "best")
         caption(figure, chart.caption)
     return figure
+
+
+def _side_by_side(figure: Figure, chart: Chart) -> Figure:
+    """The published curves on the left and ours on the right, on the same axes."""
+    figure.set_size_inches(9.2, max(3.3, 0.7 + 0.17 * len(chart.series)))
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    both = (*chart.published, *chart.series)
+    for axes, series, side in ((left, chart.published, "published"), (right, chart.series, "measured")):
+        _plot(axes, replace(chart, series=series), replace(chart, series=both, title=f"{chart.title}: {side}"))
+        crowded = axes is right and len(series) > _CROWDED
+        axes.legend(**({"loc": "upper left", "bbox_to_anchor": (1.01, 1)} if crowded else {"loc": "best"}))
+    right.set_ylabel("")
+    caption(figure, chart.caption)
+    return figure
+
+
+def _plot(axes: Axes, chart: Chart, scales: Chart | None = None) -> None:
+    """Draw a chart's curves; ``scales`` has the curves that decide the scales, and the title."""
+    for i, series in enumerate(chart.series):
+        line, width = LINES[i % len(LINES)], line_width(i)
+        if chart.steps:
+            axes.step(series.x, series.y, line, where="post", label=series.label, linewidth=width)
+            continue
+        error = series.error or None
+        marker = MARKERS[i % len(MARKERS)]
+        axes.errorbar(
+            _beside(chart, i) if chart.names else series.x, series.y, error,
+            label=series.label, marker=marker,
+            linestyle="none" if chart.names else line,
+            markersize=3 + width, linewidth=width, capsize=2,
+        )  # fmt: skip
+    label_axes(axes, scales or chart)
 
 
 def _beside(chart: Chart, number: int) -> list[float]:

@@ -14,9 +14,12 @@
     dcube_figures.py   Guo et al., DCube: Figures 4 to 8
     hrsw.py            Kieu et al., HR-SW: Figures 3 and 4
     hrsw_peers.py      Kieu et al., HR-SW: Figure 5, comparison with other schemes
-    wmgr.py            Aguirre-Guerrero et al., WMGR: Table I, Figures 7 to 11
-    wmgr_charts.py     Aguirre-Guerrero et al., WMGR: the charts of those figures
+    wmgr.py            Aguirre-Guerrero et al., WMGR: Figures 8 to 11, Theorems 9 and 10
+    wmgr_charts.py     Aguirre-Guerrero et al., WMGR: the charts of the figures
+    wmgr_complexity.py Aguirre-Guerrero et al., WMGR: Tables I to IV, growth of the quantities
     wmgr_orders.py     Aguirre-Guerrero et al., WMGR: the effect of scan order and root
+    wmgr_states.py     Aguirre-Guerrero et al., WMGR: Figure 7
+    wmgr_topologies.py Aguirre-Guerrero et al., WMGR: Table I
 
 :mod:`dcnlab.evaluator.reproduce.registry` finds each module's ``EXPERIMENTS``.  An experiment
 yields claims (the published value, the method, the relation) with measured values.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dcnlab.evaluator.reporting.plots import Chart
@@ -63,11 +63,20 @@ class Claim:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a sentence of the paper, with the value measured under it."""
+    """One way to read a sentence of the paper, with the value measured under it.
+
+    ``printed`` is the published value under this reading; None: that of the claim.
+    """
 
     name: str
     measured: float
     seen: tuple[float, float] | None = None
+    printed: float | None = None
+
+    def holds(self, claim: Claim) -> bool:
+        """True if the claim holds under this reading."""
+        read = claim if self.printed is None else replace(claim, printed=self.printed)
+        return read.holds(self.measured, self.seen)
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ class Row:
     @property
     def holding(self) -> tuple[str, ...]:
         """The names of the readings under which the claim holds."""
-        return tuple(one.name for one in self.readings if self.claim.holds(one.measured, one.seen))
+        return tuple(one.name for one in self.readings if one.holds(self.claim))
 
     @property
     def judgement(self) -> str:

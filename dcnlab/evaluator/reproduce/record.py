@@ -61,7 +61,9 @@ def _plain(row: Row) -> dict[str, Any]:
     if row.seen is not None:
         plain["seen"] = list(row.seen)
     if row.readings:
-        plain["readings"] = [asdict(one) for one in row.readings]
+        plain["readings"] = [
+            {key: value for key, value in asdict(one).items() if value is not None} for one in row.readings
+        ]
     return plain
 
 
@@ -72,7 +74,8 @@ _MEASURED = ("measured", "seen", "readings")
 def _row(plain: Mapping[str, Any]) -> Row:
     claim = {key: value for key, value in plain.items() if key not in _MEASURED}
     readings = tuple(
-        Reading(one["name"], one["measured"], _range(one["seen"])) for one in plain.get("readings", ())
+        Reading(one["name"], one["measured"], _range(one.get("seen")), one.get("printed"))
+        for one in plain.get("readings", ())
     )
     return Row(Claim(**claim), plain["measured"], _range(plain.get("seen")), readings)
 

@@ -10,15 +10,18 @@ from functools import cache
 from types import MappingProxyType
 
 from dcnlab.evaluator import reproduce
+from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reporting.report import Section, page
-from dcnlab.evaluator.reproduce.claim import Experiment, Result, Row, Verdict
+from dcnlab.evaluator.reproduce.claim import Experiment, Reading, Result, Row, Verdict
 from topos.spec import lookup
 
 _READING = (
     "*Published* is the value in the paper, with its relation to the measured value (equality where none is"
     " shown). A claim holds if the measured value satisfies the relation. The tolerance is half a unit of the"
     ' last published digit, or more where the paper says "about". *Independent* is the result of an'
-    " independent computation from the paper's definitions, if there is one."
+    " independent computation from the paper's definitions, if there is one. *Source* is the place in the"
+    " paper. Where a verdict depends on how a sentence is read, every reading is listed with its value, and the"
+    " verdict names those under which the claim holds."
     " Some criteria were chosen after the first results were known; keep this in mind for verdicts close to"
     " a limit. These are: WMGR's whole percentages have a tolerance of half a unit. On DCell the root matters,"
     " so the value is the mean over twelve roots, and it agrees with the independent computation if the range"
@@ -60,8 +63,13 @@ def cells(row: Row) -> tuple[str, ...]:
 def _measured(row: Row) -> str:
     """The measured value; with readings, the value of each."""
     if row.readings:
-        return "; ".join(f"{one.name}: {_value(one.measured, one.seen)}" for one in row.readings)
+        return "; ".join(_reading(one) for one in row.readings)
     return "-" if row.measured is None else _value(row.measured, row.seen)
+
+
+def _reading(one: Reading) -> str:
+    published = "" if one.printed is None else f", published {one.printed:g}"
+    return f"{one.name}: {_value(one.measured, one.seen)}{published}"
 
 
 def _value(measured: float, seen: tuple[float, float] | None) -> str:
@@ -115,8 +123,43 @@ def html(results: Mapping[str, Result]) -> str:
         item = experiments()[name]
         text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
         rows = tuple(cells(row) for row in result.rows)
-        sections.append(Section(f"{name}: {item.title}", text, HEADER, rows, result.charts))
+        charts = (*_published_charts(result.rows), *result.charts)
+        sections.append(Section(f"{name}: {item.title}", text, HEADER, rows, charts))
     return page("dcnlab reproduce", sections)
+
+
+#: The most claims that one figure shows.
+_CLAIMS_PER_CHART = 40
+
+
+def _published_charts(rows: Sequence[Row]) -> Iterator[Chart]:
+    """The published values, or the limits, beside the measured ones on the same axes."""
+    shown = [
+        (number, row)
+        for number, row in enumerate(rows, 1)
+        if row.claim.printed is not None and row.measured is not None
+    ]
+    for first in range(0, len(shown), _CLAIMS_PER_CHART):
+        part = shown[first : first + _CLAIMS_PER_CHART]
+        published: dict[str, list[tuple[int, float]]] = {}
+        measured: dict[str, list[tuple[int, float]]] = {}
+        for number, row in part:
+            relation = "value" if row.claim.relation == "=" else f"limit ({row.claim.relation})"
+            published.setdefault(relation, []).append((number, row.claim.printed or 0.0))
+            ours = row.readings or (Reading("measured", row.measured or 0.0),)
+            for one in ours:
+                measured.setdefault(one.name, []).append((number, one.measured))
+        yield Chart(
+            f"Claims {part[0][0]} to {part[-1][0]}", "claim, by its row in the table", "value",
+            _points(measured), "Claims without a published value are left out.", published=_points(published),
+        )  # fmt: skip
+
+
+def _points(values: Mapping[str, Sequence[tuple[int, float]]]) -> tuple[Series, ...]:
+    return tuple(
+        Series(label, tuple(float(x) for x, _ in pairs), tuple(float(y) for _, y in pairs))
+        for label, pairs in values.items()
+    )
 
 
 def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:

@@ -15,7 +15,9 @@ _TAIL = 1e-3
 _MOST_STRETCH = 8
 
 
-def stretch(title: str, spreads: Mapping[str, PathLengths], caption: str) -> Chart:
+def stretch(
+    title: str, spreads: Mapping[str, PathLengths], caption: str, published: tuple[Series, ...] = ()
+) -> Chart:
     """P(stretch <= x), with a step at every stretch that occurs."""
     ends = [next(x for x in _values(lengths) if lengths.cdf(x) >= 1 - _TAIL) for lengths in spreads.values()]
     end = min(_MOST_STRETCH, max(2, math.ceil(max(ends))))
@@ -23,7 +25,7 @@ def stretch(title: str, spreads: Mapping[str, PathLengths], caption: str) -> Cha
     for label, lengths in spreads.items():
         points = sorted({1.0, *(x for x in _values(lengths) if x < end), float(end)})
         series.append(Series(label, tuple(points), tuple(lengths.cdf(x) for x in points)))
-    return Chart(title, "stretch", "share of pairs", tuple(series), caption, steps=True)
+    return Chart(title, "stretch", "share of pairs", tuple(series), caption, steps=True, published=published)
 
 
 def _values(lengths: PathLengths) -> list[float]:
@@ -33,15 +35,22 @@ def _values(lengths: PathLengths) -> list[float]:
     return values
 
 
-def states(curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
-    """Word differences as a percentage of the elements, from (states, elements) pairs per curve."""
+def states(reading: str, curves: Mapping[str, Iterable[tuple[int, int]]]) -> Chart:
+    """Word differences as a percentage of the elements, from (states, elements) pairs per curve.
+
+    The published limits (section V-D) are drawn on the same axes."""
     series = tuple(
         Series(label, tuple(float(n) for _, n in counts), tuple(100 * states / n for states, n in counts))
         for label, counts in ((label, list(pairs)) for label, pairs in curves.items())
     )
+    last = max(x for one in series for x in one.x)
+    limits = (
+        Series("hypercube, bubble-sort, transposition: below 10 %", (721.0, last), (10.0, 10.0)),
+        Series("star, butterfly: below 55 %", (64.0, last), (55.0, 55.0)),
+    )
     caption = "with the order of the letters; by breadth-first search over each whole group"
-    title, share = "Word differences of Cayley graphs", "word differences, % of the elements"
-    return Chart(title, "elements of the group", share, series, caption, log_x=True, log_y=True)
+    title, share = f"States of Diff ({reading})", "states, % of the nodes"
+    return Chart(title, "nodes", share, series, caption, log_x=True, log_y=True, published=limits)
 
 
 def side_by_side(
@@ -49,5 +58,8 @@ def side_by_side(
 ) -> Chart:
     """Published and measured diameters."""
     places = tuple(map(float, range(len(names))))
-    series = (Series("published", places, tuple(printed)), Series("measured", places, tuple(measured)))
-    return Chart(title, "", "diameter, links", series, "exact over all pairs of nodes", names=tuple(names))
+    return Chart(
+        title, "", "diameter, links", (Series("measured", places, tuple(measured)),),
+        "exact over all pairs of nodes", names=tuple(names),
+        published=(Series("Table I", places, tuple(printed)),),
+    )  # fmt: skip
