@@ -3,9 +3,9 @@
 A path joins every two of the servers, and no link lies on two of the paths.  Links of a server that
 has fewer ports than there are other members are an exception (DCube's servers have two ports).
 
-H-DCube and BCube have such graphs by construction (Guo et al., DCube and BCube, one-to-several
-traffic).  On the other cubes, and for any given servers on any network, an integer program chooses
-the paths.
+H-DCube, BCube, DCell and HCN have such graphs by construction (Guo et al., DCube and BCube,
+one-to-several traffic).  On the other cubes, and for any given servers on any network, an integer
+program chooses the paths.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def complete_graph(
     fabric: Fabric, source: int, others: Sequence[int] = (), budget: float = 20.0
 ) -> CompleteGraph:
     """A complete graph of ``source`` and ``others``; without others, the family's own: m + 1 servers
-    on DCube, k + 2 on BCube.
+    on DCube, k + 2 on BCube and DCell, 3 on HCN.
 
     Raises NoCompleteGraph when there is none, none was found within ``budget`` seconds, or the
     family defines none.
