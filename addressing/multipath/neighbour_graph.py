@@ -22,7 +22,7 @@ class NeighbourGraph(General):
     def complete_graph(self, source: int, budget: float) -> CompleteGraph:
         """The source and as many neighbours over different ports as have paths to each other.
 
-        A neighbour in a partial structure may lack the port for such a path.
+        In a partial structure a neighbour may have no link on the port for such a path.
         """
         every = self._ports(source)
         for count in range(len(every), 0, -1):

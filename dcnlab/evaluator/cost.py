@@ -1,8 +1,9 @@
 """Price and power of networks, from a replaceable list of unit prices.
 
 The comparison is the DCube paper's, at 2048 to 12,288 servers: DCube of 256 switches with as
-many ports as needed; BCube, DCell and HCN of small switches, incomplete at the highest level
-where the size requires it; a fat tree of 8-port switches with as many levels as needed.
+many ports as needed; BCube and HCN of 8-port switches, and DCell of 8-port (2048 servers) or 16-port
+switches, incomplete at the highest level where the size requires it; a fat tree of 8-port switches
+with as many levels as needed.
 """
 
 from __future__ import annotations
@@ -196,12 +197,13 @@ def _hcn(servers: int) -> str:
 
 
 def _dcell(servers: int) -> str:
-    """A partial DCell_2 of the smallest sufficient switches: 28 units of DCell_1(8) have 2016 servers."""
-    for n in (8, 16, 32, 48):
-        below = n * (n + 1)
-        if servers <= below * (below + 1):
-            return f"dcell:{n},2,parts={servers // below}"
-    raise SpecError(f"servers: no DCell of two levels has {servers}")
+    """The paper's partial DCell_2: 28 DCell_1(8) at 2048 servers, above of DCell_1(16), 15 at 4096."""
+    n = 8 if servers <= 2048 else 16
+    below = n * (n + 1)
+    parts = servers // below
+    if parts > below + 1:
+        raise SpecError(f"servers: no DCell({n}, 2) has {servers}")
+    return f"dcell:{n},2,parts={parts}"
 
 
 def fat_tree(servers: int, ports: int = 8) -> Design:

@@ -11,7 +11,10 @@ from scipy.optimize import linprog
 from addressing.registry import bind
 from addressing.scheme import path
 from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.traffic.flows import Flows, flows
+from dcnlab.evaluator.traffic.loads import link_loads
+from dcnlab.evaluator.traffic.optimal import optimal_abt
 from dcnlab.evaluator.traffic.throughput import bottleneck, max_min, throughput
 from dcnlab.evaluator.traffic.traffic import PATTERNS, traffic
 from topos.registry import fabric
@@ -136,3 +139,19 @@ def test_all_to_all_throughput_of_bcube_equals_its_closed_form(n: int, k: int) -
     network = fabric(f"bcube:{n},{k}")
     some = flows(bind("brp", network), traffic(network, "all-to-all"))
     assert bottleneck(network, some) == pytest.approx(n / (n - 1) * (network.servers - 1))
+
+
+@pytest.mark.parametrize("spec", ["torus:3", "hdcube:2,1", "mdcube:3,1", "bcube:2,1"])
+def test_no_routing_exceeds_the_optimal_throughput(spec: str) -> None:
+    network = fabric(spec)
+    pairs = choose(network, "servers", 1)
+    shared = len(pairs) / link_loads(bind("ecmp", network), pairs).max()
+    assert optimal_abt(network) >= shared - 1e-6
+
+
+def test_optimal_throughput_by_hand() -> None:
+    assert optimal_abt(fabric("torus:3")) == pytest.approx(6)  # six flows, each on its own directed link
+    # Four links cross the middle of both cubes, and 12 x 12 flows in each direction.
+    cubes = [optimal_abt(fabric(f"{name}:3,1")) for name in ("hdcube", "mdcube")]
+    assert cubes[0] == pytest.approx(cubes[1])
+    assert cubes[0] <= 24 * 23 * 4 / 144

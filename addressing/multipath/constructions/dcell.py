@@ -13,7 +13,7 @@ from topos.family import Family
 @dataclass(frozen=True)
 class DCellPaths(NeighbourGraph):
     """The complete graph is a server, one of its switch and its neighbour at each level; a server of a
-    partial DCell that lacks a level's link has a smaller one."""
+    partial DCell without a level's link has a smaller one."""
 
     name: ClassVar[str] = "dcell"
 

@@ -10,8 +10,10 @@
     clot.py            Wang et al., CLOT: diameters and average paths
     clot_latency.py    Wang et al., CLOT: latency and throughput
     clot_structure.py  Wang et al., CLOT: bisection, number of shortest paths, Table 2
-    dcube.py           Guo et al., DCube: diameters, average paths, throughput
-    dcube_figures.py   Guo et al., DCube: Figures 4 to 8
+    dcube.py           Guo et al., DCube: theorems, algorithms, examples, throughput
+    dcube_cost.py      Guo et al., DCube: Figures 6 to 8, switches, wires, price, power
+    dcube_paths.py     Guo et al., DCube: Figure 4, parallel paths and complete graphs
+    dcube_throughput.py  Guo et al., DCube: Figure 5, throughput beside DCell and HCN
     hrsw.py            Kieu et al., HR-SW: Figures 3 and 4
     hrsw_peers.py      Kieu et al., HR-SW: Figure 5, comparison with other schemes
     wmgr.py            Aguirre-Guerrero et al., WMGR: Figures 8 to 11, Theorems 9 and 10

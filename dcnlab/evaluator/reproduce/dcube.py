@@ -1,27 +1,40 @@
-"""DCube (Guo et al.): diameters, average paths and throughput of H- and M-DCube."""
+"""DCube (Guo et al.): theorems, algorithms and worked examples, and the throughput of H- and M-DCube."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from addressing.algorithms import mobius
+from addressing.registry import bind
 from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.distances import Distances, distance_rows, distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
-from dcnlab.evaluator.reproduce.measure import scheme_or_none
+from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.evaluator.traffic.loads import link_loads
-from topos.registry import fabric
+from dcnlab.evaluator.traffic.optimal import optimal_abt
+from topos.fabric import Fabric
+from topos.registry import fabric, parse
 
 _PAPER = "Guo et al., DCube"
 _SIZES = range(1, 10)
 _EXACT = "exact over all pairs of servers, in server hops"
+_SWITCH_HOPS = "exact over all pairs of switches; a switch hop is three links"
+
+
+def _claim(
+    name: str, source: str, statement: str, how: str, printed: float | None = None,
+    computed: float | None = None, relation: Relation = "=",
+) -> Claim:  # fmt: skip
+    return Claim(name, _PAPER, statement, printed, how, relation, computed=computed, source=source)
 
 
 @cache
@@ -43,80 +56,224 @@ def between_switches(m: int) -> int:
 def _theorems() -> Iterator[Row]:
     for m in _SIZES:
         found = between_servers("hdcube", m).diameter
-        claim = Claim(f"h-{m}", _PAPER, f"H diameter 2m+1, m = {m}", 2 * m + 1, _EXACT, computed=2 * m)
+        claim = _claim(f"h-{m}", "Section 4, Theorem 1", f"H diameter 2m+1, m = {m}", _EXACT, 2 * m + 1, 2 * m)
         yield Row(claim, found)
     for m in _SIZES:
         printed = 2 * math.ceil((m + 1) / 2) + 1
-        claim = Claim(
-            f"m-{m}", _PAPER, f"M diameter 2 ceil((m+1)/2) + 1, m = {m}", printed, _EXACT,
-            computed={1: 2, 2: 4}.get(m, printed),
-        )  # fmt: skip
+        computed = {1: 2, 2: 4}.get(m, printed)
+        statement = f"M diameter 2 ceil((m+1)/2) + 1, m = {m}"
+        claim = _claim(f"m-{m}", "Section 4, Theorem 3", statement, _EXACT, printed, computed)
         yield Row(claim, between_servers("mdcube", m).diameter)
+    source = "Section 3, 'The node degree and network diameter of the m-dimensional 1-moebius cube'"
     for m in range(2, 10):
         printed = math.ceil((m + 1) / 2)
-        claim = Claim(
-            f"mobius-{m}", _PAPER, f"diameter of the 1-moebius cube ceil((m+1)/2), m = {m}", printed,
-            "exact over all pairs of switches; a switch hop is three links", computed=printed,
-        )  # fmt: skip
+        statement = f"diameter of the 1-moebius cube ceil((m+1)/2), m = {m}"
+        claim = _claim(f"mobius-{m}", source, statement, _SWITCH_HOPS, printed, printed)
         yield Row(claim, between_switches(m))
-    for family, about, computed in (("hdcube", 8, 8.065), ("mdcube", 4, 6.770)):
-        claim = Claim(
-            f"{family}-average", _PAPER, f"average path of {family}:8,1 about {about}", about, _EXACT,
-            tolerance=0.5, computed=computed, spread=0.0005,
-        )  # fmt: skip
+    yield from _averages()
+    yield from _counts()
+
+
+def _averages() -> Iterator[Row]:
+    for family, place, about, computed in (
+        ("hdcube", "proof of Theorem 8, 'approximates to n/k'", 8, 8.065),
+        ("mdcube", "proof of Lemma 1, 'approximates to n/2k'", 4, 6.770),
+    ):
+        statement = f"average path of {family}:8,1 about {about}"
+        claim = _claim(f"{family}-average", f"Section 5, {place}", statement, _EXACT, about, computed)
+        claim = replace(claim, tolerance=0.5, spread=0.0005)
         yield Row(claim, between_servers(family, 8).mean)
+    source = "Section 1, 'Note that the moebius cube has a diameter approximately half'"
+    hyper, mobius_cube = (_switch_distances(f"{family}:8,1") for family in ("hdcube", "mdcube"))
+    for name, printed, measured in (
+        ("diameter", 1 / 2, mobius_cube.max() / hyper.max()),
+        ("expected distance", 2 / 3, mobius_cube.mean() / hyper.mean()),
+    ):
+        statement = f"{name} of the 1-moebius cube divided by that of the hypercube, m = 8, about {printed:.3g}"
+        claim = _claim(
+            f"mobius-over-hyper-{name}", source, statement, f"{_SWITCH_HOPS}; tolerance 0.05", printed
+        )
+        yield Row(replace(claim, tolerance=0.05), float(measured))
+
+
+def _counts() -> Iterator[Row]:
+    source = "Section 3, last paragraph, 'In summary, we can support'"
+    how = "counted in the topology"
+    for spec, servers in (("hdcube:8,1", 2048), ("hdcube:16,2", 4096), ("hdcube:16,1", 1_048_576)):
+        yield Row(
+            _claim(f"servers-{spec}", source, f"servers of {spec}", how, servers), parse(spec).counts()[0]
+        )
+    source = "Section 5, proof of Theorem 8, 'The total number of links'"
+    claim = _claim("links", source, "links per server of hdcube:8,1, 3/2", how, 1.5)
+    yield Row(claim, len(parse("hdcube:8,1").link_ends()) / 2048)
+
+
+def _switch_distances(topology: str) -> NDArray[np.int64]:
+    """The distances between all switches in switch hops; a switch hop is three links."""
+    network = fabric(topology)
+    switches = np.arange(network.servers, network.size, dtype=np.int32)
+    return distance_rows(hop_graph(network), switches)[:, switches].astype(np.int64) // 3
+
+
+# --- Algorithms 2 and 3 ---------------------------------------------------------------
+
+
+def _algorithms() -> Iterator[Row]:
+    """Algorithm 3 in the cube of switches, compared with breadth-first search."""
+    yield from _expansions()
+    how = "all ordered pairs of switches, including equal ones"
+    source = "Section 4, 'To generate the shortest path between A and B'; Algorithm 3"
+    for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
+        taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
+        longer = np.array(taken) - _switch_distances(f"mdcube:{m},1")
+        statement = f"pairs for which Algorithm 3 is not shortest (the paper: shortest), m = {m}, %"
+        claim = _claim(f"algorithm-3-{m}", source, statement, how, 0, computed, "<=")
+        yield Row(replace(claim, spread=0.5), 100 * float((longer > 0).mean()))
+        statement = f"largest excess of Algorithm 3's paths in switch hops, m = {m}"
+        yield Row(_claim(f"excess-{m}", source, statement, how, 0, 1, "<="), int(longer.max()))
+        source_bound = "Section 4, proof of Theorem 3, 'Thus, Algorithm 3 ensures'"
+        statement = f"most switch hops of Algorithm 3, m = {m}, at most ceil((m+1)/2)"
+        bound = math.ceil((m + 1) / 2)
+        yield Row(_claim(f"hops-{m}", source_bound, statement, how, bound, relation="<="), int(np.max(taken)))
+
+
+def _expansions() -> Iterator[Row]:
+    how = "all 2^m vectors; weights compared with breadth-first search over the symbols e_j and E_j"
+    for m in (3, 8):
+        weights = [len(mobius.expansion(vector)) for vector in range(2**m)]
+        least = _least_weights(m)
+        statement = f"vectors for which Algorithm 2's expansion is not minimal, m = {m}, %"
+        claim = _claim(
+            f"minimal-{m}", "Section 4, Algorithm 2, 'Algorithm 2 shows'", statement, how, 0, relation="<="
+        )
+        yield Row(claim, 100 * float(np.mean([a > b for a, b in zip(weights, least, strict=True)])))
+        statement = f"largest weight of a minimal expansion, m = {m}, at most ceil(m/2)"
+        source = "Section 4, proof of Theorem 3, 'the weight of minimal expansion'"
+        yield Row(_claim(f"weight-{m}", source, statement, how, math.ceil(m / 2), relation="<="), max(weights))
+
+
+def _least_weights(m: int) -> list[int]:
+    """The least number of symbols e_j and E_j whose sum is each vector."""
+    symbols = [1 << j for j in range(m)] + [(2 << j) - 1 for j in range(m)]
+    weights = {0: 0}
+    layer = [0]
+    while layer:
+        reached = {a ^ bits: weights[a] + 1 for a in layer for bits in symbols if a ^ bits not in weights}
+        weights |= reached
+        layer = list(reached)
+    return [weights[vector] for vector in range(2**m)]
+
+
+# --- worked examples ------------------------------------------------------------------
+
+#: Where the paper prints a path, in which topology, and its servers.
+_PRINTED_PATHS = (
+    ("proof of Theorem 5, first path", "hdcube:6,2", "000,0 000,1 010,1 010,0 011,0"),
+    ("proof of Theorem 5, second path", "hdcube:6,2", "000,0 001,0 001,1 011,1 011,0"),
+    (
+        "after Theorem 5, path by e2 e1 e0 e2", "hdcube:6,2",
+        "000,0 000,2 100,2 100,1 110,1 110,0 111,0 111,2 011,2 011,0",
+    ),
+    (
+        "after Theorem 5, path by e2 e0 e1 e2", "hdcube:6,2",
+        "000,0 000,2 100,2 100,0 101,0 110,1 111,1 111,2 011,2 011,0",
+    ),
+    (
+        "on Theorem 6, path by e0 E2 E1 e0", "mdcube:6,2",
+        "000,0 001,0 001,2 110,2 110,1 101,1 101,0 100,0",
+    ),
+)  # fmt: skip
+
+
+def _examples() -> Iterator[Row]:
+    how = "steps of the printed path that do not join servers of one switch or of one link"
+    for place, spec, text in _PRINTED_PATHS:
+        network = fabric(spec)
+        path = [network.index(f"<{label}>") for label in text.split()]
+        wrong = sum(not _neighbours(network, a, b) for a, b in pairwise(path))
+        figure = "Fig. 2" if spec.startswith("h") else "Fig. 3"
+        statement = f"{place}: steps that {spec} ({figure}) does not have"
+        yield Row(_claim(place, f"Section 4, {place}", statement, how, 0, relation="<="), wrong)
+    network = fabric("mdcube:6,2")
+    joined = [network.links_between(*map(network.index, (f"<000,{u}>", f"<111,{u}>"))) for u in (2, 5)]
+    statement = "links between switches 000 and 111 of mdcube:6,2, at places 2 and 5"
+    source = "Section 4, 'As shown in Fig. 3, two switches, 000 and 111, are neighbors'"
+    yield Row(_claim("fig3-neighbours", source, statement, "counted in the topology", 2), sum(map(len, joined)))
+    network = fabric("hdcube:6,2")
+    joined = [network.links_between(*map(network.index, (f"<000,{u}>", f"<001,{u}>"))) for u in (0, 3)]
+    statement = "links between switches 000 and 001 of hdcube:6,2, at places 0 and 3"
+    source = "Section 4, 'For example, two switches, 000 and 001, are neighbors'"
+    yield Row(_claim("fig2-neighbours", source, statement, "counted in the topology", 2), sum(map(len, joined)))
+
+
+def _neighbours(network: Fabric, a: int, b: int) -> bool:
+    """True for two servers of one switch or of one link."""
+    near = set(network.neighbours(a)) & set(network.neighbours(b))
+    return bool(network.links_between(a, b)) or any(not network.is_server(node) for node in near)
+
+
+# --- aggregate bottleneck throughput ---------------------------------------------------
+
+_ABT = "number of flows divided by the largest load of a directed link of capacity 1"
+_ALGORITHM, _SPLIT = "the paper's algorithm", "split evenly over all shortest paths"
 
 
 def _all_to_all() -> Iterator[Row]:
     cases = (
-        ("hdcube", False, "by Algorithm 1", 384, 417),
-        ("hdcube", True, "spread over all shortest paths", 384, 504),
-        ("mdcube", False, "by Algorithm 3", 768, 309),
-        ("mdcube", True, "spread over all shortest paths", 768, 441),
+        ("hdcube", "Theorem 8, N / (2/3 n/k)", 3 * 2048 / (2 * 8), 417, 504),
+        ("mdcube", "Lemma 1, N / (1/3 n/k)", 3 * 2048 / 8, 309, 441),
     )
-    for family, spread, words, printed, computed in cases:
-        claim = Claim(
-            f"abt-{family}-{'spread' if spread else 'dcube'}", _PAPER,
-            f"all-to-all ABT of {family}:8,1 {words}", printed,
-            "number of flows divided by the largest number of flows on one directed link of capacity 1",
-            tolerance=0.5, computed=computed, spread=0.5,
-        )  # fmt: skip
-        yield Row(claim, _abt(f"{family}:8,1", spread))
+    for family, place, printed, routed, split in cases:
+        spec = f"{family}:8,1"
+        for name, spread, computed in ((_ALGORITHM, False, routed), (_SPLIT, True, split)):
+            statement = f"all-to-all ABT of {spec}, {name} (the formula's value)"
+            claim = _claim(f"abt-{family}-{spread}", f"Section 5, {place}", statement, _ABT, printed, computed)
+            yield Row(replace(claim, tolerance=0.5, spread=0.5), _abt(spec, spread))
+    yield _m_over_h()
+    yield _dcell_formula()
+    source = "Section 5, 'ABT of Fat-Tree and BCube are N'"
+    for spec in ("fattree:8", "bcube:8,2"):
+        servers = fabric(spec).servers
+        statement = f"all-to-all ABT of {spec} divided by its {servers} servers"
+        yield Row(_claim(f"abt-{spec}", source, statement, f"{_ABT}; {_SPLIT}", 1), _abt(spec, True) / servers)
 
 
-def _abt(topology: str, spread: bool) -> float | None:
+def _m_over_h() -> Row:
+    """M-DCube compared with H-DCube, by the rule that routes the traffic."""
+    source = "Abstract, 'the M-DCube achieves a considerably higher aggregate bottleneck throughput'"
+    statement = "all-to-all ABT of M-DCube divided by that of H-DCube is above 1"
+    how = f"{_ABT}; optimal routing: the maximum concurrent flow by linear programming"
+    readings = [
+        Reading(f"{name}, (8,1)", _abt("mdcube:8,1", spread) / _abt("hdcube:8,1", spread))
+        for name, spread in ((_ALGORITHM, False), (_SPLIT, True))
+    ]
+    for m in (3, 4):
+        ratio = optimal_abt(fabric(f"mdcube:{m},1")) / optimal_abt(fabric(f"hdcube:{m},1"))
+        readings.append(Reading(f"optimal routing, ({m},1)", round(ratio, 6)))
+    return Row.by_reading(_claim("m-over-h", source, statement, how, 1, relation=">"), *readings)
+
+
+def _dcell_formula() -> Row:
+    """The printed condition n/(3k) < 2^k1 follows from an ABT of N / 2^k1, not from the printed N / k1."""
+    source = "Section 5, 'ABT of Dcell is N/k1' and 'n/(3k) is typically less than'"
+    statement = "Lemma 1's ABT divided by the formula for DCell is above 1, n/k = 8 and k1 = 2"
+    mine = 1 / (8 / 3)
+    readings = (Reading("N / k1, as printed", mine * 2), Reading("N / 2^k1, as in the condition", mine * 2**2))
+    return Row.by_reading(
+        _claim("m-over-dcell", source, statement, "formulas only", 1, relation=">"), *readings
+    )
+
+
+def _abt(topology: str, spread: bool) -> float:
     network = fabric(topology)
     pairs = choose(network, "servers", 1)
     if spread:
-        worst = shortest_path_loads(network, pairs, hops="servers", split_by="paths").max()
+        worst = shortest_path_loads(
+            network, pairs, hops="servers" if network.relaying else "links", split_by="paths"
+        ).max()
     else:
-        scheme = scheme_or_none(topology, "dcube")
-        if scheme is None:
-            return None
-        worst = link_loads(scheme, pairs).max()
+        worst = link_loads(bind("dcube", network), pairs).max()
     return len(pairs) / float(worst)
-
-
-def _algorithm_3() -> Iterator[Row]:
-    """Algorithm 3 in the cube of switches, compared with breadth-first search."""
-    how = "all ordered pairs of switches, including equal ones"
-    for m, computed in ((3, 12.5), (4, None), (6, None), (8, 17)):
-        network = fabric(f"mdcube:{m},1")
-        switches = np.arange(network.servers, network.size, dtype=np.int32)
-        # A switch hop is three links.
-        shortest = distance_rows(hop_graph(network), switches)[:, switches] // 3
-        taken = [[len(mobius.dimensions(a, b, m)) for b in range(2**m)] for a in range(2**m)]
-        longer = np.array(taken) - shortest.astype(int)
-        claim = Claim(
-            f"algorithm-3-{m}", _PAPER, f"pairs for which Algorithm 3 is not shortest, m = {m}, %", 0, how,
-            computed=computed, spread=0.5,
-        )  # fmt: skip
-        yield Row(claim, 100 * float((longer > 0).mean()))
-        claim = Claim(
-            f"excess-{m}", _PAPER, f"largest excess of Algorithm 3's paths in switch hops, m = {m}", 0, how,
-            computed=1,
-        )  # fmt: skip
-        yield Row(claim, int(longer.max()))
 
 
 def _average_chart() -> tuple[Chart, ...]:
@@ -128,7 +285,8 @@ def _average_chart() -> tuple[Chart, ...]:
 
 
 EXPERIMENTS = (
-    Experiment("dcube-theorems", _PAPER, "diameters and average paths", _theorems, _average_chart),
-    Experiment("dcube-routes", _PAPER, "Algorithm 3 compared with shortest paths", _algorithm_3),
+    Experiment("dcube-theorems", _PAPER, "structure, diameters and average paths", _theorems, _average_chart),
+    Experiment("dcube-routes", _PAPER, "Algorithms 2 and 3 compared with shortest paths", _algorithms),
+    Experiment("dcube-examples", _PAPER, "the worked examples on Figs. 2 and 3", _examples),
     Experiment("dcube-abt", _PAPER, "aggregate bottleneck throughput (ABT) of all-to-all traffic", _all_to_all),
 )
