@@ -6,6 +6,7 @@ automaton on word differences, in place of a routing table.
 
     group.py          a finite group by its generators: normal forms, breadth first
     underlying.py     the Cayley graph under a topology, and its generators' ports
+    discovery.py      the generators of a graph's links, from relators
     differences.py    the word differences of a finite group, and the automaton Diff
     reduction.py      reduction of a word to normal form by Diff, one letter at a time
     kernels.py        the same compiled, for long words and for many words

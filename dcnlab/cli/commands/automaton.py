@@ -38,22 +38,28 @@ def automaton(
         GroupSource,
         typer.Option("--from", help="Breadth-first search on the graph, or Knuth-Bendix completion."),
     ] = GroupSource.graph,
+    group: Annotated[
+        str,
+        typer.Option(help="The Cayley graph that the network is a copy of (star:4): find its generators."),
+    ] = "",
     json: JsonFlag = False,
 ) -> None:
     """Word-difference automaton of a Cayley graph: its size in comparison with a full table."""
     from addressing.automata.sizes import measure
 
-    spec, family = _graph(topology)
+    spec, family = _graph(group or topology)
+    generators = _discovered(topology, group, family) if group else None
     ports, trials = _order(family, order, seed, seconds)
     started = time.perf_counter()
-    group = _group(family, ports, source)
+    found = _group(family, ports, source)
     result: dict[str, Any] = {
         "topology": spec,
+        **({} if generators is None else {"copy": topology, "generators": generators}),
         "order": list(ports),
-        "letters": list(group.names),
+        "letters": list(found.names),
         "trials": trials,
         "from": source.value,
-        **measure(group).as_dict(),
+        **measure(found).as_dict(),
         "seconds": time.perf_counter() - started,
     }
     if json:
@@ -72,6 +78,33 @@ def _graph(topology: str) -> tuple[str, CayleyGraph]:
     if found is None:
         raise UsageError(f"{topology} has no known Cayley graph: only Cayley graphs have these automata")
     return family.spec, found.graph
+
+
+def _discovered(topology: str, group: str, graph: CayleyGraph) -> dict[str, dict[str, str]]:
+    """Per node of a copy of a Cayley graph the neighbour by each generator."""
+    from addressing.automata.discovery import discover
+    from addressing.automata.group import GroupError
+    from addressing.automata.presentations import of_family
+    from dcnlab.cli.catalogue import fabric_of
+
+    network = fabric_of(topology)
+    nodes = [node for node in range(network.size) if not network.is_end_host(node)]
+    numbers = {node: number for number, node in enumerate(nodes)}
+    rows = [[numbers[end.node] for _, end in network.ports(node) if end.node in numbers] for node in nodes]
+    try:
+        presentation = of_family(graph)
+    except GroupError as error:
+        raise UsageError(str(error)) from error
+    found = discover(rows, presentation) if len(nodes) == graph.vertices else None
+    if found is None:
+        raise UsageError(
+            f"{topology} is no copy of {graph.spec}: no choice of generators satisfies its relators"
+        )
+    names = [network.name(node) for node in nodes]
+    return {
+        names[number]: {graph.letters[letter]: names[end] for letter, end in sorted(row.items())}
+        for number, row in enumerate(found)
+    }
 
 
 def _order(family: CayleyGraph, text: str, seed: int, seconds: float) -> tuple[tuple[int, ...], int]:
@@ -107,6 +140,10 @@ def _group(family: CayleyGraph, ports: tuple[int, ...], source: GroupSource) -> 
 
 def _show(result: dict[str, Any]) -> None:
     print(f"{result['topology']}: {result['elements']} elements, diameter {result['diameter']}")
+    if "copy" in result:
+        first, row = next(iter(result["generators"].items()))
+        ends = ", ".join(f"{letter} to {end}" for letter, end in row.items())
+        print(f"{result['copy']}: generators found for all links; from {first}: {ends}")
     print(f"letters in order: {' '.join(result['letters'])} (orders tried: {result['trials']})")
     rows = [
         (name, size["states"], size["transitions"], size["bits"], f"{size['bits'] / result['table_bits']:.3g}")
