@@ -18,6 +18,7 @@ from itertools import combinations, permutations
 from typing import Any
 
 from addressing.automata.group import Group, GroupError, Word, of_graph
+from topos.abelian import Abelian
 from topos.cayley import CayleyGraph, colex_pairs
 from topos.families.borel import Borel
 from topos.families.bubblesort import BubbleSort
@@ -140,7 +141,26 @@ def _borel(family: Borel) -> Iterator[Word]:
     yield (3, *shift, *turn * family.t2)
 
 
+def _abelian(family: Abelian) -> Iterator[Word]:
+    """Steps commute; a step taken as often as its order is none; two steps make a third."""
+    letters = range(len(family.letters))
+    back = [port - 1 for port in family.inverses]
+    yield from ((a, b, back[a], back[b]) for a, b in combinations(letters, 2))
+    for a in letters:
+        vertex, order = family.step(0, a + 1), 1
+        while vertex:
+            vertex, order = family.step(vertex, a + 1), order + 1
+        yield (a,) * order
+    ends = {family.step(0, c + 1): c for c in letters}
+    for a in letters:
+        for b in letters:
+            third = ends.get(family.step(family.step(0, a + 1), b + 1))
+            if third is not None:
+                yield (a, b, back[third])
+
+
 _RELATORS: dict[type[CayleyGraph], Callable[[Any], Iterator[Word]]] = {
+    Abelian: _abelian,
     Borel: _borel,
     BubbleSort: _bubblesort,
     Butterfly: _butterfly,

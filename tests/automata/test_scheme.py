@@ -137,6 +137,9 @@ def test_command() -> None:
         assert found.pop("seconds") >= 0
     assert both[0] | {"from": ""} == both[1] | {"from": ""}
     assert both[0]["diff"]["states"] == 14
+    for spec in ("bcube:3,1", "torus:3x4"):
+        both = [json.loads(dcnlab(spec, "--json", "--from", source).stdout) for source in sources]
+        assert both[0]["diff"] == both[1]["diff"]
     shown = dcnlab("butterfly:4", "--order", "search", "--seconds", "0.2")
     assert "Diff, trimmed" in shown.stdout
 
