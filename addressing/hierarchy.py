@@ -129,7 +129,7 @@ class Hierarchy(RuleScheme):
         own = self.clustering[at]
         for cluster, vertices in enumerate(self.places):
             if cluster in self.split_clusters:
-                yield from self._split_cluster_classes(at, cluster)
+                yield from self.split_cluster_classes(at, cluster)
             elif cluster != own:
                 if vertices:
                     yield self._cluster_pattern(cluster, 0, 0, vertices[0])
@@ -138,7 +138,7 @@ class Hierarchy(RuleScheme):
                     if vertex != at:
                         yield self._cluster_pattern(own, place, self.place_bits, vertex)
 
-    def _split_cluster_classes(self, at: int, cluster: int) -> Iterator[ForwardingClass]:
+    def split_cluster_classes(self, at: int, cluster: int) -> Iterator[ForwardingClass]:
         """The fewest prefixes for a split cluster."""
         vertices = self.places[cluster]
 
@@ -198,5 +198,5 @@ class Hierarchy(RuleScheme):
         """The entries that a node holds for split clusters beyond those for intact clusters."""
         own = self.clustering[at]
         intact = sum(len(self.places[c]) - (at in self._place) if c == own else 1 for c in self.split_clusters)
-        held = sum(1 for cluster in self.split_clusters for _ in self._split_cluster_classes(at, cluster))
+        held = sum(1 for cluster in self.split_clusters for _ in self.split_cluster_classes(at, cluster))
         return held - intact

@@ -7,76 +7,137 @@ node's child appends ``bit_length(children)`` bits for its letter; code 0 means 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
+import numpy as np
+
+from addressing.algorithms.shortest_paths import Starts, live_rows
 from topos.fabric import Fabric
-from topos.graph import NONE, LinkState
+from topos.graph import NONE, IntArray, LinkState
 
 Word = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Embedding:
-    """Per node its word, and its prefix as (value, length) in bits.
+    """Breadth-first trees as arrays by node, with the words and bit prefixes that follow from them.
 
     A fabric in several pieces (after failures) gets one tree per piece.  Their roots become the
     children of a virtual root, so the first ``common`` = 1 letters of a word name its piece.
     """
 
-    words: tuple[Word, ...]
-    prefixes: tuple[tuple[int, int], ...]
-    #: Bits of the letter that may follow each node's word.
-    widths: tuple[int, ...]
-    parents: tuple[int, ...]
+    #: The node above in the tree; ``NONE`` at a root.
+    parent: IntArray
+    #: The last letter of the word; 0 for the empty word.
+    letter: IntArray
+    #: The length of the word.
+    depth: IntArray
     common: int
 
     def distance(self, a: int, b: int) -> int:
         """The word metric |a^-1 b|: the number of tree links between two nodes."""
         return len(self.words[a]) + len(self.words[b]) - 2 * common_prefix_length(self.words[a], self.words[b])
 
+    @cached_property
+    def width(self) -> IntArray:
+        """Bits of the letter that may follow each node's word."""
+        children = np.bincount(self.parent[self.parent != NONE], minlength=len(self.parent))
+        return np.frexp(children)[1].astype(np.int32)
+
+    @cached_property
+    def length(self) -> IntArray:
+        """The length of each node's prefix in bits."""
+        length = np.zeros(len(self.parent), dtype=np.int32)
+        roots = self.parent == NONE
+        length[roots] = int(roots.sum()).bit_length() if self.common else 0
+        for level in self._levels:
+            above = self.parent[level]
+            length[level] = length[above] + self.width[above]
+        return length
+
+    @cached_property
+    def downwards(self) -> IntArray:
+        """The nodes by depth, then by number."""
+        return np.argsort(self.depth, kind="stable").astype(np.int32)
+
+    @property
+    def _levels(self) -> list[IntArray]:
+        """The nodes below the roots, level by level."""
+        counts = np.bincount(self.depth)
+        return np.split(self.downwards, np.cumsum(counts)[:-1])[self.common + 1 :]
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """``parent`` as numbers."""
+        return tuple(self.parent.tolist())
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """``width`` as numbers."""
+        return tuple(self.width.tolist())
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Per node its word."""
+        words: list[Word] = [()] * len(self.parent)
+        parents, letters = self.parents, self.letter.tolist()
+        for node in self.downwards.tolist():
+            above = words[parents[node]] if parents[node] != NONE else ()
+            words[node] = (*above, letters[node]) if letters[node] else above
+        return tuple(words)
+
+    @cached_property
+    def prefixes(self) -> tuple[tuple[int, int], ...]:
+        """Per node its prefix as (value, length) in bits."""
+        values = [0] * len(self.parent)
+        parents, letters, widths = self.parents, self.letter.tolist(), self.widths
+        for node in self.downwards.tolist():
+            above = parents[node]
+            values[node] = letters[node] if above == NONE else values[above] << widths[above] | letters[node]
+        return tuple(zip(values, self.length.tolist(), strict=True))
+
 
 def embed(fabric: Fabric, known: LinkState, root: int) -> Embedding:
     """Breadth-first trees in port order over the links that are up: one from ``root``, and one from
     the first node of every piece that does not contain ``root``."""
-    size = fabric.size
-    children: list[list[int]] = [[] for _ in range(size)]
-    parents = [NONE] * size
-    seen = [False] * size
-    roots: list[int] = []
-    for start in (root, *range(size)):
-        if seen[start]:
-            continue
-        seen[start] = True
-        roots.append(start)
-        queue = [start]
-        for at in queue:
-            for end in fabric.neighbours(at, known):
-                if not seen[end]:
-                    seen[end], parents[end] = True, at
-                    children[at].append(end)
-                    queue.append(end)
-    return _spell(roots, children, parents)
-
-
-def _spell(roots: list[int], children: list[list[int]], parents: list[int]) -> Embedding:
-    """Words and bit prefixes, from the roots down."""
-    size = len(parents)
-    words: list[Word] = [()] * size
-    prefixes = [(0, 0)] * size
-    widths = [len(below).bit_length() for below in children]
-    queue = list(roots)
-    if len(roots) > 1:
-        width = len(roots).bit_length()
-        for letter, root in enumerate(roots, start=1):
-            words[root], prefixes[root] = (letter,), (letter, width)
-    for at in queue:
-        value, length = prefixes[at]
-        for letter, child in enumerate(children[at], start=1):
-            words[child] = (*words[at], letter)
-            prefixes[child] = (value << widths[at] | letter, length + widths[at])
-            queue.append(child)
+    start, peer = live_rows(fabric, known)
+    parent, letter, depth = (np.full(fabric.size, value, dtype=np.int32) for value in (NONE, 0, NONE))
+    roots, following = [root], 0
+    _grow(root, start, peer, parent, letter, depth)
+    while following < fabric.size:
+        if depth[following] == NONE:
+            roots.append(following)
+            _grow(following, start, peer, parent, letter, depth)
+        following += 1
     common = int(len(roots) > 1)
-    return Embedding(tuple(words), tuple(prefixes), tuple(widths), tuple(parents), common)
+    if common:
+        letter[roots] = np.arange(1, len(roots) + 1, dtype=np.int32)
+    return Embedding(parent, letter, depth + common, common)
+
+
+def _grow(
+    root: int, start: Starts, peer: IntArray, parent: IntArray, letter: IntArray, depth: IntArray
+) -> None:
+    """Write the tree of one root, one level at a time.  Nodes of a level are in the order in which the
+    search reaches them; the first link that reaches a node is its link in the tree."""
+    frontier, hops = np.array([root]), 0
+    depth[root] = 0
+    while len(frontier):
+        hops += 1
+        count = start[frontier + 1] - start[frontier]
+        before = np.cumsum(count) - count
+        links = np.repeat(start[frontier] - before, count) + np.arange(int(count.sum()))
+        owners = np.repeat(frontier, count)
+        unseen = depth[peer[links]] == NONE
+        ends, owners = peer[links][unseen], owners[unseen]
+        _, first = np.unique(ends, return_index=True)
+        first.sort()
+        ends, owners = ends[first], owners[first]
+        parent[ends], depth[ends] = owners, hops
+        place = np.arange(len(ends))
+        fresh = np.concatenate([[True], owners[1:] != owners[:-1]])[: len(ends)]
+        letter[ends] = place - np.maximum.accumulate(np.where(fresh, place, 0)) + 1
+        frontier = ends
 
 
 def common_prefix_length(a: Word, b: Word) -> int:

@@ -17,6 +17,9 @@ import numpy as np
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 
+#: The first position of each row of compressed rows.
+Starts = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 #: The distance of a node from which there is no path.
 UNREACHABLE = -1
 #: The size of the cache of distances, in bytes.
@@ -85,11 +88,15 @@ class ShortestPaths:
         return OrderedDict()
 
     @cached_property
-    def _rows(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], IntArray]:
-        """Adjacency over links that are up: neighbours of v are peer[start[v]:start[v + 1]]."""
-        adjacency = self.fabric.adjacency
-        up = adjacency.peer != NONE
-        if self.down:
-            up &= ~np.isin(adjacency.link, np.fromiter(self.down.down, dtype=np.int32))
-        before = np.concatenate([[0], np.cumsum(up)])
-        return before[adjacency.start], adjacency.peer[up]
+    def _rows(self) -> tuple[Starts, IntArray]:
+        return live_rows(self.fabric, self.down)
+
+
+def live_rows(fabric: Fabric, down: LinkState) -> tuple[Starts, IntArray]:
+    """Adjacency over the links that are up, in port order: neighbours of v are peer[start[v]:start[v + 1]]."""
+    adjacency = fabric.adjacency
+    up = adjacency.peer != NONE
+    if down:
+        up &= ~np.isin(adjacency.link, np.fromiter(down.down, dtype=np.int32))
+    before = np.concatenate([[0], np.cumsum(up)])
+    return before[adjacency.start], adjacency.peer[up]

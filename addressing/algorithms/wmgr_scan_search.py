@@ -45,9 +45,7 @@ class Tree:
     @classmethod
     def of(cls, embedding: Embedding) -> Tree:
         """The arrays of an embedding."""
-        depths = np.array([len(word) for word in embedding.words], dtype=np.int32)
-        order = np.argsort(depths, kind="stable").astype(np.int32)
-        return cls(np.array(embedding.parents, dtype=np.int32), depths, order)
+        return cls(embedding.parent, embedding.depth, embedding.downwards)
 
 
 def scanned_slots(adjacency: Adjacency, scans: Scans) -> IntArray:

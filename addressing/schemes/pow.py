@@ -145,7 +145,7 @@ class Pow(Scheme):
     def _boxes(self, switch: int) -> Iterator[Pattern]:
         """The patterns over which a switch's decision is constant: products of blocks of coordinates."""
         low = self._clot.members(switch)[0]
-        for slices in itertools.product(*(tuple(self._slices(d, a)) for d, a in enumerate(low))):
+        for slices in itertools.product(*(tuple(self.slices(d, a)) for d, a in enumerate(low))):
             yield Pattern(sum(value for value, _ in slices), sum(mask for _, mask in slices))
 
     # --- the rule at switches -------------------------------------------------
@@ -167,7 +167,7 @@ class Pow(Scheme):
         size = self.torus.sizes[dimension]
         return (value - low + size // 4) % size >= size // 2
 
-    def _slices(self, dimension: int, low: int) -> Iterator[tuple[int, int]]:
+    def slices(self, dimension: int, low: int) -> Iterator[tuple[int, int]]:
         """(value, mask) of aligned blocks of one coordinate over which a switch's decision is constant, at
         the slice's position in the address."""
         size, shift = self.torus.sizes[dimension], ipv4.slice_shift(dimension)

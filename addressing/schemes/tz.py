@@ -55,18 +55,18 @@ class Tz(VertexScheme):
     # --- labels: vertex | landmark | port ----------------------------------------
 
     @cached_property
-    def _widths(self) -> tuple[int, int, int]:
+    def widths(self) -> tuple[int, int, int]:
         """Bits of the vertex, of its landmark's number, and of the port there (port 0: none)."""
         ports = 0 if self.represented else max(map(self.fabric.port_count, self.landmarks))
         return (len(self.vertices) - 1).bit_length(), (len(self.landmarks) - 1).bit_length(), ports.bit_length()
 
     @property
     def vertex_bits(self) -> int:
-        return sum(self._widths)
+        return sum(self.widths)
 
     def vertex_label(self, vertex: int) -> int:
         number = int(self.nearest[vertex])
-        _, landmark_bits, port_bits = self._widths
+        _, landmark_bits, port_bits = self.widths
         port = 0 if self.represented else self._port_at(self.landmarks[number], vertex)
         return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
 
@@ -77,12 +77,12 @@ class Tz(VertexScheme):
         return 0 if landmark == vertex else next(ports, 0)
 
     def find(self, label: int) -> int | None:
-        rank = label >> self._widths[1] + self._widths[2]
+        rank = label >> self.widths[1] + self.widths[2]
         return self.vertices[rank] if rank < len(self.vertices) else None
 
     def _landmark_and_port(self, header: Header) -> tuple[int, int]:
         """The landmark's number, and the port there, of a label."""
-        _, landmark_bits, port_bits = self._widths
+        _, landmark_bits, port_bits = self.widths
         label = header.label >> self.host_bits
         return label >> port_bits & (1 << landmark_bits) - 1, label & (1 << port_bits) - 1
 
@@ -146,7 +146,7 @@ class Tz(VertexScheme):
 
     def _behind(self, number: int, port: int | None = None) -> Pattern:
         """The labels that contain a landmark, and one of its ports if one is given."""
-        _, landmark_bits, port_bits = self._widths
+        _, landmark_bits, port_bits = self.widths
         mask = (1 << landmark_bits) - 1 << port_bits
         if port is None:
             return self.pattern(number << port_bits, mask)

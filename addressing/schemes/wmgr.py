@@ -87,8 +87,7 @@ class Wmgr(Scheme):
     @cached_property
     def label_bits(self) -> int:
         """The bits of the longest word, including the code that ends it."""
-        tree = self.embedding
-        return max(1, *(length + width for (_, length), width in zip(tree.prefixes, tree.widths, strict=True)))
+        return max(1, int((self.embedding.length + self.embedding.width).max()))
 
     def label(self, node: int) -> int:
         value, length = self.embedding.prefixes[node]
@@ -99,7 +98,7 @@ class Wmgr(Scheme):
         return {self.label(node): node for node in range(self.fabric.size)}
 
     def hop_bound(self) -> int:
-        return 2 * max(map(len, self.embedding.words)) + 1
+        return 2 * int(self.embedding.depth.max()) + 1
 
     def distance(self, a: int, b: int) -> int:
         """The word metric: the number of tree links between two nodes."""

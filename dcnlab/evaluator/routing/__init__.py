@@ -10,6 +10,8 @@
     path_lengths.py   routed path lengths and stretch
     sampled_paths.py  one random path per packet
     table_sizes.py    forwarding-table entries and bits
+    table_counts.py   the common parts of the vectorised forms of table sizes
+    prefix_counts.py  the fewest prefixes of many tables over the same labels, counted
 
 Each figure has two independent computations, by vectorised form and by Markov chain
 (``generic=True``); tests check that they agree.

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.evaluator.graph.pairs import Pairs
 from topos.graph import IntArray
+
+Longs = NDArray[np.int64]
+
+
+class TableCounts(NamedTuple):
+    """Per node its table's entries, the bits that they compare, and their next hops, each summed."""
+
+    entries: Longs
+    compared: Longs
+    next_hops: Longs
+
 
 #: destinations -> links[destination, node]
 Rule = Callable[[IntArray], IntArray]
@@ -20,3 +32,5 @@ Shares = Callable[[IntArray], NDArray[np.float64]]
 Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
 #: pairs -> packets[link]
 Loads = Callable[[Pairs], NDArray[np.float64]]
+#: nodes -> sizes of their tables
+Tables = Callable[[IntArray], TableCounts]

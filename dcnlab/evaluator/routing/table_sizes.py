@@ -1,4 +1,8 @@
-"""Forwarding-table sizes, counted from the entries that a lab would install."""
+"""Forwarding-table sizes, counted from the entries that a lab would install.
+
+Where a scheme has the vectorised form ``table_counts`` (:mod:`dcnlab.evaluator.routing.vector`), nothing is
+compiled.  Both give the same sizes of the same tables.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,22 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.table import compile_table
+from dcnlab.evaluator.routing.forms import Longs, Tables
+from dcnlab.evaluator.routing.vectorized import tables_of
 from topos.graph import IntArray
 
-#: The number of compiled entries after which the remaining nodes are skipped.
+#: The number of entries after which the remaining nodes are skipped.
 BUDGET = 200_000
+#: The number of tables counted at a time by a vectorised form.
+_STEP = 64
 
 
 @dataclass(frozen=True)
 class TableSizes:
     """Table entries and bits per node, over the nodes that hold a table.
 
-    ``measured`` of the ``holders`` tables were compiled.  If that is fewer, the maxima are lower
-    bounds; the nodes with the most ports are always compiled.
+    ``measured`` of the ``holders`` tables were counted.  If that is fewer, the maxima are lower
+    bounds; the nodes with the most ports are always counted.
     """
 
     holders: int
@@ -35,7 +43,7 @@ class TableSizes:
 
     @property
     def exact(self) -> bool:
-        """True when every table was compiled."""
+        """True when every table was counted."""
         return self.measured == self.holders
 
 
@@ -46,28 +54,55 @@ def holders(scheme: Scheme) -> IntArray:
     return np.arange(first, fabric.size, dtype=np.int32)
 
 
-def table_sizes(scheme: Scheme, seed: int = 1, budget: int = BUDGET) -> TableSizes:
-    """Compile tables until there are ``budget`` entries: first those of the server and the switch with
-    the most ports, then in a random order drawn with ``seed``."""
+def table_sizes(scheme: Scheme, seed: int = 1, budget: int = BUDGET, *, generic: bool = False) -> TableSizes:
+    """Count tables until they have ``budget`` entries: first those of the server and the switch with the
+    most ports, then in a random order drawn with ``seed``.
+
+    ``generic`` compiles every table even where the scheme has a vectorised form."""
     nodes = holders(scheme)
+    order = _order(scheme, nodes, seed)
+    tables = None if generic else tables_of(scheme)
+    measured = _compile(scheme, order, budget) if tables is None else _count(scheme, tables, order, budget)
+    entries, bits = measured
+    return TableSizes(
+        len(nodes),
+        len(entries),
+        int(entries.max(initial=0)),
+        float(entries.mean()) if len(entries) else 0.0,
+        int(bits.max(initial=0)),
+        float(bits.mean()) if len(bits) else 0.0,
+        scheme.label_bits,
+        dict(sorted(Counter(entries.tolist()).items())),
+    )
+
+
+def _compile(scheme: Scheme, order: IntArray, budget: int) -> tuple[Longs, Longs]:
+    """The entries and the bits of each table, compiled up to the one that reaches ``budget``."""
     entries: list[int] = []
     bits: list[int] = []
-    for node in _order(scheme, nodes, seed).tolist():
+    for node in order.tolist():
         table = compile_table(scheme, node, scheme.known)
         entries.append(len(table.entries))
         bits.append(table.bits(scheme.fabric.port_count(node)))
         if sum(entries) >= budget and len(entries) > 1:
             break
-    return TableSizes(
-        len(nodes),
-        len(entries),
-        max(entries, default=0),
-        float(np.mean(entries)) if entries else 0.0,
-        max(bits, default=0),
-        float(np.mean(bits)) if bits else 0.0,
-        scheme.label_bits,
-        dict(sorted(Counter(entries).items())),
-    )
+    return np.array(entries, dtype=np.int64), np.array(bits, dtype=np.int64)
+
+
+def _count(scheme: Scheme, tables: Tables, order: IntArray, budget: int) -> tuple[Longs, Longs]:
+    """As :func:`_compile`, by the scheme's vectorised form."""
+    ports = np.diff(scheme.fabric.adjacency.start)
+    rows = [np.zeros((2, 0), dtype=np.int64)]
+    first = total = 0
+    while first < len(order) and (total < budget or first < 2):
+        nodes = order[first : first + _STEP]
+        entries, compared, next_hops = tables(nodes)
+        port_bits = np.maximum(1, np.frexp(ports[nodes])[1])
+        rows.append(np.stack([entries, compared + next_hops * port_bits]))
+        first, total = first + len(nodes), total + int(entries.sum())
+    entries, bits = np.concatenate(rows, axis=1)
+    enough = max(2, int(np.searchsorted(np.cumsum(entries), budget)) + 1)
+    return entries[:enough], bits[:enough]
 
 
 def _order(scheme: Scheme, nodes: IntArray, seed: int) -> IntArray:

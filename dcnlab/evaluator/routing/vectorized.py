@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing import vector
-from dcnlab.evaluator.routing.forms import Lengths, Loads, Rule, Shares, SourceRoutes
+from dcnlab.evaluator.routing.forms import Lengths, Loads, Rule, Shares, SourceRoutes, Tables
 from dcnlab.evaluator.routing.repair import repaired
 from topos.graph import LinkState
 
@@ -67,6 +67,13 @@ def loads_of(scheme: Scheme, down: LinkState) -> Loads | None:
 def shares_of(scheme: Scheme, known_down: LinkState) -> Shares | None:
     """The shares of ``scheme`` while ``known_down`` is known to be down; None without such a form."""
     return cast(Shares | None, _bound(scheme, known_down, "shares"))
+
+
+def tables_of(scheme: Scheme) -> Tables | None:
+    """The table sizes of ``scheme`` under the failures that its control plane knows; None without such a
+    form."""
+    bind = _function(scheme, "table_counts")
+    return None if bind is None else cast(Tables | None, bind(scheme))
 
 
 def _bound(scheme: Scheme, known_down: LinkState, function: str) -> object:

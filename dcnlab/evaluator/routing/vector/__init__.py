@@ -3,7 +3,7 @@
 A scheme may have a module here with the scheme's name (``-`` becomes ``_``).  Tests check that
 each form equals the scheme's own ``next_hops``.  A *directed link* is an index into
 :class:`topos.graph.Adjacency`; ``known_down`` are the links that nodes know to be down.  The
-module has one of three functions; each returns None where it does not apply.
+module has at most one of the first three functions; each returns None where it does not apply.
 
 Deterministic next hops that depend on the destination alone:
 
@@ -36,6 +36,11 @@ failures are known, link loads only:
 
     loads(scheme) -> Loads                             pairs -> packets[link]
 
+Any module may state the sizes of tables under the failures that the control plane knows.  They are
+those of the compiled tables:
+
+    table_counts(scheme) -> Tables                     nodes -> entries, bits compared, next hops
+
 The modules:
 
     brp.py             BCube's parallel paths: source routes
@@ -46,14 +51,18 @@ The modules:
     dfr.py             DCellRouting: next hops
     dor.py             dimension-order routing: next hops
     ecmp.py            equal-cost multipath: shares, loads
+    greedy.py          greedy routing by torus distance: table sizes
     hier.py            hierarchical routing on any network: as hrsw
     hrsw.py            HR-SW: next hops
     hrsw_set.py        HR-SW's set mode: next hops
+    permsort.py        sorting on Cayley graphs: table sizes
     pow.py             POW on CLOT and torus networks: shares
     shortest.py        full tables: next hops
+    twolevel.py        a fat tree's two-level tables: table sizes
     twophase.py        Two-Phase routing on Borel Cayley graphs: source routes, lengths
     tz.py              Thorup-Zwick routing: next hops
     updown.py          up*/down* routing: next hops
+    valiant.py         Valiant routing on Dragonfly: table sizes
     wmgr.py            WMGR by the word metric: next hops
     wmgr_cayley.py     WMGR on Cayley graphs: next hops
 """

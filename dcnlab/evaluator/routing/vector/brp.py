@@ -12,8 +12,9 @@ from addressing.jit import compiled
 from addressing.scheme import Scheme
 from addressing.schemes.brp import Brp
 from addressing.schemes.shortest import Shortest
-from dcnlab.evaluator.routing.forms import SourceRoutes
+from dcnlab.evaluator.routing.forms import SourceRoutes, Tables
 from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
+from dcnlab.evaluator.routing.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import shortest
 from topos.fabric import Fabric
 from topos.families.bcube import BCube
@@ -35,6 +36,12 @@ def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
 
     candidates = [partial(paths.at, rank=rank) for rank in range(brp.bcube.k + 1)]
     return with_backup_routes(scheme.fabric, candidates, backup_next_hops, down, fits)
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """All servers have tables of equal size, and so have all switches of a level."""
+    starts = np.array(cast(Brp, scheme).bcube.level_starts)
+    return by_kind(scheme, lambda nodes: np.searchsorted(starts, nodes, side="right"))
 
 
 class _Paths:

@@ -16,8 +16,9 @@ from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.dcube import DCube, DCubeRouted
 from addressing.schemes.shortest import Shortest
-from dcnlab.evaluator.routing.forms import Lengths, Rule, SourceRoutes
+from dcnlab.evaluator.routing.forms import Lengths, Rule, SourceRoutes, Tables
 from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
+from dcnlab.evaluator.routing.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import shortest
 from topos.families.dcube import CubeOfSwitches
 from topos.graph import NONE, IntArray, LinkState
@@ -32,6 +33,11 @@ def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes:
     return with_backup_routes(
         scheme.fabric, [published], backup_next_hops(scheme, down), down, fits(cast(DCube, scheme))
     )
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """All servers have tables of equal size, and so have all switches."""
+    return by_kind(scheme, lambda nodes: (nodes < scheme.fabric.servers).astype(np.int64))
 
 
 def backup_next_hops(scheme: Scheme, down: LinkState) -> Rule:

@@ -7,8 +7,9 @@ from typing import cast
 
 from addressing.scheme import Scheme
 from addressing.schemes.dcube_shortest import DCubeShortest
-from dcnlab.evaluator.routing.forms import SourceRoutes
+from dcnlab.evaluator.routing.forms import SourceRoutes, Tables
 from dcnlab.evaluator.routing.reroute import follow_next_hops, with_backup_routes
+from dcnlab.evaluator.routing.vector import dcube
 from dcnlab.evaluator.routing.vector.dcube import backup_next_hops, fits
 from topos.graph import ALL_UP, LinkState
 
@@ -22,3 +23,8 @@ def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
     if not down:
         return intact
     return with_backup_routes(scheme.fabric, [intact], backup_next_hops(scheme, down), down, fits(dcube))
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """As ``dcube``."""
+    return dcube.table_counts(scheme)

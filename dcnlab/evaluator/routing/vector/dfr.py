@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.dfr import Dfr
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Rule, Tables
 from dcnlab.evaluator.routing.repair import repaired
+from dcnlab.evaluator.routing.table_counts import by_kind
 from topos.cells import CellFamily
 from topos.graph import NONE, IntArray, LinkState
 
@@ -38,6 +39,11 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
         return _leave(destinations, sizes, widths, gates, ports, start, dfr.fabric.servers)
 
     return repaired(dfr, towards) if dfr.known else towards
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """All switches have tables of equal size."""
+    return by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
 
 
 def _gates(cells: CellFamily) -> IntArray:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from addressing.algorithms.cover import prefixes
 from addressing.algorithms.grid import Grid
 from addressing.jit import threaded
 from addressing.scheme import Scheme
+from addressing.schemes.dor import Dor
 from dcnlab.evaluator.graph.hop_graph import attachment_points
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Longs, Rule, TableCounts, Tables
+from dcnlab.evaluator.routing.table_counts import by_kind, one_next_hop, with_local
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -34,6 +39,40 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
         return out
 
     return towards
+
+
+def table_counts(scheme: Scheme) -> Tables | None:
+    """On a grid the prefixes of each dimension depend on the node's own coordinate there alone; a
+    Dragonfly's routers have tables of equal size.  None with known failures."""
+    if scheme.known:
+        return None
+    if not Grid.fits(scheme.fabric.family):
+        return by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
+    grid = Grid.of(scheme.fabric)
+    by_coordinate = [_prefixes(grid, dimension) for dimension in range(len(grid.sizes))]
+    first, count = 0 if scheme.fabric.relaying else scheme.fabric.servers, int(np.prod(grid.sizes))
+
+    def transit(nodes: IntArray) -> TableCounts:
+        inside = (nodes >= first) & (nodes < first + count)
+        places = np.unravel_index(np.where(inside, nodes - first, 0), grid.sizes)
+        sizes = sum(rows[place] for rows, place in zip(by_coordinate, places, strict=True))
+        return one_next_hop(*(sizes * inside[:, None]).T)
+
+    return with_local(cast(Dor, scheme), transit)
+
+
+def _prefixes(grid: Grid, dimension: int) -> Longs:
+    """Per own coordinate: the number of the prefixes that decide the direction, and the bits compared."""
+    before, width, size = sum(grid.widths[:dimension]), grid.widths[dimension], grid.sizes[dimension]
+
+    def lengths(here: int) -> list[int]:
+        def direction(there: int) -> int | None:
+            return grid.direction(dimension, here, there) or None if there < size else None
+
+        return [before + block.length for block in prefixes(width, direction)]
+
+    rows = [(len(found), sum(found)) for found in map(lengths, range(size))]
+    return np.array(rows, dtype=np.int64)
 
 
 def _steps(grid: Grid, node: int) -> list[list[int]]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from addressing.jit import threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.betweenness import shortest_path_loads
-from dcnlab.evaluator.graph.hop_graph import live_links
+from dcnlab.evaluator.graph.distances import distance_rows
+from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
-from dcnlab.evaluator.routing.forms import Loads, Shares
+from dcnlab.evaluator.routing.forms import Loads, Shares, TableCounts, Tables
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -31,6 +32,27 @@ def shares(scheme: Scheme, known_down: LinkState) -> Shares:
 def loads(scheme: Scheme) -> Loads:
     """Link loads by edge betweenness: one search per destination."""
     return partial(shortest_path_loads, scheme.fabric, down=scheme.known)
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """One entry per server at every node, with all ports on shortest paths as its next hops."""
+    servers, label_bits = scheme.fabric.servers, scheme.label_bits
+    graph = hop_graph(scheme.fabric, scheme.known)
+
+    def counts(nodes: IntArray) -> TableCounts:
+        next_hops = [_next_hops(graph, node, servers) for node in nodes.tolist()]
+        entries = np.full(len(nodes), servers)
+        return TableCounts(entries, entries * label_bits, np.array(next_hops, dtype=np.int64))
+
+    return counts
+
+
+def _next_hops(graph: HopGraph, node: int, servers: int) -> int:
+    """The next hops of a node's entries: where no port is on a shortest path the entry delivers or drops."""
+    neighbours = graph.peer[graph.start[node] : graph.start[node + 1]]
+    here, *there = distance_rows(graph, np.concatenate([[node], neighbours]))[:, :servers].astype(np.int32)
+    ports = sum((far + 1 == here for far in there), np.zeros(servers, dtype=np.int64))
+    return int(np.maximum(ports, 1).sum())
 
 
 @threaded

@@ -13,11 +13,11 @@ from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops, bfs_next_hops_each
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Longs, Rule, TableCounts, Tables
+from dcnlab.evaluator.routing.table_counts import one_next_hop, vertex_mask, with_local
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
 
-Longs = NDArray[np.int64]
 #: Set of goal parts -> ``links[node]``, the link of every node towards them.
 Towards = Callable[[tuple[int, ...]], IntArray]
 
@@ -26,6 +26,37 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Between parts by the agreed next part, inside the last part by shortest paths, then to the host."""
     hierarchy = cast(Hierarchy, scheme)
     return with_intra_part_routing(hierarchy, _InterPartRouting(hierarchy).towards)
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """One entry per other cluster, one per other vertex of the own cluster, and those of split clusters."""
+    hierarchy = cast(Hierarchy, scheme)
+    clustering, vertex = np.array(hierarchy.clustering), vertex_mask(hierarchy)
+    lengths = np.array([len(vertices) for vertices in hierarchy.places])
+    split = hierarchy.split_clusters
+    lengths[list(split)] = 0
+    others = np.count_nonzero(lengths)
+    cluster_bits = hierarchy.vertex_bits - hierarchy.place_bits
+
+    def transit(nodes: IntArray) -> TableCounts:
+        own = lengths[clustering[nodes]]
+        outside, inside = others - (own > 0), np.where(own > 0, own - vertex[nodes], 0)
+        entries, compared = outside + inside, outside * cluster_bits + inside * hierarchy.vertex_bits
+        if split:
+            entries, compared = np.array([entries, compared]) + _split(hierarchy, nodes).T
+        return one_next_hop(entries, compared)
+
+    return with_local(hierarchy, transit)
+
+
+def _split(scheme: Hierarchy, nodes: IntArray) -> Longs:
+    """``[node]``: the number of entries for split clusters, and the bits that they compare."""
+    rows = []
+    for node in nodes.tolist():
+        classes = (c for cluster in scheme.split_clusters for c in scheme.split_cluster_classes(node, cluster))
+        lengths = [pattern.priority for pattern, _ in classes]
+        rows.append((len(lengths), sum(lengths)))
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def with_intra_part_routing(scheme: Hierarchy, towards: Towards) -> Rule:

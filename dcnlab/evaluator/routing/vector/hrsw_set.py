@@ -10,7 +10,8 @@ from addressing.hierarchy import Hierarchy
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Rule, Tables
+from dcnlab.evaluator.routing.vector import hrsw
 from dcnlab.evaluator.routing.vector.hrsw import with_intra_part_routing
 from topos.graph import NONE, IntArray, LinkState
 
@@ -32,3 +33,8 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return out
 
     return with_intra_part_routing(hierarchy, towards)
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """As ``hrsw``."""
+    return hrsw.table_counts(scheme)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from addressing.jit import inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.pow import Pow
-from dcnlab.evaluator.routing.forms import Shares
+from dcnlab.evaluator.routing.forms import Longs, Shares, TableCounts, Tables
+from dcnlab.evaluator.routing.table_counts import one_next_hop
 from topos.families.clot import Clot
 from topos.graph import NONE, IntArray, LinkState
 
@@ -35,6 +36,31 @@ def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
         return _weigh(destinations, position, sizes, members, adjacency.start, adjacency.peer)
 
     return towards
+
+
+def table_counts(scheme: Scheme) -> Tables | None:
+    """A switch matches every combination of the blocks of each coordinate; None where failures are known."""
+    if scheme.known or not isinstance(scheme.fabric.family, Clot):
+        return None
+    clot = scheme.fabric.family
+    blocks = [_blocks(cast(Pow, scheme), dimension) for dimension in range(len(clot.sizes))]
+
+    def counts(nodes: IntArray) -> TableCounts:
+        corners = np.array([clot.members(node)[0] for node in nodes.tolist()], dtype=np.int64)
+        entries, compared = np.ones(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+        for dimension, rows in enumerate(blocks):
+            number, bits = rows[corners[:, dimension]].T
+            entries, compared = entries * number, compared * number + bits * entries
+        return one_next_hop(entries, compared)
+
+    return counts
+
+
+def _blocks(scheme: Pow, dimension: int) -> Longs:
+    """Per coordinate of a switch's lowest member: the number of blocks, and the bits that they compare."""
+    found = [list(scheme.slices(dimension, low)) for low in range(scheme.torus.sizes[dimension])]
+    rows = [(len(blocks), sum(mask.bit_count() for _, mask in blocks)) for blocks in found]
+    return np.array(rows, dtype=np.int64)
 
 
 @threaded

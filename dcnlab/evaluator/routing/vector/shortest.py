@@ -7,7 +7,8 @@ import numpy as np
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.nearest import bfs_next_hops_each
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Rule, Tables
+from dcnlab.evaluator.routing.table_counts import constant
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -23,3 +24,8 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return out
 
     return towards
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """One entry per server at every node."""
+    return constant(scheme.fabric.servers, scheme.fabric.servers * scheme.label_bits)

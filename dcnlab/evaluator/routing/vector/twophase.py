@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.twophase import TwoPhase
-from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes
+from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes, Tables
+from dcnlab.evaluator.routing.table_counts import by_kind
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -33,6 +34,11 @@ def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
         return _routes(sources, destinations, start, moves, ports, paths, inverse_powers, room)
 
     return routes_of
+
+
+def table_counts(scheme: Scheme) -> Tables | None:
+    """All vertices have tables of equal size, unless failures are known."""
+    return None if scheme.known else by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
 
 
 def lengths(scheme: Scheme) -> Lengths | None:

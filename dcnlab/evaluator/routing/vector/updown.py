@@ -13,7 +13,8 @@ from addressing.scheme import Scheme
 from addressing.schemes.updown import UpDown
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Rule, Tables
+from dcnlab.evaluator.routing.table_counts import each_vertex
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -32,6 +33,11 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return out
 
     return towards
+
+
+def table_counts(scheme: Scheme) -> Tables:
+    """One entry per other vertex."""
+    return each_vertex(cast(UpDown, scheme))
 
 
 @threaded

@@ -9,7 +9,9 @@ import numpy as np
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr_cayley import WmgrCayley
 from dcnlab.evaluator.graph.hop_graph import attachment_points
-from dcnlab.evaluator.routing.forms import Rule
+from dcnlab.evaluator.routing.forms import Rule, TableCounts, Tables
+from dcnlab.evaluator.routing.prefix_counts import WIDTH, Trie, Words
+from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -43,3 +45,27 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return out
 
     return towards
+
+
+def table_counts(scheme: Scheme) -> Tables | None:
+    """The fewest prefixes of the labels; None where failures are known, or with more than 64 bits or ports."""
+    cayley, family = cast(WmgrCayley, scheme), cast(SymmetricGraph, scheme.fabric.family)
+    group, coding = cayley.structure.group, cayley.structure.coding
+    if scheme.known or max(coding.bits, len(group.generators)) > WIDTH:
+        return None
+    order = np.argsort(np.array(coding.labels, dtype=np.uint64))
+    trie = Trie.of(np.array(coding.labels, dtype=np.uint64)[order], coding.bits)
+    ranked = sorted(range(len(group.generators)), key=repr)
+    bit = np.zeros(len(ranked) + 1, dtype=np.uint64)
+    bit[ranked] = np.uint64(1) << np.arange(len(ranked), dtype=np.uint64)
+
+    def decisions(node: int) -> Words:
+        here = int(group.ranks[family.vertex(node)])
+        onward = bit[group.first[group.translated(int(group.inverse[here]))]]
+        onward[here] = 0
+        return onward[order]
+
+    def transit(nodes: IntArray) -> TableCounts:
+        return one_next_hop(*trie.prefixes(np.stack([decisions(node) for node in nodes.tolist()])).T)
+
+    return with_local(cayley, transit)
