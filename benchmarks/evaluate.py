@@ -1,7 +1,7 @@
-"""Time of offline evaluations: distances, routed paths over all pairs, link loads, max-min fair rates.
+"""Time of offline evaluations: distances, routed paths, whole evaluations, link loads, max-min fair rates.
 
-Each line is one call, after a first call that compiles (for the sampled million-node torus, the
-lines before compile).  It has the elapsed seconds and the processor seconds over all cores;
+Each line is one call, after a first call that compiles (for networks of a million nodes,
+the lines before compile).  It has the elapsed seconds and the processor seconds over all cores;
 compare the latter on a busy machine.  No other program computes the routed lines;
 benchmarks/distances.py compares the distances.
 """
@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from addressing.registry import bind
+from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.distances import distances, sampled_distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
@@ -40,6 +41,20 @@ ROUTED = (
     ("mdcube:32,4", "dcube"),
     ("borel:131,4,1,4", "twophase"),
 )
+#: Whole evaluations of sampled pairs.
+EVALUATED = (
+    ("smallworld:64x128,clusters=4x4", "hrsw"),
+    ("smallworld:64x128,clusters=4x4", "hrsw-set"),
+    ("hypercube:13", "wmgr"),
+    ("hypercube:13", "shortest"),
+    ("hypercube:13", "permsort"),
+    ("torus:16x16x32", "dor"),
+    ("bcube:8,3", "brp"),
+    ("bcube:32,3", "brp"),
+    ("hypercube:20", "wmgr"),
+)
+#: A million nodes: run once.
+_LARGE = ("bcube:32,3", "hypercube:20")
 #: Smaller networks for the other figures.
 MORE = (("clot:8x8x8", "pow"), ("bcube:8,3", "wmgr"))
 
@@ -76,6 +91,16 @@ def routed(spec: str, name: str) -> Callable[[], str]:
     def run() -> str:
         found = path_lengths(scheme, pairs)
         return f"path {found.path_mean:.4f}, stretch {found.stretch_mean:.4f}"
+
+    return run
+
+
+def evaluated(spec: str, name: str) -> Callable[[], str]:
+    """``evaluate`` over 2000 random pairs: the network, its paths, distances and tables."""
+
+    def run() -> str:
+        [scheme] = evaluate(spec, [name], pairs="sample:2000").schemes
+        return f"path {scheme.path_lengths.path_mean:.4f}, entries at most {scheme.table.entries_max}"
 
     return run
 
@@ -122,6 +147,8 @@ def main() -> None:
     timed("distances torus:100x100x100, 1024 sources", lambda: sampled_search("torus:100x100x100", 1024), False)
     for spec, name in (*ROUTED, *MORE):
         timed(f"routed {spec} {name}", routed(spec, name))
+    for spec, name in EVALUATED:
+        timed(f"evaluated {spec} {name}, sample:2000", evaluated(spec, name), warm=spec not in _LARGE)
     timed("loads bcube:8,3 wmgr", loaded("bcube:8,3", "wmgr"))
     timed("packets clot:8x8x8 pow, load 1", queued("clot:8x8x8", "pow", 1.0))
     timed("bisection clot:8x8x8", lambda: halved("clot:8x8x8"))

@@ -56,6 +56,7 @@ def test_rows_histogram_and_pairs_equal_scipy(graph: HopGraph, data: st.DataObje
     assert math.isclose(found.mean, finite.mean()) if len(finite) else math.isnan(found.mean)
     ends = np.random.default_rng(0).integers(0, graph.size, (2, 1200)).astype(np.int32)
     assert np.array_equal(pair_distances(graph, *ends), far[ends[0], ends[1]])
+    assert np.array_equal(pair_distances(graph, *ends, large=0), far[ends[0], ends[1]])
 
 
 def test_all_pairs_of_a_large_graph_by_histogram_and_by_rows() -> None:

@@ -25,7 +25,7 @@ from dcnlab.evaluator.routing.path_lengths import (
 )
 from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
 from topos.fabric import Fabric
-from topos.graph import ALL_UP
+from topos.graph import ALL_UP, NONE
 from topos.registry import fabric, known
 
 
@@ -83,6 +83,25 @@ def test_thorup_zwick_with_full_landmarks_vectorised_equals_the_rule(spec: str, 
     pairs = choose(network, "servers", 1, failed.nodes)
     asked = path_lengths(scheme, pairs, failed.links, generic=True)
     assert same(path_lengths(scheme, pairs, failed.links), asked)
+
+
+@pytest.mark.parametrize(("spec", "name"), vectorised())
+@pytest.mark.parametrize("failing", ["", "links=8%", "links=30%"])
+def test_routes_of_single_pairs_equal_the_next_hops_of_all_nodes(spec: str, name: str, failing: str) -> None:
+    network = fabric(spec)
+    down = failures.draw(network, failing, seed=3).links
+    scheme = bind(name, network).with_failures(down) if down else bind(name, network)
+    rule, routes = rule_of(scheme, down), source_routes_of(scheme, down)
+    if rule is None or routes is None:
+        return
+    servers, peer = np.arange(network.servers, dtype=np.int32), network.adjacency.peer
+    for to, links in zip(servers.tolist(), rule(servers), strict=True):
+        for source, route in zip(servers.tolist(), routes(servers, np.full_like(servers, to)), strict=True):
+            at, expected = source, []
+            while at != to and links[at] != NONE:
+                expected.append(int(links[at]))
+                at = int(peer[links[at]])
+            assert at != to or route[route != NONE].tolist() == expected
 
 
 @pytest.mark.parametrize("spec", ["dcell:2,2", "dcell:3,2,parts=4", "ficonn:4,2", "hcn:2,4", "hcn:4,2,parts=3"])

@@ -28,6 +28,8 @@ from topos.graph import IntArray
 BITS, WORDS = 64, 8
 #: Distances per cache line.
 LINE = 32
+#: The nodes beyond which the two balls that meet between a pair are small beside a sweep.
+LARGE = 1 << 17
 #: The distance of a node that cannot be reached.
 UNREACHABLE = np.iinfo(np.uint16).max
 
@@ -127,13 +129,16 @@ def distance_rows(graph: HopGraph, sources: IntArray) -> Levels:
     return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
 
 
-def pair_distances(graph: HopGraph, sources: IntArray, targets: IntArray) -> Levels:
+def pair_distances(graph: HopGraph, sources: IntArray, targets: IntArray, large: int = LARGE) -> Levels:
     """The distance from ``sources[i]`` to ``targets[i]``, ``UNREACHABLE`` where there is no path.
 
-    Meant for random pairs: 512 different sources cost one sweep.  Raises ValueError when
-    a distance does not fit in 16 bits.
+    Meant for random pairs: 512 different sources cost one sweep.  On a graph of more than ``large`` nodes
+    each pair is searched from both ends instead.  Raises ValueError when a distance does not fit in 16
+    bits.
     """
     _check_width(graph)
+    if graph.size > large:
+        return _bidirectional(graph.start, graph.peer, sources, targets, graph.scale, numba.get_num_threads())
     order = np.argsort(sources, kind="stable")
     roots, first = np.unique(sources[order], return_index=True)
     first = np.append(first, len(order))
@@ -348,6 +353,55 @@ def _between(
             level += 1
             missing = _record(out, roots, first_of, targets, frontier, active, first, level // scale)
     return out
+
+
+@threaded
+def _bidirectional(
+    start: Counts, peer: IntArray, sources: IntArray, targets: IntArray, scale: int, threads: int
+) -> Levels:
+    """The distance of each pair by breadth-first search from both ends, level by level, on the side with
+    the smaller frontier."""
+    size = len(start) - 1
+    out = np.full(len(sources), UNREACHABLE, np.uint16)
+    for thread in numba.prange(threads):
+        # Depths are positive from the source and negative from the target, 0 where neither has been.
+        depth, queues = np.zeros(size, np.int32), np.empty((2, size), np.int32)
+        for pair in range(thread, len(sources), threads):
+            found = _meet(start, peer, sources[pair], targets[pair], depth, queues)
+            if found >= 0:
+                out[pair] = found // scale
+    return out
+
+
+@compiled
+def _meet(start: Counts, peer: IntArray, source: int, target: int, depth: IntArray, queues: IntArray) -> int:
+    """The number of links between two nodes, -1 without a path.  ``depth`` is 0 before and afterwards."""
+    if source == target:
+        return 0
+    head, tail = np.zeros(2, np.int64), np.ones(2, np.int64)
+    queues[0, 0], queues[1, 0] = source, target
+    depth[source], depth[target] = 1, -1
+    best = -1
+    while best < 0 and head[0] < tail[0] and head[1] < tail[1]:
+        side = 0 if tail[0] - head[0] <= tail[1] - head[1] else 1
+        sign, level_end = 1 - 2 * side, tail[side]
+        while head[side] < level_end:
+            at = queues[side, head[side]]
+            head[side] += 1
+            for link in range(start[at], start[at + 1]):
+                end = peer[link]
+                if depth[end] == 0:
+                    depth[end] = depth[at] + sign
+                    queues[side, tail[side]] = end
+                    tail[side] += 1
+                elif depth[end] * sign < 0:
+                    length = abs(depth[at]) + abs(depth[end]) - 1
+                    if best < 0 or length < best:
+                        best = length
+    for side in range(2):
+        for place in range(tail[side]):
+            depth[queues[side, place]] = 0
+    return best
 
 
 @compiled

@@ -36,6 +36,9 @@ FailureKnowledge = Literal["yes", "local", "no"]
 
 Floats = NDArray[np.float64]
 
+#: On larger networks the paths of single pairs are followed, where the scheme has that form.
+_FEW_NODES = 1 << 15
+
 
 @dataclass(frozen=True, eq=False)
 class PathLengths:
@@ -158,7 +161,8 @@ def path_lengths(
     graph = hop_graph(scheme.fabric, down, hops)
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     cost = arrival_cost(scheme.fabric, hops)
-    forms = Forms() if generic else forms_of(bound, known_down)
+    few_pairs = not pairs.shared and bound.fabric.size > _FEW_NODES
+    forms = Forms() if generic else forms_of(bound, known_down, few_pairs=few_pairs)
     lengths = None if generic or down or not pairs.shared else lengths_of(bound)
     total = EMPTY
     for block in blocks(graph, pairs):

@@ -23,8 +23,12 @@ class Forms(NamedTuple):
     shares: Shares | None = None
 
 
-def forms_of(scheme: Scheme, known_down: LinkState) -> Forms:
-    """The form of ``scheme`` while its nodes know the links ``known_down`` to be down."""
+def forms_of(scheme: Scheme, known_down: LinkState, *, few_pairs: bool = False) -> Forms:
+    """The form of ``scheme`` while its nodes know the links ``known_down`` to be down; for ``few_pairs``
+    source routes rather than the next hops of all nodes, where the scheme has both."""
+    source_routes = source_routes_of(scheme, known_down) if few_pairs else None
+    if source_routes is not None:
+        return Forms(source_routes=source_routes)
     rule = rule_of(scheme, known_down)
     if rule is not None:
         return Forms(rule=rule)

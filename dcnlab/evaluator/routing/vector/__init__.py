@@ -3,7 +3,7 @@
 A scheme may have a module here with the scheme's name (``-`` becomes ``_``).  Tests check that
 each form equals the scheme's own ``next_hops``.  A *directed link* is an index into
 :class:`topos.graph.Adjacency`; ``known_down`` are the links that nodes know to be down.  The
-module has at most one of the first three functions; each returns None where it does not apply.
+module has one of the first three functions, or none; each returns None where it does not apply.
 
 Deterministic next hops that depend on the destination alone:
 
@@ -18,7 +18,8 @@ Routes that the source determines:
 
     source_routes(scheme, known_down) -> SourceRoutes  sources, destinations -> links[pair, hop]
 
-gives the directed links that each pair's packets cross, in order, then ``NONE``.
+gives the directed links that each pair's packets cross, in order, then ``NONE``.  A module with
+``rule`` may have it too: it is used for few pairs of a large network.
 
 Weighted next hops that depend on the destination alone and are free of cycles:
 
@@ -63,6 +64,6 @@ The modules:
     tz.py              Thorup-Zwick routing: next hops
     updown.py          up*/down* routing: next hops
     valiant.py         Valiant routing on Dragonfly: table sizes
-    wmgr.py            WMGR by the word metric: next hops
+    wmgr.py            WMGR by the word metric: next hops, source routes
     wmgr_cayley.py     WMGR on Cayley graphs: next hops
 """

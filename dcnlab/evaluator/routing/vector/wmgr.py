@@ -14,8 +14,8 @@ from addressing.jit import inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.evaluator.graph.hop_graph import live_links
-from dcnlab.evaluator.routing.forms import Longs, Rule, TableCounts, Tables
-from topos.graph import IntArray, LinkState
+from dcnlab.evaluator.routing.forms import Longs, Rule, SourceRoutes, TableCounts, Tables
+from topos.graph import NONE, IntArray, LinkState
 
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule:
@@ -27,6 +27,21 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return next_slots(destinations, tree, scan)
 
     return towards
+
+
+def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
+    """The same next hops, followed pair by pair; None where nodes know failures that the tree does not."""
+    wmgr = cast(Wmgr, scheme)
+    if known_down != wmgr.known:
+        return None
+    tree, scan = wmgr.embedding, _scan(wmgr, known_down)
+
+    def routes_of(sources: IntArray, destinations: IntArray) -> IntArray:
+        return _follow(
+            sources, destinations, wmgr.hop_bound(), scan.first, scan.slot, scan.end, tree.parent, tree.depth
+        )
+
+    return routes_of
 
 
 def _scan(wmgr: Wmgr, down: LinkState) -> Scan:
@@ -53,6 +68,34 @@ def table_counts(scheme: Scheme) -> Tables:
 
 def _arrays(tree: Embedding) -> tuple[IntArray, IntArray, IntArray, IntArray, int]:
     return tree.parent, tree.depth, tree.length, tree.width, tree.common
+
+
+@threaded
+def _follow(
+    sources: IntArray,
+    destinations: IntArray,
+    longest: int,
+    first: NDArray[np.uint32],
+    slot: IntArray,
+    end: NDArray[np.uint32],
+    parent: IntArray,
+    depth: IntArray,
+) -> IntArray:
+    """``[pair, hop]``: the links of each pair; none where no path is up."""
+    out = np.full((len(sources), longest), NONE, np.int32)
+    for pair in numba.prange(len(sources)):
+        at, to = int(sources[pair]), int(destinations[pair])
+        best = depth[at] - 2 * _shared(at, to, parent, depth)
+        for hop in range(longest if _shared(at, to, parent, depth) != NONE else 0):
+            following = NONE
+            for place in range(first[at], first[at + 1]):
+                far = depth[end[place]] - 2 * _shared(int(end[place]), to, parent, depth)
+                if far < best:
+                    best, out[pair, hop], following = far, slot[place], int(end[place])
+            if following == NONE:
+                break
+            at = following
+    return out
 
 
 @threaded
@@ -97,12 +140,12 @@ def _owned(
 
 @inlined
 def _shared(a: int, b: int, parent: IntArray, depth: IntArray) -> int:
-    """The length of the longest common prefix of two nodes' words, in the same tree."""
+    """The length of the longest common prefix of two nodes' words; ``NONE`` in different trees."""
     while depth[a] > depth[b]:
         a = parent[a]
     while depth[b] > depth[a]:
         b = parent[b]
     while a != b:
         a, b = parent[a], parent[b]
-    shared: int = depth[a]
+    shared: int = depth[a] if a != NONE else NONE
     return shared

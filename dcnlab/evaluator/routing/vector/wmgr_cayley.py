@@ -10,7 +10,7 @@ from addressing.scheme import Scheme
 from addressing.schemes.wmgr_cayley import WmgrCayley
 from dcnlab.evaluator.graph.hop_graph import attachment_points
 from dcnlab.evaluator.routing.forms import Rule, TableCounts, Tables
-from dcnlab.evaluator.routing.prefix_counts import WIDTH, Trie, Words
+from dcnlab.evaluator.routing.prefix_counts import WIDTH, Trie
 from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
 from topos.graph import NONE, IntArray, LinkState
 
@@ -49,23 +49,31 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
 
 def table_counts(scheme: Scheme) -> Tables | None:
     """The fewest prefixes of the labels; None where failures are known, or with more than 64 bits or ports."""
-    cayley, family = cast(WmgrCayley, scheme), cast(SymmetricGraph, scheme.fabric.family)
-    group, coding = cayley.structure.group, cayley.structure.coding
-    if scheme.known or max(coding.bits, len(group.generators)) > WIDTH:
+    cayley, most = cast(WmgrCayley, scheme), int(np.diff(scheme.fabric.adjacency.start).max(initial=0))
+    coding = cayley.structure.coding
+    if scheme.known or max(coding.bits, most) > WIDTH:
         return None
-    order = np.argsort(np.array(coding.labels, dtype=np.uint64))
-    trie = Trie.of(np.array(coding.labels, dtype=np.uint64)[order], coding.bits)
-    ranked = sorted(range(len(group.generators)), key=repr)
-    bit = np.zeros(len(ranked) + 1, dtype=np.uint64)
-    bit[ranked] = np.uint64(1) << np.arange(len(ranked), dtype=np.uint64)
-
-    def decisions(node: int) -> Words:
-        here = int(group.ranks[family.vertex(node)])
-        onward = bit[group.first[group.translated(int(group.inverse[here]))]]
-        onward[here] = 0
-        return onward[order]
+    labels = np.array(coding.labels, dtype=np.uint64)
+    order = np.argsort(labels)
+    trie = Trie.of(labels[order], coding.bits)
+    bit = np.zeros(most + 1, dtype=np.uint64)
+    bit[sorted(range(1, most + 1), key=repr)] = np.uint64(1) << np.arange(most, dtype=np.uint64)
 
     def transit(nodes: IntArray) -> TableCounts:
-        return one_next_hop(*trie.prefixes(np.stack([decisions(node) for node in nodes.tolist()])).T)
+        decisions = np.stack([bit[_ports(cayley, node)][order] for node in nodes.tolist()])
+        return one_next_hop(*trie.prefixes(decisions).T)
 
     return with_local(cayley, transit)
+
+
+def _ports(scheme: WmgrCayley, node: int) -> IntArray:
+    """Per element the port of a node towards it; 0 for the node's own element."""
+    group, under = scheme.structure.group, scheme.underlying
+    number = under.vertex(node)
+    if number is None:
+        return np.array(
+            [under.completion(node, under.node(v)) for v in group.vertices.tolist()], dtype=np.int32
+        )
+    here = int(group.ranks[number])
+    ports = np.array([*(under.port(number, letter) for letter in group.generators), 0], dtype=np.int32)
+    return ports[group.first[group.translated(int(group.inverse[here]))]]
