@@ -67,7 +67,7 @@ def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
     [
         (("paths", "bcube:4,1", "h0", "s1"), "s1 is a switch", UsageError),
         (("paths", "bcube:4,1", "h0", "h1", "--weak"), "only DCube has weak parallel paths", UsageError),
-        (("complete-graph", "dcell:4,1", "h0"), "name the other servers", LabError),
+        (("complete-graph", "torus:4x4", "h0"), "name the other servers", LabError),
         (
             ("throughput", "bcube:4,1", "--scheme", "brp", "--traffic", "all"),
             "unknown traffic 'all'",

@@ -89,6 +89,35 @@ def test_hdcube_and_mdcube_equal_dcube_with_their_cube() -> None:
         assert np.array_equal(built(f"{name}:6,2").link_ends, built(f"dcube:6,2,cube={cube}").link_ends)
 
 
+@pytest.mark.parametrize("cube", ["hyper", "mobius0", "mobius1"])
+def test_dual_port_servers_and_one_cube_make_the_ordinary_dcube(cube: str) -> None:
+    extended, ordinary = built(f"xdcube:6,2,cubes={cube}"), built(f"dcube:6,2,cube={cube}")
+    links = [
+        {frozenset(((a, p), (b, q))) for a, p, b, q in one.link_ends.tolist()} for one in (extended, ordinary)
+    ]
+    assert links[0] == links[1]
+
+
+@pytest.mark.parametrize(
+    ("n", "ports", "cubes"), [(3, 3, ("hyper", "mobius1")), (2, 4, ("twisted", "mobius0"))]
+)
+def test_each_sub_network_has_its_cube_and_a_server_counts_as_q_minus_1(
+    n: int, ports: int, cubes: tuple[str, str]
+) -> None:
+    network = built(f"xdcube:{n},2,ports={ports},cubes={'+'.join(cubes)}")
+    m = n * (ports - 1) // 2
+    assert (network.servers, network.switches) == (2**m * n, 2**m)
+    assert {len(network.links_of(server)) for server in range(network.servers)} == {ports}
+    for sub_network, cube in enumerate(cubes):
+        found = set()
+        for a, p, b, q in network.link_ends[network.link_ends[:, 2] < network.servers].tolist():
+            assert (a % n, p) == (b % n, q)
+            if (a % n * (ports - 1) + p - 2) // m == sub_network:
+                found.add(frozenset((a // n, b // n)))
+        expected = switch_graph(built(f"dcube:{m},1,cube={cube}"))
+        assert found == {frozenset(edge) for edge in expected.edges()}
+
+
 @pytest.mark.parametrize("m", range(1, 7))
 def test_diameters(m: int) -> None:
     """H: 2m; M: 2 ceil((m+1)/2) + 1 for m >= 3, 4 for m = 2, 2 for m = 1 (PAPERS 1)."""
@@ -122,6 +151,11 @@ def test_average_path_at_2048_servers(name: str, mean: float) -> None:
         ("hdcube:4,3", "hdcube: k must divide n, and 3 does not divide 4"),
         ("dcube:4,1,cube=twisted", "dcube: the twisted cube needs an odd n/k, not 4"),
         ("dcube:4,1,cube=x", "dcube: cube must be one of hyper, mobius0, mobius1, twisted, not 'x'"),
+        ("xdcube:3,2", "xdcube: k must divide n (ports - 1) = 3, and 2 does not"),
+        ("xdcube:2,4,ports=5", "xdcube: k must be at most n = 2, not 4"),
+        ("xdcube:4,2,cubes=x", "xdcube: cubes must be among hyper, mobius0, mobius1, twisted, not 'x'"),
+        ("xdcube:6,3,cubes=hyper+hyper", "xdcube: cubes must name one cube or 3, not 2"),
+        ("xdcube:4,2,cubes=twisted", "xdcube: the twisted cube needs an odd n (ports - 1) / k, not 2"),
         ("mdcube:21,1", "mdcube: n/k must be at most 20 (2^(n/k) switches), not 21"),
     ],
 )
