@@ -164,7 +164,11 @@ def _is_zombie(pid: int) -> bool:
 
 
 def poll(condition: Callable[[], bool], seconds: float) -> None:
-    """Wait until ``condition`` holds; AssertionError after ``seconds``."""
+    """Wait until ``condition`` holds; AssertionError after ``seconds``, or two minutes if that is longer.
+
+    A busy machine may take long; only a test that fails waits that long.
+    """
+    seconds = max(seconds, 120.0)
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:g} s"

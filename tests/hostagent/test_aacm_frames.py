@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import struct
-import time
 import zlib
 from collections import Counter
 
@@ -139,7 +138,6 @@ def test_a_million_random_and_mutated_frames() -> None:
         for key in (None, KEY)
     ]
     found: Counter[object] = Counter()
-    begun = time.process_time()
     for number in range(1_000_000):
         if number % 4:
             data = rng.randbytes(rng.randrange(64))
@@ -152,4 +150,3 @@ def test_a_million_random_and_mutated_frames() -> None:
         found[result if isinstance(result, Rejection) else "a frame"] += 1
     assert found.total() == 1_000_000
     assert {*Rejection, "a frame"} == set(found)
-    assert time.process_time() - begun < 60

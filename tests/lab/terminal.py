@@ -11,7 +11,7 @@ import termios
 import time
 
 #: Seconds to wait for what is to be shown.
-PATIENCE = 40.0
+PATIENCE = 120.0
 _AGAIN = 5.0
 #: `dcnlab`, to be followed by its arguments.
 DCNLAB = (sys.executable, "-m", "dcnlab.cli")

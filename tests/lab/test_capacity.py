@@ -18,7 +18,7 @@ pytestmark = pytest.mark.lab
 def _limited(limit: str, *words: str) -> subprocess.CompletedProcess[str]:
     """`dcnlab up` where few files may be open."""
     command = ["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", *DCNLAB, "up", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
 def test_too_few_files_are_one_line() -> None:

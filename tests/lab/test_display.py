@@ -58,7 +58,7 @@ def prompt(display: str, home: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.lab
 def test_without_a_display_the_prompt_prints_an_error_and_continues(tmp_path: Path) -> None:
-    said, _ = prompt("", tmp_path).communicate("xterm h0 s0\nxterm\nh0 echo still here\n", timeout=60)
+    said, _ = prompt("", tmp_path).communicate("xterm h0 s0\nxterm\nh0 echo still here\n", timeout=240)
     assert said.splitlines()[0].startswith("xterm needs a display")
     assert "usage: xterm" in said
     assert "still here" in said.splitlines()
@@ -96,5 +96,5 @@ def test_terminals_open_in_servers_and_switches(screen: str, tmp_path: Path) -> 
         shell.stdin.write("xterm h0 s0\n")
         shell.stdin.flush()
         poll(lambda: "Node: h0" in windows() and "Node: s0" in windows(), 30)
-        shell.communicate("exit\n", timeout=60)
+        shell.communicate("exit\n", timeout=240)
     poll(lambda: "Node: h0" not in windows(), 10)

@@ -151,7 +151,7 @@ def test_programs_of_the_prompt_write_to_its_standard_error() -> None:
     done = subprocess.run(
         [*COMMAND, "up", "bcube:2,1", "--scheme", "brp", "--name", "prompting"],
         input="sh echo to the user >&2\npy open('/proc/self/fd/2','w').write('also\\n')\nexit\n",
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0
     assert "to the user" in done.stdout + done.stderr

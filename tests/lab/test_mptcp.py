@@ -18,8 +18,8 @@ pytestmark = pytest.mark.lab
 
 
 def test_one_connection_fills_both_ways() -> None:
-    """Links of 20 Mb/s: TCP fills one of two disjoint ways, Multipath TCP both."""
-    with Lab("bcube:4,1", "brp:multipath=yes,paths=2", rate="20Mbit", link_state="agents") as lab:
+    """Links of 4 Mb/s, slow enough for any machine: TCP fills one of two disjoint ways, Multipath TCP both."""
+    with Lab("bcube:4,1", "brp:multipath=yes,paths=2", rate="4Mbit", link_state="agents") as lab:
         before = carried(lab)
         try:
             found = lab.mptcp("h0", "h15", seconds=3)
@@ -27,14 +27,14 @@ def test_one_connection_fills_both_ways() -> None:
             lacking(str(error))
         used = [after - b for b, after in zip(before, carried(lab), strict=True)]
         assert found.paths == found.mptcp.subflows == 2
-        assert found.tcp.mbps < 20.5
+        assert found.tcp.mbps < 4.2
         assert found.ratio > 1.3
-        assert used[lab_link(lab, "h0", "s0")] > 1_000_000
-        assert used[lab_link(lab, "h0", "s4")] > 1_000_000
+        ends = used[lab_link(lab, "h0", "s0")], used[lab_link(lab, "h0", "s4")]
+        assert min(ends) > 0.1 * max(ends)
         address = lab.run("h0", ["ip", "-br", "address", "show", "dcn0"]).stdout
         assert address.split()[2:] == ["10.0.0.1/32"]  # what was added is gone
         single = lab.iperf("h0", "h15", seconds=1)
-        assert single.mbps < 20.5
+        assert single.mbps < 4.2
 
 
 def test_one_way_is_not_enough() -> None:

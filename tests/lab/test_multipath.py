@@ -38,10 +38,10 @@ def test_parallel_flows_take_disjoint_ways(topology: str, scheme: str, a: str, b
         before = carried(lab)
         lab.iperf(a, b, seconds=2, parallel=8)
         after = carried(lab)
-    used = 0
+    used, share = 0, 0.02 * (sum(after) - sum(before))
     for way in bound.candidate_paths(fabric.index(a), fabric.index(b)):
         links = [joining(fabric, x, y) for x, y in itertools.pairwise(way)]
-        used += all(min(after[n] - before[n] for n in link) > 1_000_000 for link in links)
+        used += all(min(after[n] - before[n] for n in link) > share for link in links)
     assert used >= 2
 
 
@@ -69,4 +69,5 @@ def test_a_fat_tree_spreads_flows_over_its_uplinks() -> None:
         lab.iperf("h0", "h15", seconds=2, parallel=16)
         after = carried(lab)
     assert len(uplinks) == 2
-    assert all(after[link] - before[link] > 1_000_000 for link in uplinks)
+    sent = [after[link] - before[link] for link in uplinks]
+    assert min(sent) > 0.02 * sum(sent)

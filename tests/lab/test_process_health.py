@@ -26,7 +26,7 @@ py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if
 
 def test_the_prompt_reports_it_below_lost_pings() -> None:
     script = f"pingpair\n{KILL}pingpair\nexit\n"
-    done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(UP, input=script, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     whole, damaged = re.findall(r"\*\*\* Results:.*(?:\n\*\*\* .*)*", done.stdout)
     assert re.fullmatch(r"\S+ Results: 0% dropped \(4/4 received\), RTT p50 [\d.]+ ms, p99 [\d.]+ ms", whole)

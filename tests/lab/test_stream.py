@@ -40,4 +40,4 @@ def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
         lab.ask("fail", kind="node", names=["h3"])
         time.sleep(STILL)
         cut = stream.stop()
-        assert 0.5 * STILL * 1000 < cut.outage_ms <= cut.lost  # a packet each ms
+        assert 0 < 0.9 * cut.lost <= cut.outage_ms <= cut.lost  # one packet per ms, lost in a row
