@@ -15,7 +15,17 @@ from dcnlab.evaluator.reproduce.registry import PAPERS_HEADER, cells, experiment
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reproduction.md"
 #: Each takes longer than all other experiments together.
-SLOW = {"borel-fig4", "borel-table4", "clot-latency", "hrsw-fig3", "hrsw-fig4", "hrsw-fig5"}
+SLOW = {
+    "borel-fig4",
+    "borel-table4",
+    "clot-fig15",
+    "clot-fig16",
+    "clot-fig18",
+    "clot-latency",
+    "hrsw-fig3",
+    "hrsw-fig4",
+    "hrsw-fig5",
+}
 RECORDED = record.load(record.RECORD)
 
 

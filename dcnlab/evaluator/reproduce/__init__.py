@@ -7,9 +7,12 @@
     borel.py           Tang and Arden, Borel Cayley graphs: Tables 3 and 4, the densest graphs
     borel_example.py   Tang and Arden, Borel Cayley graphs: Tables 1 and 2, Figure 2, livelock
     borel_figures.py   Tang and Arden, Borel Cayley graphs: Figures 3 and 4
-    clot.py            Wang et al., CLOT: diameters and average paths
-    clot_latency.py    Wang et al., CLOT: latency and throughput
-    clot_structure.py  Wang et al., CLOT: bisection, number of shortest paths, Table 2
+    clot.py            Wang et al., CLOT: diameters and average paths, Figure 14
+    clot_faults.py     Wang et al., CLOT: average paths with failures, Figure 18
+    clot_ideal.py      Wang et al., CLOT: bisection, ideal throughput (Eqs. 8 to 10)
+    clot_latency.py    Wang et al., CLOT: throughput and latency, Figures 15 to 17
+    clot_structure.py  Wang et al., CLOT: number of shortest paths (Eq. 11)
+    clot_tables.py     Wang et al., CLOT: Tables 2 and 3, number of switches, Eq. 12
     dcube.py           Guo et al., DCube: theorems, algorithms, examples, throughput
     dcube_cost.py      Guo et al., DCube: Figures 6 to 8, switches, wires, price, power
     dcube_paths.py     Guo et al., DCube: Figure 4, parallel paths and complete graphs

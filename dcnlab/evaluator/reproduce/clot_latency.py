@@ -1,34 +1,43 @@
-"""CLOT (Wang et al.): latency and throughput of packets, compared with CamCube and NovaCube.
+"""CLOT (Wang et al.): throughput (figures 15 and 16) and latency of packets (figure 17).
 
-The values in the paper's figures are not available, so there are no verdicts.  The simulation
-uses the parameters that the paper gives.
+The figures' curves are not printed, the text has percentages.  The simulation uses the parameters that
+the paper gives; the load is not among them, so each load is a reading.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
+from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
+from dcnlab.evaluator.reproduce.clot import between_servers
+from dcnlab.evaluator.reproduce.clot_ideal import channel_load
 from dcnlab.evaluator.reproduce.measure import scheme_or_none
 from dcnlab.evaluator.traffic.latency import Latency, Settings, simulate
 
 _PAPER = "Wang et al., CLOT"
 _SEEDS = range(1, 4)
 _LOADS = (0.5, 1.0, 2.0)
-_CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+_CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
 _SETTINGS = Settings(until=4_000_000)
-#: The paper's 216 and 512 servers, as cubes of an even radix.
+#: Figures 15 and 16: 216 and 512 servers.
 _RADICES = (6, 8)
-_NETWORKS = (("clot", "pow", "CLOT"), ("torus", "dor", "CamCube"), ("novacube", "pow", "NovaCube"))
+#: Figure 17 goes from k = 4 to k = 16; larger tori have too many packets for every seed and load.
+_FIGURE_17 = (4, 6, 8)
+_FIGURE_17_LOADS = (0.25, 0.5, 1.0, 2.0)
+_CLOT = (("clot", "pow", "CLOT, POW"), ("clot", "shortest", "CLOT, SP"))
+_CAMCUBE = ("torus", "dor", "CamCube, DOR")
+_NOVACUBE = ("novacube", "pow", "NovaCube, POW")
+_NETWORKS = (*_CLOT, _CAMCUBE, _NOVACUBE)
 _HOW = (
     "simulated packet by packet: all-to-all, on/off sources (exponential on, 100 us; lognormal off, sigma 1;"
     " on half of the time), 1 Gb/s, 1500 bytes, buffers of 10, 10 us of processing at every node, 5 us of"
     f" propagation; 3 ms after 1 ms of warm-up; mean (and range) of seeds {_SEEDS[0]} to {_SEEDS[-1]};"
-    " load and throughput per server as multiples of the link rate; pow on CLOT and NovaCube, dor on CamCube"
+    " load and throughput per server as multiples of the link rate; schemes: pow and shortest (SP) on CLOT,"
+    " dor on CamCube, pow on NovaCube"
 )
 
 
@@ -46,6 +55,11 @@ def _measured(
     return [figure(one) for one in runs if one is not None]
 
 
+def _mean(network: tuple[str, str, str], radix: int, load: float, figure: Callable[[Latency], float]) -> float:
+    family, scheme, _ = network
+    return float(np.mean(_measured(family, scheme, radix, load, figure)))
+
+
 #: Each figure with its number of digits: further digits differ between machines.
 _FIGURES: dict[str, tuple[Callable[[Latency], float], int]] = {
     "mean latency, us": (lambda found: found.mean, 1),
@@ -54,30 +68,124 @@ _FIGURES: dict[str, tuple[Callable[[Latency], float], int]] = {
 }
 
 
-def _rows() -> Iterator[Row]:
+def _latency() -> Iterator[Row]:
+    """The percentages of the text by size, then the values behind them, which are not printed."""
+    for rival, name, low, high, quote in (
+        (_CAMCUBE, "CamCube", 42.2, 50.1, "42.2% ~ 50.1% lower than CamCube"),
+        (_NOVACUBE, "NovaCube", 7.3, 19.7, "7.3% ~ 19.7% lower than NovaCube"),
+    ):
+        for radix in _FIGURE_17:
+            readings = tuple(_savings(rival, radix))
+            limits: tuple[tuple[Relation, float, str], ...] = ((">=", low, "at least"), ("<=", high, "at most"))
+            for relation, limit, bound in limits:
+                claim = Claim(
+                    f"fig17-{name}-{radix}-{bound}", _PAPER,
+                    f"latency {bound} {limit} % below {name}'s, k = {radix}, n = 3", limit, _HOW, relation, 0.05,
+                    source=f'section 8.4, text of Fig. 17: "{quote}"',
+                )  # fmt: skip
+                yield Row.by_reading(claim, *readings)
+    yield from _values()
+
+
+def _savings(rival: tuple[str, str, str], radix: int) -> Iterator[Reading]:
+    """By how many per cent CLOT's latency is below the rival's, at each load and between two far hosts."""
+    for ours in _CLOT:
+        for load in _FIGURE_17_LOADS:
+            saved = 1 - _mean(ours, radix, load, _latency_of) / _mean(rival, radix, load, _latency_of)
+            yield Reading(f"{ours[1].replace('shortest', 'SP')} at load {load:g}", round(100 * saved, 1))
+    clot, other = (between_servers(family, radix, 3, "links").diameter for family in ("clot", rival[0]))
+    yield Reading("idle, between the farthest hosts", round(100 * (1 - clot / other), 1))
+
+
+def _latency_of(found: Latency) -> float:
+    return found.mean
+
+
+def _throughput_of(found: Latency) -> float:
+    return found.throughput
+
+
+def _values() -> Iterator[Row]:
     for radix in _RADICES:
         for load in _LOADS:
             for words, (figure, digits) in _FIGURES.items():
                 for family, scheme, name in _NETWORKS:
                     claim = Claim(
-                        f"{family}-{radix}-{load}-{words}", _PAPER,
+                        f"{family}-{scheme}-{radix}-{load}-{words}", _PAPER,
                         f"{words}: {name}, {radix**3} servers, load {load:g}", None, _HOW,
+                        source="section 8.3 and 8.4, Figs. 15 to 17 (plots without printed values)",
                     )  # fmt: skip
                     values = [round(v, digits) for v in _measured(family, scheme, radix, load, figure)]
                     seen = (min(values), max(values)) if values else None
                     yield Row(claim, round(float(np.mean(values)), digits) if values else None, seen)
 
 
+def _throughput(radix: int) -> Iterator[Row]:
+    """The percentages of the text: the largest and the mean gain over the loads of the curve."""
+    number, most, mean = {6: (15, 84.22, 76.13), 8: (16, 94.38, 82.73)}[radix]
+    source = f"section 8.3, text of Fig. {number}: " + {
+        6: '"84.22% at most and 76.13% on average"', 8: '"94.38% at most and 82.73% on average"'
+    }[radix]  # fmt: skip
+    ideal = Reading("ideal (Eq. 7)", round(_ideal_gain(radix), 1))
+    gains = {ours[1].replace("shortest", "SP"): _gains(ours, _CAMCUBE, radix) for ours in _CLOT}
+    for words, printed, figure in (("largest", most, max), ("mean", mean, _average)):
+        claim = Claim(
+            f"fig{number}-{words}", _PAPER,
+            f"throughput above CamCube's, {words} gain in %, {radix**3} servers", printed,
+            f"{_HOW}; loads {', '.join(f'{load:g}' for load in _CURVE)}; ideal: by linear programming", "=", 0.5,
+            source=source,
+        )  # fmt: skip
+        readings = [Reading(f"{name}, simulated", round(figure(values), 1)) for name, values in gains.items()]
+        saturated = [
+            Reading(f"{name}, loads from 2 on", round(figure(values[_CURVE.index(2.0):]), 1))
+            for name, values in gains.items()
+        ]  # fmt: skip
+        yield Row.by_reading(claim, *readings, *saturated, ideal)
+    for relation, limit, bound in ((">=", 3, "at least"), ("<=", 4, "at most")):
+        claim = Claim(
+            f"fig{number}-novacube-{bound}", _PAPER,
+            f"throughput {bound} {limit} % above NovaCube's on average, {radix**3} servers", limit, _HOW,
+            ">=" if relation == ">=" else "<=", 0.5, source='section 8.3: "3% ~ 4% improvement on average"',
+        )  # fmt: skip
+        yield Row.by_reading(
+            claim,
+            *(
+                Reading(ours[2], round(_average(_gains(ours, _NOVACUBE, radix)), 1))
+                for ours in _CLOT
+            ),
+        )  # fmt: skip
+
+
+def _gains(ours: tuple[str, str, str], rival: tuple[str, str, str], radix: int) -> list[float]:
+    """At each load of the curve by how many per cent the throughput is above the rival's."""
+    ratios = (
+        _mean(ours, radix, load, _throughput_of) / _mean(rival, radix, load, _throughput_of) for load in _CURVE
+    )
+    return [100 * (ratio - 1) for ratio in ratios]
+
+
+def _average(values: list[float]) -> float:
+    return float(np.mean(values))
+
+
+def _ideal_gain(radix: int) -> float:
+    return 100 * (channel_load("torus", radix, 3) / channel_load("clot", radix, 3) - 1)
+
+
 def _charts() -> tuple[Chart, ...]:
-    return tuple(chart for radix in _RADICES for chart in _charts_of(radix))
+    return tuple(next(iter(_charts_of(radix))) for radix in _RADICES)
+
+
+def _throughput_charts(radix: int) -> tuple[Chart, ...]:
+    return tuple(_charts_of(radix))[1:]
 
 
 def _charts_of(radix: int) -> Iterator[Chart]:
     """Charts of one seed; the intervals are over consecutive batches of the run."""
     latency, throughput = [], []
-    for family, scheme, name in (*_NETWORKS, ("torus", "pow", "CamCube")):
+    for family, scheme, name in (*_NETWORKS, ("torus", "pow", "CamCube, POW")):
         runs = [found for load in _CURVE if (found := run(family, scheme, radix, load, _SEEDS[0]))]
-        at, label = tuple(found.load for found in runs), f"{name}, {scheme}"
+        at, label = tuple(found.load for found in runs), name
         means, errors = tuple(found.mean for found in runs), tuple(found.confidence for found in runs)
         latency.append(Series(label, at, means, errors))
         throughput.append(Series(label, at, tuple(found.throughput for found in runs)))
@@ -97,7 +205,12 @@ def _charts_of(radix: int) -> Iterator[Chart]:
 
 EXPERIMENTS = (
     Experiment(
-        "clot-latency", _PAPER, "latency and throughput of packets (the paper's values are not available)",
-        _rows, _charts,
+        "clot-fig15", _PAPER, "Figure 15: throughput, 216 servers",
+        partial(_throughput, 6), partial(_throughput_charts, 6),
     ),
+    Experiment(
+        "clot-fig16", _PAPER, "Figure 16: throughput, 512 servers",
+        partial(_throughput, 8), partial(_throughput_charts, 8),
+    ),
+    Experiment("clot-latency", _PAPER, "latency (Figure 17), and values by load", _latency, _charts),
 )  # fmt: skip
