@@ -1,8 +1,9 @@
-"""Valiant routing on a Dragonfly: minimally to a random group, then minimally to the destination.
+"""Valiant routing: minimally to a random stop, then minimally to the destination.
 
-The tag is 0 while no group has been drawn, g + 1 on the path to group g, and the number of groups + 1 on
-the path to the destination.  The first router draws, with equal probabilities, among the groups that are
-neither its own nor the destination's and to which the minimal path is intact.
+On a torus a stop is a server (VAL), on a Dragonfly a group.  The tag is 0 while no stop has been drawn,
+i + 1 on the path to stop i, and the number of stops + 1 on the path to the destination.  The first vertex
+draws, with equal probabilities, among the stops that are neither its own nor the destination's and to
+which the minimal path is intact.
 """
 
 from __future__ import annotations
@@ -10,38 +11,58 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
-from addressing.header import Drop, Forward, Header, NextHops, Pattern
+from addressing.header import Drop, Forward, Header, NextHops, Pattern, exact
 from addressing.scheme import ForwardingClass
 from addressing.schemes.dor import Dor
 from addressing.vertex import VertexScheme
 from topos.families.dragonfly import Dragonfly
+from topos.families.torus import Torus
 from topos.family import Family
 from topos.graph import ALL_UP, LinkState
 
 _FRESH = 0
 
 
+class _Stops(Protocol):
+    """The stops of one kind of topology, numbered from 0."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+
+    @property
+    def bound(self) -> int:
+        """An upper bound on the hops of a packet."""
+
+    def of(self, node: int) -> int | None:
+        """The stop where a node is; None at a switch of a torus."""
+
+    def leg(self, at: int, stop: int, links: LinkState) -> Forward | None:
+        """The next hop of the minimal path to another stop; None at that stop, or where the path is
+        broken."""
+
+
 @dataclass(frozen=True)
 class Valiant(VertexScheme):
-    """Load balancing for any traffic, on paths of at most five hops between routers."""
+    """Load balancing for any traffic, on paths of two minimal legs."""
 
     name: ClassVar[str] = "valiant"
-    summary: ClassVar[str] = "Valiant routing on Dragonfly: minimal paths over a random group"
-    source: ClassVar[str] = "Kim et al., Dragonfly, ISCA 2008, section 4.1; Valiant, 1982"
-    #: A packet may leave a group by the link on which it arrived when links fail meanwhile.
+    summary: ClassVar[str] = "Valiant routing: minimal paths over a random server (tori) or group (Dragonfly)"
+    source: ClassVar[str] = "Valiant and Brebner, 1981; Kim et al., Dragonfly, ISCA 2008, section 4.1"
+    #: A packet may turn round at its stop, or in a group when links fail meanwhile.
     hairpin: ClassVar[bool] = True
 
     @classmethod
     def incompatibility(cls, family: Family) -> str | None:
-        return None if isinstance(family, Dragonfly) else "it needs Dragonfly's groups"
+        fits = isinstance(family, Dragonfly | Torus)
+        return None if fits else "it needs torus coordinates, or Dragonfly's groups"
 
-    @property
-    def family(self) -> Dragonfly:
-        """The family's parameters."""
-        assert isinstance(self.fabric.family, Dragonfly)
-        return self.fabric.family
+    @cached_property
+    def _stops(self) -> _Stops:
+        family = self.fabric.family
+        return _Groups(self, family) if isinstance(family, Dragonfly) else _Servers(self)
 
     @cached_property
     def minimal(self) -> Dor:
@@ -65,10 +86,10 @@ class Valiant(VertexScheme):
     @property
     def _drawn(self) -> int:
         """The tag of packets on their last leg, to the destination."""
-        return self.family.groups + 1
+        return self._stops.count + 1
 
     def hop_bound(self) -> int:
-        return self.minimal.hop_bound() + 2
+        return self._stops.bound
 
     # --- the rule ---------------------------------------------------------------
 
@@ -77,32 +98,17 @@ class Valiant(VertexScheme):
             options = self._options(at, vertex, links)
             if options:
                 return tuple((forward, 1 / len(options)) for forward in options)
-        leg = self._leg(at, header.tag - 1, links) if 1 <= header.tag <= self.family.groups else None
+        leg = self._stops.leg(at, header.tag - 1, links) if 1 <= header.tag <= self._stops.count else None
         return ((leg, 1.0),) if leg is not None else self._last_leg(at, vertex, header, links)
 
     def _options(self, at: int, vertex: int, links: LinkState) -> list[Forward]:
-        """First hops towards the groups over which a packet may go, with the tags of these groups."""
-        own, there = self._group(at), self._group(vertex)
-        if own == there:
+        """First hops towards the stops over which a packet may go, with the tags of these stops."""
+        own, there = self._stops.of(at), self._stops.of(vertex)
+        if own is None or own == there:
             return []
-        legs = ((g, self._leg(at, g, links)) for g in range(self.family.groups) if g not in (own, there))
-        return [replace(leg, tag=group + 1) for group, leg in legs if leg is not None]
-
-    def _leg(self, at: int, group: int, links: LinkState) -> Forward | None:
-        """The next hop of the minimal path to another group; None in that group, or where the path is
-        broken."""
-        family, own = self.family, self._group(at)
-        if own == group:
-            return None
-        gateway, across = family.gateway(own, group)
-        here, down = family.vertex(at), self.all_failures(links).down
-        far = family.node_of(gateway)
-        if self.fabric.link_at(far, family.port_of(across)) in down:
-            return None
-        if gateway == here:
-            return Forward(family.port_of(across))
-        port = family.port_of(family.local_port(here, family.place(gateway)))
-        return None if self.fabric.link_at(at, port) in down else Forward(port)
+        others = (stop for stop in range(self._stops.count) if stop not in (own, there))
+        legs = ((stop, self._stops.leg(at, stop, links)) for stop in others)
+        return [replace(leg, tag=stop + 1) for stop, leg in legs if leg is not None]
 
     def _last_leg(self, at: int, vertex: int, header: Header, links: LinkState) -> NextHops:
         [(action, _)] = self.minimal.transit_next_hops(at, vertex, header, links)
@@ -111,21 +117,29 @@ class Valiant(VertexScheme):
         assert isinstance(action, Forward)
         return ((replace(action, tag=self._drawn), 1.0),)
 
-    def _group(self, node: int) -> int:
-        return self.family.group(self.family.vertex(node))
-
     # --- tables -----------------------------------------------------------------
 
     def transit_classes(self, at: int) -> Iterable[ForwardingClass]:
-        for group in range(self.family.groups):
-            tag = group + 1
-            if self._leg(at, group, ALL_UP) is not None:
+        for stop in range(self._stops.count):
+            tag = stop + 1
+            if self._stops.leg(at, stop, ALL_UP) is not None:
                 elsewhere = next(v for v in self.vertices if v != at)
                 yield self._tagged(Pattern(), tag), replace(self.towards(elsewhere), tag=tag)
             else:
                 yield from self._minimal(at, tag)
-        yield from self._minimal(at, _FRESH)
+        # What a packet may draw depends on its destination, on a torus on every single one.
+        groups = isinstance(self._stops, _Groups)
+        for pattern, header in self.minimal.transit_classes(at) if groups else self.each_vertex(at):
+            yield self._tagged(pattern, _FRESH), header
         yield from self._minimal(at, self._drawn)
+        yield from self._own(at)
+
+    def _own(self, at: int) -> Iterator[ForwardingClass]:
+        """Packets at their destination: a class per tag, before the other classes of that tag."""
+        if self.fabric.is_server(at):
+            header = self.towards(at)
+            for tag in range(self._drawn + 1):
+                yield self._tagged(exact(header.label, self.label_bits), tag), replace(header, tag=tag)
 
     def _minimal(self, at: int, tag: int) -> Iterator[ForwardingClass]:
         for pattern, header in self.minimal.transit_classes(at):
@@ -133,3 +147,61 @@ class Valiant(VertexScheme):
 
     def _tagged(self, pattern: Pattern, tag: int) -> Pattern:
         return replace(pattern, tag=tag, tag_mask=(1 << self.tag_bits) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """The groups of a Dragonfly."""
+
+    scheme: Valiant
+    family: Dragonfly
+
+    @property
+    def count(self) -> int:
+        return self.family.groups
+
+    @property
+    def bound(self) -> int:
+        return self.scheme.minimal.hop_bound() + 2
+
+    def of(self, node: int) -> int:
+        return self.family.group(self.family.vertex(node))
+
+    def leg(self, at: int, stop: int, links: LinkState) -> Forward | None:
+        family, own, fabric = self.family, self.of(at), self.scheme.fabric
+        if own == stop:
+            return None
+        gateway, across = family.gateway(own, stop)
+        here, down = family.vertex(at), self.scheme.all_failures(links).down
+        far = family.node_of(gateway)
+        if fabric.link_at(far, family.port_of(across)) in down:
+            return None
+        if gateway == here:
+            return Forward(family.port_of(across))
+        port = family.port_of(family.local_port(here, family.place(gateway)))
+        return None if fabric.link_at(at, port) in down else Forward(port)
+
+
+@dataclass(frozen=True, eq=False)
+class _Servers:
+    """The servers of a torus."""
+
+    scheme: Valiant
+
+    @property
+    def count(self) -> int:
+        return self.scheme.fabric.servers
+
+    @property
+    def bound(self) -> int:
+        return 2 * self.scheme.minimal.hop_bound()
+
+    def of(self, node: int) -> int | None:
+        return node if self.scheme.fabric.is_server(node) else None
+
+    def leg(self, at: int, stop: int, links: LinkState) -> Forward | None:
+        if at == stop:
+            return None
+        minimal = self.scheme.minimal
+        [(action, _)] = minimal.transit_next_hops(at, stop, minimal.towards(stop), links)
+        return action if isinstance(action, Forward) else None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from addressing.header import Deliver, Forward, Header
 from addressing.schemes.pow import Pow
 from tests.addressing.cases import bound
-from tests.topos.graphs import graph
+from tests.topos.graphs import built, graph
 from topos.families.clot import Clot
 from topos.graph import LinkState
 
@@ -100,3 +100,21 @@ def test_probabilities_are_those_of_eq_12(spec: str) -> None:
         expected = {port: delta**-2 / total for port, delta in nearer.items()}
         weighted = scheme.next_hops(at, Header(scheme.label(to)))
         assert {a.port: w for a, w in weighted if isinstance(a, Forward)} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("spec", ["torus:4x5", "clot:4x4", "novacube:4x4"])
+def test_minimal_adaptive_routing_takes_every_torus_neighbour_that_is_nearer(spec: str) -> None:
+    scheme = bound(spec, "min-ad")
+    fabric, torus = scheme.fabric, built(f"torus:{spec.partition(':')[2]}")
+    length = dict(nx.all_pairs_shortest_path_length(graph(torus)))
+    for a, b in itertools.permutations(range(fabric.servers), 2):
+        drawn = scheme.next_hops(a, Header(scheme.label(b)))
+        ends = {}
+        for action, weight in drawn:
+            assert isinstance(action, Forward)
+            end = fabric.peer(a, action.port)
+            assert end is not None
+            ends[end.node] = weight
+        nearer = {node for node in graph(torus)[a] if length[node][b] == length[a][b] - 1}
+        assert ends.keys() == nearer
+        assert set(ends.values()) == {1 / len(nearer)}

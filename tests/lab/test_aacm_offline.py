@@ -34,6 +34,23 @@ def test_swapped_cables_are_named() -> None:
     ]
 
 
+def test_both_ends_of_a_cut_cable_are_named() -> None:
+    """The paper's figure 10: (1,1) gets no answer from (1,2)."""
+    done = dcnlab("aacm", "clot:4x4", "--cut", "link:(1,1)-(1,2)", "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["links"] == 31
+    assert found["findings"] == ["the cable from (1,1) port 3 to (1,2) port 4 does not answer"]
+
+
+def test_a_dead_server_is_named_as_dead() -> None:
+    done = dcnlab("aacm", "clot:4x4", "--cut", "node:(1,2)", "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["servers"] == 15
+    assert found["findings"] == ["(1,2) does not answer on any cable"]
+
+
 def test_every_swap_is_tried() -> None:
     done = dcnlab("aacm", "torus:3x3", "--swaps", "--json")
     assert done.returncode == 0
@@ -50,6 +67,9 @@ def test_the_dissector_is_printed() -> None:
         (("bcube:4,1",), "configure themselves"),
         (("torus:32x32",), "avoid 127.0.0.0/8"),
         (("torus:4x4", "--miswire", "h3:9,h1:1"), "no torus link at port 9"),
+        (("clot:4x4", "--cut", "link:h0-s0"), "AACM does not use this link"),
+        (("clot:4x4", "--cut", "node:h0"), "name a server other than h0"),
+        (("clot:4x4", "--cut", "h0-h1"), "a cut is written as"),
     ],
 )
 def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,16 +14,27 @@ from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.errors import UsageError
 from topos.families.torus import Torus
 
+if TYPE_CHECKING:
+    from hostagent.protocols.aacm.simulation import AacmSimulation
+    from topos.fabric import Fabric
+
 _KEY = b"dcnlab"
 
 
-@command("dcnlab aacm clot:4x4", "dcnlab aacm clot:4x4 --loss 0.1 --miswire h3:2,h7:1")
+@command(
+    "dcnlab aacm clot:4x4",
+    "dcnlab aacm clot:4x4 --loss 0.1 --miswire h3:2,h7:1",
+    "dcnlab aacm clot:4x4 --cut 'link:(1,1)-(1,2)'",
+)
 def aacm(
     topology: Topology,
     loss: options.FrameLoss = 0.0,
     duplicate: options.Duplicate = 0.0,
     jitter: options.Jitter = 0.0,
     miswire: Annotated[str, of_lab("miswire")] = "",
+    cut: Annotated[
+        list[str], typer.Option(help="Remove a cable or a server: link:h5-h6 or node:h6; may be repeated.")
+    ] = [],  # noqa: B006
     swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two cables.")] = False,
     seed: options.Seed = 1,
     json: JsonFlag = False,
@@ -31,7 +42,7 @@ def aacm(
     """Configure the servers of a torus by AACM, offline with a virtual clock; exit 1 on errors."""
     torus = _torus(topology)
     noise = (loss, duplicate, jitter * 1e-6)
-    found, held = _every_swap(torus) if swaps else _once(torus, miswire, noise, seed)
+    found, held = _every_swap(torus) if swaps else _once(torus, miswire, cut, noise, seed)
     if json:
         print_json(found)
     else:
@@ -55,7 +66,7 @@ def _torus(spec: str) -> Torus:
 
 
 def _once(
-    torus: Torus, miswire: str, noise: tuple[float, float, float], seed: int
+    torus: Torus, miswire: str, cuts: list[str], noise: tuple[float, float, float], seed: int
 ) -> tuple[dict[str, Any], bool]:
     """One configuration."""
     from dcnlab.lab.miswiring import swapped_ports
@@ -66,6 +77,8 @@ def _once(
     swapped = list(swapped_ports(Fabric.of(torus), miswire))
     if swapped:
         simulation.swap(swapped[0], swapped[1])
+    for text in cuts:
+        _remove(simulation, Fabric.of(torus), text)
     outcome = simulation.configure()
     assert outcome is not None
     result = {
@@ -80,6 +93,25 @@ def _once(
         "secondary": len(outcome.secondary),
     }
     return result, outcome.success
+
+
+def _remove(simulation: AacmSimulation, fabric: Fabric, text: str) -> None:
+    """Remove the cable or stop the server that ``link:h5-h6`` or ``node:h6`` names (CLOT, Fig. 10)."""
+    from dcnlab.lab import naming
+    from dcnlab.lab.autoconfig.labelling import parse_cut
+
+    links = parse_cut(fabric, text)
+    if text.startswith("node:"):
+        node = naming.node(fabric, text.removeprefix("node:"))
+        if node == 0 or not fabric.is_server(node):
+            raise UsageError(f"--cut {text}: name a server other than h0, which starts AACM")
+        simulation.stop_node(node)
+        return
+    for link in links:
+        end = fabric.link(link).a
+        if end not in simulation.peers:
+            raise UsageError(f"--cut {text}: AACM does not use this link")
+        simulation.cut(end)
 
 
 def _every_swap(torus: Torus) -> tuple[dict[str, Any], bool]:

@@ -19,6 +19,8 @@ from dcnlab.evaluator.reproduce.measure import scheme_or_none
 from dcnlab.evaluator.traffic.latency import Latency, Settings, simulate
 
 _PAPER = "Wang et al., CLOT"
+#: Topology, scheme and name.
+Network = tuple[str, str, str]
 _SEEDS = range(1, 4)
 _LOADS = (0.5, 1.0, 2.0)
 _CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
@@ -37,7 +39,7 @@ _HOW = (
     " on half of the time), 1 Gb/s, 1500 bytes, buffers of 10, 10 us of processing at every node, 5 us of"
     f" propagation; 3 ms after 1 ms of warm-up; mean (and range) of seeds {_SEEDS[0]} to {_SEEDS[-1]};"
     " load and throughput per server as multiples of the link rate; schemes: pow and shortest (SP) on CLOT,"
-    " dor on CamCube, pow on NovaCube"
+    " dor on CamCube, pow on NovaCube (the paper names PORA there and does not define it)"
 )
 
 
@@ -55,7 +57,7 @@ def _measured(
     return [figure(one) for one in runs if one is not None]
 
 
-def _mean(network: tuple[str, str, str], radix: int, load: float, figure: Callable[[Latency], float]) -> float:
+def _mean(network: Network, radix: int, load: float, figure: Callable[[Latency], float]) -> float:
     family, scheme, _ = network
     return float(np.mean(_measured(family, scheme, radix, load, figure)))
 
@@ -80,14 +82,15 @@ def _latency() -> Iterator[Row]:
             for relation, limit, bound in limits:
                 claim = Claim(
                     f"fig17-{name}-{radix}-{bound}", _PAPER,
-                    f"latency {bound} {limit} % below {name}'s, k = {radix}, n = 3", limit, _HOW, relation, 0.05,
+                    f"latency {bound} {limit} % below {name}'s, k = {radix}, n = 3", limit, _HOW, relation,
+                    0.05,
                     source=f'section 8.4, text of Fig. 17: "{quote}"',
                 )  # fmt: skip
                 yield Row.by_reading(claim, *readings)
     yield from _values()
 
 
-def _savings(rival: tuple[str, str, str], radix: int) -> Iterator[Reading]:
+def _savings(rival: Network, radix: int) -> Iterator[Reading]:
     """By how many per cent CLOT's latency is below the rival's, at each load and between two far hosts."""
     for ours in _CLOT:
         for load in _FIGURE_17_LOADS:
@@ -132,7 +135,8 @@ def _throughput(radix: int) -> Iterator[Row]:
         claim = Claim(
             f"fig{number}-{words}", _PAPER,
             f"throughput above CamCube's, {words} gain in %, {radix**3} servers", printed,
-            f"{_HOW}; loads {', '.join(f'{load:g}' for load in _CURVE)}; ideal: by linear programming", "=", 0.5,
+            f"{_HOW}; loads {', '.join(f'{load:g}' for load in _CURVE)}; ideal: by linear programming", "=",
+            0.5,
             source=source,
         )  # fmt: skip
         readings = [Reading(f"{name}, simulated", round(figure(values), 1)) for name, values in gains.items()]
@@ -156,7 +160,7 @@ def _throughput(radix: int) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def _gains(ours: tuple[str, str, str], rival: tuple[str, str, str], radix: int) -> list[float]:
+def _gains(ours: Network, rival: Network, radix: int) -> list[float]:
     """At each load of the curve by how many per cent the throughput is above the rival's."""
     ratios = (
         _mean(ours, radix, load, _throughput_of) / _mean(rival, radix, load, _throughput_of) for load in _CURVE
