@@ -33,7 +33,7 @@ def aacm(
     jitter: options.Jitter = 0.0,
     miswire: Annotated[str, of_lab("miswire")] = "",
     cut: Annotated[
-        list[str], typer.Option(help="Remove a cable or a server: link:h5-h6 or node:h6; may be repeated.")
+        list[str], typer.Option(help="Remove a link or stop a server: link:h5-h6 or node:h6; may be repeated.")
     ] = [],  # noqa: B006
     swaps: Annotated[bool, typer.Option("--swaps", help="Try every single swap of two cables.")] = False,
     seed: options.Seed = 1,
@@ -96,7 +96,7 @@ def _once(
 
 
 def _remove(simulation: AacmSimulation, fabric: Fabric, text: str) -> None:
-    """Remove the cable or stop the server that ``link:h5-h6`` or ``node:h6`` names (CLOT, Fig. 10)."""
+    """Remove the link or stop the server that ``link:h5-h6`` or ``node:h6`` names (CLOT, Fig. 10)."""
     from dcnlab.lab import naming
     from dcnlab.lab.autoconfig.labelling import parse_cut
 
