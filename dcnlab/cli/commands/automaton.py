@@ -97,9 +97,7 @@ def _discovered(topology: str, group: str, graph: CayleyGraph) -> dict[str, dict
         raise UsageError(str(error)) from error
     found = discover(rows, presentation) if len(nodes) == graph.vertices else None
     if found is None:
-        raise UsageError(
-            f"{topology} is no copy of {graph.spec}: no choice of generators satisfies its relators"
-        )
+        raise UsageError(f"{topology} is no copy of {group}: no choice of generators satisfies its relators")
     names = [network.name(node) for node in nodes]
     return {
         names[number]: {graph.letters[letter]: names[end] for letter, end in sorted(row.items())}

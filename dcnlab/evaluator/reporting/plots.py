@@ -107,10 +107,11 @@ def _side_by_side(figure: Figure, chart: Chart) -> Figure:
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     both = (*chart.published, *chart.series)
     for axes, series, side in ((left, chart.published, "published"), (right, chart.series, "measured")):
-        _plot(axes, replace(chart, series=series), replace(chart, series=both, title=f"{chart.title}: {side}"))
+        _plot(axes, replace(chart, series=series), replace(chart, series=both, title=side))
         crowded = axes is right and len(series) > _CROWDED
         axes.legend(**({"loc": "upper left", "bbox_to_anchor": (1.01, 1)} if crowded else {"loc": "best"}))
     right.set_ylabel("")
+    figure.suptitle(chart.title)
     caption(figure, chart.caption)
     return figure
 

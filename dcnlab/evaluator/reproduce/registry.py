@@ -129,7 +129,11 @@ def html(results: Mapping[str, Result]) -> str:
 
 
 #: The most claims that one figure shows.
-_CLAIMS_PER_CHART = 40
+_CLAIMS_PER_CHART = 20
+
+
+#: Values that differ by more than this factor are drawn on a logarithmic axis.
+_WIDE = 50
 
 
 def _published_charts(rows: Sequence[Row]) -> Iterator[Chart]:
@@ -143,15 +147,18 @@ def _published_charts(rows: Sequence[Row]) -> Iterator[Chart]:
         part = shown[first : first + _CLAIMS_PER_CHART]
         published: dict[str, list[tuple[int, float]]] = {}
         measured: dict[str, list[tuple[int, float]]] = {}
-        for number, row in part:
+        for place, (_, row) in enumerate(part):
             relation = "value" if row.claim.relation == "=" else f"limit ({row.claim.relation})"
-            published.setdefault(relation, []).append((number, row.claim.printed or 0.0))
+            published.setdefault(relation, []).append((place, row.claim.printed or 0.0))
             ours = row.readings or (Reading("measured", row.measured or 0.0),)
             for one in ours:
-                measured.setdefault(one.name, []).append((number, one.measured))
+                measured.setdefault(one.name, []).append((place, one.measured))
+        values = [y for pairs in (*published.values(), *measured.values()) for _, y in pairs]
         yield Chart(
             f"Claims {part[0][0]} to {part[-1][0]}", "claim, by its row in the table", "value",
-            _points(measured), "Claims without a published value are left out.", published=_points(published),
+            _points(measured), "Claims without a published value are left out.",
+            names=tuple(str(number) for number, _ in part), published=_points(published),
+            log_y=min(values) > 0 and max(values) > _WIDE * min(values),
         )  # fmt: skip
 
 
