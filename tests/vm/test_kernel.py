@@ -81,3 +81,18 @@ def test_an_ordinary_user_has_both(open_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["datapath"] == "kernel"
     assert found["rtt_ms"]["p50"] >= 40
+
+
+def test_hosts_do_not_forward_in_the_kernel_on_a_machine_that_does() -> None:
+    """As where Docker has switched forwarding on: new namespaces inherit it by default."""
+    setting = Path("/proc/sys/net/ipv4/ip_forward")
+    setting.write_text("1")  # this machine is the test's own
+    try:
+        inherited = subprocess.run(
+            ["unshare", "-n", "cat", setting], capture_output=True, text=True, check=True
+        )
+        assert inherited.stdout == "1\n"
+        with Lab("fattree:2", "shortest") as lab:
+            assert {lab.run(node, ["cat", str(setting)]).stdout for node in ("h0", "s0")} == {"0\n"}
+    finally:
+        setting.write_text("0")
