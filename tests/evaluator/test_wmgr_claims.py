@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dcnlab.evaluator.reporting.plots import Chart, Series, draw
 from dcnlab.evaluator.reproduce import record
-from dcnlab.evaluator.reproduce.registry import experiments, html, run
+from dcnlab.evaluator.reproduce.registry import html, run
 from dcnlab.evaluator.reproduce.wmgr import relettered, stretch
 from dcnlab.evaluator.reproduce.wmgr_complexity import label, memory, time
 
 RECORDED = record.load(record.RECORD)
-WMGR = sorted(name for name in experiments() if name.startswith("wmgr-"))
-
-
-@pytest.mark.parametrize("name", WMGR)
-def test_every_claim_has_its_source(name: str) -> None:
-    assert RECORDED[name]
-    assert [row.claim.id for row in RECORDED[name] if not row.claim.source] == []
 
 
 def test_figure_7_claims_no_number_of_states_as_published() -> None:
