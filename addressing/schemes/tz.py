@@ -67,10 +67,10 @@ class Tz(VertexScheme):
     def vertex_label(self, vertex: int) -> int:
         number = int(self.nearest[vertex])
         _, landmark_bits, port_bits = self.widths
-        port = 0 if self.represented else self._port_at(self.landmarks[number], vertex)
+        port = 0 if self.represented else self.port_at(self.landmarks[number], vertex)
         return (self.ranks[vertex] << landmark_bits | number) << port_bits | port
 
-    def _port_at(self, landmark: int, vertex: int) -> int:
+    def port_at(self, landmark: int, vertex: int) -> int:
         """The first port on a shortest path; 0 for none."""
         self.shortest_paths.prepare(landmark)
         ports = self.shortest_paths.next_hop_ports(landmark, vertex, self.known)
@@ -165,10 +165,10 @@ class Tz(VertexScheme):
         while len(large):
             chosen.update(large[rng.random(len(large)) < wanted / len(large)].tolist())
             if chosen:
-                large = nodes[self._cluster_sizes(chosen)[nodes] > 4 * len(nodes) / wanted]
+                large = nodes[self.cluster_sizes(chosen)[nodes] > 4 * len(nodes) / wanted]
         return tuple(sorted(chosen))
 
-    def _cluster_sizes(self, landmarks: set[int]) -> IntArray:
+    def cluster_sizes(self, landmarks: Iterable[int]) -> IntArray:
         """Per node the size of its cluster, for a set of landmarks."""
         sizes = np.zeros(self.fabric.size, dtype=np.int32)
         radius = self._radii(landmarks)

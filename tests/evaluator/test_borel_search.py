@@ -73,3 +73,11 @@ def test_constants_of_both_representations() -> None:
 @pytest.mark.parametrize(("spec", "d", "circles"), [("borel:7,2,0,1", 4, True), ("borel:7,2,0,1", 3, False)])
 def test_cr_routing_as_published_can_loop_forever(spec: str, d: int, circles: bool) -> None:
     assert (livelocked(spec, d) > 0) == circles
+
+
+def test_the_least_diameter_of_a_group() -> None:
+    """p = 11, k = 5: all bases and exponents, by networkx."""
+    graphs = (nx.Graph(graph(built(f"borel:11,3,{t1},{t2}"))) for t1 in range(5) for t2 in range(t1 + 1, 5))
+    least = min(nx.diameter(whole) for whole in graphs)
+    assert borel_search.least_diameter(11, 5, 9) == least
+    assert borel_search.least_diameter(11, 5, least - 1) == least

@@ -9,7 +9,10 @@ import pytest
 
 from dcnlab.evaluator.reproduce.claim import Claim, Reading, Row
 from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
+from dcnlab.evaluator.reproduce.hrsw import cluster_diameters
 from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, papers, run, summary
+from tests.topos.graphs import graph
+from topos.families.smallworld import SmallWorld
 from topos.families.torus import Torus
 from topos.registry import fabric
 from topos.spec import SpecError
@@ -108,3 +111,16 @@ def test_numbers_of_shortest_paths_equal_those_of_networkx() -> None:
     whole = nx.Graph(torus.link_ends[:, [0, 2]].tolist())
     for end in range(1, torus.size):
         assert shortest_paths(torus, 0, end) == len(list(nx.all_shortest_paths(whole, 0, end)))
+
+
+@pytest.mark.parametrize("topology", ["smallworld:8x8,clusters=2x4", "smallworld:4x6,clusters=4x6"])
+def test_the_diameters_of_clusters(topology: str) -> None:
+    network = fabric(topology)
+    family = network.family
+    assert isinstance(family, SmallWorld)
+    whole = nx.Graph(graph(network).subgraph(range(network.servers, network.size)))
+    cluster = {node: family.cluster(node - network.servers) for node in whole}
+    outer = nx.Graph((cluster[a], cluster[b]) for a, b in whole.edges if cluster[a] != cluster[b])
+    groups = ([node for node in whole if cluster[node] == one] for one in set(cluster.values()))
+    inner = max(nx.diameter(whole.subgraph(nodes)) for nodes in groups)
+    assert cluster_diameters(network) == (nx.diameter(outer), inner)

@@ -22,9 +22,11 @@ SLOW = {
     "clot-fig16",
     "clot-fig18",
     "clot-latency",
+    "hrsw-fact1",
     "hrsw-fig3",
-    "hrsw-fig4",
     "hrsw-fig5",
+    "hrsw-set-mode",
+    "hrsw-text",
 }
 RECORDED = record.load(record.RECORD)
 

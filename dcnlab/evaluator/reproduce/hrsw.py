@@ -1,60 +1,63 @@
-"""HR-SW (Kieu et al.), Figures 3 and 4: average and longest paths, and table entries, on small worlds."""
+"""HR-SW (Kieu et al.): Figure 3, Fact 1, table entries, and the set mode, on small worlds.
+
+The paper's p = 2 random links per switch counts link ends: each switch draws one link.  The paper
+does not say what happens to a draw that hits an existing link; both readings are measured where
+the verdict depends on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from addressing.table import compile_table
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
+from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
 from dcnlab.evaluator.reproduce.measure import from_node, routed, scheme_or_none, to_sampled_destinations
 from dcnlab.evaluator.statistics import mean_and_error
+from topos.fabric import Fabric
+from topos.families.smallworld import SmallWorld
+from topos.graph import ALL_UP
 from topos.registry import fabric
 
-_PAPER = "Kieu et al., HR-SW"
+PAPER = "Kieu et al., HR-SW"
 _SEEDS = range(1, 6)
 _MEAN = f"mean of seeds {_SEEDS[0]} to {_SEEDS[-1]}"
-_HOW = f"exact over all pairs of switches, {_MEAN}"
+HOW = f"exact over all pairs of switches, {_MEAN}"
 #: The number of random destinations for averages without a claim about the longest path.
 _DRAWN = 1024
-#: (Grid of switches, grid of clusters) by (switches, clusters).
-_GRIDS = {
-    (4096, 1): ("64x64", "1x1"),
-    (4096, 4): ("64x64", "2x2"),
-    (4096, 16): ("64x64", "4x4"),
-    (8192, 2): ("64x128", "1x2"),
-    (8192, 16): ("64x128", "4x4"),
-    (8192, 128): ("64x128", "8x16"),
-}
+#: Grid of switches by number of switches, and grid of clusters by number of clusters.
+_SIZES = {4096: "64x64", 8192: "64x128"}
+_BLOCKS = {1: "1x1", 2: "1x2", 4: "2x2", 8: "2x4", 16: "4x4", 32: "4x8", 128: "8x16"}
+#: Section IV-A: "the number of clusters from 1 to 32".
+_CLUSTERS = (1, 2, 4, 8, 16, 32)
+#: The readings of the random links: their names, and whether a draw that hits a link is repeated.
+_LOST, _REPEATED = "a draw that hits a link is lost", "it is repeated"
+_DRAWS = {_LOST: False, _REPEATED: True}
 
 
-def small_world(switches: int, clusters: int, hosts: int = 1, seed: int = 1) -> str:
+def small_world(switches: int, clusters: int, hosts: int = 1, seed: int = 1, repeats: bool = False) -> str:
     """The specification of a small world with these sizes."""
-    sizes, blocks = _GRIDS[switches, clusters]
-    return f"smallworld:{sizes},clusters={blocks},hosts={hosts},seed={seed}"
+    again = ",repeats=yes" if repeats else ""
+    return f"smallworld:{_SIZES[switches]},clusters={_BLOCKS[clusters]},hosts={hosts},seed={seed}{again}"
 
 
 @cache
-def between_switches(switches: int, clusters: int, scheme: str, seed: int) -> tuple[float, int] | None:
-    """(mean, longest) path between switches: two links shorter than between their hosts."""
-    lengths = routed(small_world(switches, clusters, seed=seed), scheme)
-    return None if lengths is None else (lengths.path_mean - 2, lengths.path_max - 2)
+def between_switches(switches: int, clusters: int, seed: int, repeats: bool = False) -> tuple[float, int]:
+    """(mean, longest) path of HR-SW between switches: two links shorter than between their hosts."""
+    lengths = routed(small_world(switches, clusters, seed=seed, repeats=repeats), "hrsw")
+    assert lengths is not None
+    return lengths.path_mean - 2, lengths.path_max - 2
 
 
-def over_seeds(switches: int, clusters: int, scheme: str) -> list[tuple[float, int]]:
-    """(mean, longest) path per seed; empty if there is no such scheme."""
-    pairs = [between_switches(switches, clusters, scheme, seed) for seed in _SEEDS]
-    return [pair for pair in pairs if pair is not None]
-
-
-def shortest(switches: int, clusters: int) -> list[tuple[float, int]]:
-    """(mean, largest) distance between switches, per seed."""
-    networks = [fabric(small_world(switches, clusters, seed=seed)) for seed in _SEEDS]
-    results = [distances(hop_graph(n), range(n.servers), range(n.servers)) for n in networks]
-    return [(one.mean - 2, one.diameter - 2) for one in results]
+def over_seeds(switches: int, clusters: int, repeats: bool = False) -> list[tuple[float, int]]:
+    """(mean, longest) path of HR-SW per seed."""
+    return [between_switches(switches, clusters, seed, repeats) for seed in _SEEDS]
 
 
 @cache
@@ -66,95 +69,212 @@ def sampled_means(clusters: int, scheme: str) -> tuple[float, ...]:
     return tuple(one.path_mean - 2 for one in results if one is not None)
 
 
-def _over_seeds(claim: Claim, values: Sequence[float], drawn: bool = False) -> Row:
+def mean_row(claim: Claim, values: Sequence[float], drawn: bool = False) -> Row:
     """The mean over seeds, with the range if the claim is about one random (``drawn``) network."""
     if not values:
         return Row(claim, None)
     return Row(claim, mean_and_error(values)[0], (min(values), max(values)) if drawn else None)
 
 
-def _paths() -> Iterator[Row]:
-    large = over_seeds(8192, 16, "hrsw")
-    claim = Claim(
-        "average-8192", _PAPER, "average path, 8192 switches, 16 clusters", 9.05, _HOW,
-        tolerance=0.05, computed=9.066, spread=0.03,
-    )  # fmt: skip
-    yield _over_seeds(claim, [mean for mean, _ in large])
-    for scheme, clusters, computed in (("hrsw-set", 16, 8.67), ("hrsw", 128, 11.69), ("hrsw-set", 128, 8.27)):
-        means = sampled_means(clusters, scheme)
-        spread = 0.05 + (mean_and_error(means)[1] if means else 0)
-        claim = Claim(
-            f"{scheme}-{clusters}", _PAPER, f"average path of {scheme}, 8192 switches, {clusters} clusters",
-            None, _drawn(means), computed=computed, spread=spread,
-        )  # fmt: skip
-        yield _over_seeds(claim, means)
-    yield from _against_torus(large)
+# --- Figure 3 -----------------------------------------------------------------------
+
+
+def _figure_3() -> Iterator[Row]:
+    yield from _series()
     for clusters in (4, 16):
-        yield from _against_shortest(clusters)
+        yield from _against_one_cluster(clusters)
 
 
-def _drawn(means: Sequence[float]) -> str:
-    """The method for sampled means, with the confidence interval over networks and samples."""
-    how = f"from all switches to {_DRAWN} random ones, {_MEAN}"
-    return f"{how}, 95 % interval +-{mean_and_error(means)[1]:.2g}" if means else how
-
-
-def _against_torus(large: list[tuple[float, int]]) -> Iterator[Row]:
-    longest, mean = from_node(fabric("torus:16x16x32"))
-    how = f"{_HOW}; torus:16x16x32 exact"
-    statement = "path below the 3-D torus's, 8192 switches, per cent"
-    average = Claim("torus-average", _PAPER, f"average {statement}", 43.4, how, tolerance=0.5)
-    yield _over_seeds(average, [100 * (1 - ours / mean) for ours, _ in large])
-    most = Claim("torus-longest", _PAPER, f"longest {statement}", 34.4, how, tolerance=0.05)
-    yield _over_seeds(most, [100 * (1 - ours / longest) for _, ours in large], drawn=True)
+def _series() -> Iterator[Row]:
+    for clusters in _CLUSTERS:
+        pairs, where = over_seeds(4096, clusters), f"4096 switches, c = {clusters}"
+        source = f"Figure 3, c = {clusters}; the text has no number"
+        for words, values in (
+            ("average", [mean for mean, _ in pairs]),
+            ("longest", [most for _, most in pairs]),
+        ):
+            claim = Claim(f"{words}-{clusters}", PAPER, f"{words} path, {where}", None, HOW, source=source)
+            yield mean_row(claim, values, drawn=True)
+        claim = Claim(
+            f"entries-{clusters}", PAPER, f"table entries, {where}", None,
+            "the forwarding classes of a switch with one host", source=source,
+        )  # fmt: skip
+        yield Row(claim, table_entries(4096, clusters, 1))
 
 
 #: By clusters: published mean and longest, independently computed mean and its 95 % interval.
 _LONGER = {4: (31, 88, 29.9, 0.8), 16: (46, 163, 45.9, 2.4)}
 
 
-def _against_shortest(clusters: int) -> Iterator[Row]:
+def _against_one_cluster(clusters: int) -> Iterator[Row]:
     printed, printed_longest, computed, spread = _LONGER[clusters]
-    ours, best = over_seeds(4096, clusters, "hrsw"), shortest(4096, clusters)
-    pairs = list(zip(ours, best, strict=False))
-    statement = f"path above the shortest, 4096 switches, {clusters} clusters, per cent"
+    statement = f"path above that of 1 cluster, 4096 switches, {clusters} clusters, per cent"
+    source = "section IV-A, the paragraph on Figure 3"
     average = Claim(
-        f"longer-{clusters}", _PAPER, f"average {statement}", printed, _HOW,
-        tolerance=1.5, computed=computed, spread=spread,
+        f"longer-{clusters}", PAPER, f"average {statement}", printed, HOW,
+        tolerance=1.5, computed=computed, spread=spread, source=f"{source}; section V",
     )  # fmt: skip
-    yield _over_seeds(average, [100 * (mine[0] / least[0] - 1) for mine, least in pairs])
-    most = Claim(f"longest-{clusters}", _PAPER, f"longest {statement}", printed_longest, _HOW, tolerance=0.5)
-    yield _over_seeds(most, [100 * (mine[1] / least[1] - 1) for mine, least in pairs], drawn=True)
+    yield Row.by_reading(average, *_readings(clusters, 0))
+    most = Claim(
+        f"longest-{clusters}", PAPER, f"longest {statement}", printed_longest, HOW, tolerance=0.5, source=source
+    )
+    yield Row.by_reading(most, *_readings(clusters, 1))
+
+
+def _readings(clusters: int, which: int) -> Iterator[Reading]:
+    """Per reading the mean (``which`` 0) or longest (1) path above that of one cluster, per cent."""
+    for name, repeats in _DRAWS.items():
+        pairs = zip(over_seeds(4096, clusters, repeats), over_seeds(4096, 1, repeats), strict=True)
+        values = [100 * (ours[which] / one[which] - 1) for ours, one in pairs]
+        yield Reading(name, mean_and_error(values)[0], (min(values), max(values)) if which else None)
+
+
+def _figure_3_charts() -> tuple[Chart, ...]:
+    x = tuple(float(table_entries(4096, clusters, 1)) for clusters in _CLUSTERS)
+    curves = []
+    for which, name in enumerate(("average", "longest")):
+        points = [mean_and_error([pair[which] for pair in over_seeds(4096, c)]) for c in _CLUSTERS]
+        curves.append(Series(name, x, tuple(p[0] for p in points), tuple(p[1] for p in points)))
+    caption = f"4096 switches, c = {', '.join(map(str, _CLUSTERS))} from right to left; {_MEAN}"
+    return (Chart("Path length", "table entries", "hops between switches", tuple(curves), caption, log_x=True),)
+
+
+# --- Fact 1 -------------------------------------------------------------------------
+
+
+#: Networks of Figure 3, and two with small clusters: 2 switches each, and 1.
+_FACT_1 = (
+    *(small_world(4096, clusters) for clusters in _CLUSTERS),
+    "smallworld:16x16,clusters=8x16", "smallworld:16x16,clusters=16x16",
+)  # fmt: skip
+
+
+def _fact_1() -> Iterator[Row]:
+    for topology in _FACT_1:
+        network = fabric(topology)
+        lengths = routed(topology, "hrsw")
+        assert lengths is not None
+        longest, (outer, inner) = lengths.path_max - 2, cluster_diameters(network)
+        where = f"{network.spec}: longest path {longest}, Delta = {outer}, delta = {inner}"
+        how, excess = "exact over all pairs", longest - (outer + 1) * inner
+        claim = Claim(
+            f"fact-1-{topology}", PAPER, f"longest path less (Delta + 1) delta; {where}", 0, how, relation="<=",
+            source="section III-B, Fact 1",
+        )  # fmt: skip
+        yield Row(claim, excess)
+        claim = Claim(
+            f"links-{topology}", PAPER, f"longest path less (Delta + 1) delta + Delta; {network.spec}", None,
+            how, source="not in the paper: Fact 1 does not count the Delta links between clusters",
+        )  # fmt: skip
+        yield Row(claim, excess - outer)
+
+
+def cluster_diameters(network: Fabric) -> tuple[int, int]:
+    """(Delta, delta): the diameter of the graph of clusters, and the largest one of a cluster."""
+    family, first = network.family, network.servers
+    assert isinstance(family, SmallWorld)
+    between = np.flatnonzero((network.link_ends[:, [0, 2]] >= first).all(axis=1))
+    ends = np.array(
+        [[family.cluster(int(end) - first) for end in network.link_ends[i, [0, 2]]] for i in between]
+    )
+    across = ends[:, 0] != ends[:, 1]
+    count = 1 + int(ends.max())
+    graph = csr_array((np.ones(int(across.sum())), ends[across].T), shape=(count, count))
+    outer = shortest_path(graph, directed=False, unweighted=True).max()
+    inside = hop_graph(network, ALL_UP.fail(tuple(between[across].tolist())))
+    inner = distances(inside, range(first, network.size), range(first, network.size)).diameter
+    return int(outer), inner
+
+
+# --- table entries ------------------------------------------------------------------
+
+
+def table_entries(switches: int, clusters: int, hosts: int) -> int:
+    """The forwarding classes of one switch, an entry each; all switches have as many."""
+    scheme = scheme_or_none(small_world(switches, clusters, hosts), "hrsw")
+    assert scheme is not None
+    return sum(1 for _ in scheme.forwarding_classes(scheme.fabric.servers))
 
 
 def _entries() -> Iterator[Row]:
-    for clusters, printed, computed in ((16, 528, 528), (2, 4098, 4098)):
-        scheme = scheme_or_none(small_world(8192, clusters, hosts=2), "hrsw")
+    for clusters, printed, source in (
+        (16, 528, "abstract; section I, first contribution; section V"),
+        (2, 4098, "section V"),
+    ):
         claim = Claim(
-            f"entries-{clusters}", _PAPER, f"table entries, 8192 switches, {clusters} clusters, 2 hosts each",
-            printed, "the compiled table of one switch; all have (c - 1) + (k - 1) + m entries",
-            computed=computed,
+            f"entries-{clusters}", PAPER, f"table entries, 8192 switches, {clusters} clusters", printed,
+            "the forwarding classes of one switch; all have (c - 1) + (k - 1) + m", computed=printed,
+            source=source,
         )  # fmt: skip
-        first = None if scheme is None else scheme.fabric.servers
-        yield Row(claim, None if scheme is None or first is None else len(compile_table(scheme, first).entries))
+        yield Row.by_reading(
+            claim,
+            Reading("Eq. 1 with m = 2 hosts", table_entries(8192, clusters, 2)),
+            Reading("section IV-A, c + n/c - 1 (m = 1)", table_entries(8192, clusters, 1)),
+        )
 
 
-def _chart() -> tuple[Chart, ...]:
+# --- section I and IV-B ---------------------------------------------------------------
+
+
+def _text() -> Iterator[Row]:
+    longest, torus = from_node(fabric("torus:16x16x32"))
+    pairs, how = over_seeds(8192, 16), f"{HOW}; torus:16x16x32 exact"
+    source = "section IV-B, the paragraph on Figures 4 and 5"
+    claim = Claim(
+        "average-8192", PAPER, "average path, 8192 switches, 16 clusters", 9.05, HOW,
+        tolerance=0.05, computed=9.066, spread=0.03, source="section I, first contribution",
+    )  # fmt: skip
+    yield mean_row(claim, [mean for mean, _ in pairs])
+    statement = "path below the 3-D torus's, 8192 switches, per cent"
+    claim = Claim(
+        "torus-average", PAPER, f"average {statement}", 43.4, how, tolerance=0.5,
+        source=f"section I, second contribution; {source}",
+    )  # fmt: skip
+    yield mean_row(claim, [100 * (1 - mean / torus) for mean, _ in pairs])
+    claim = Claim("torus-longest", PAPER, f"longest {statement}", 34.4, how, tolerance=0.05, source=source)
+    yield mean_row(claim, [100 * (1 - most / longest) for _, most in pairs], drawn=True)
+
+
+# --- set mode, ours -----------------------------------------------------------------
+
+
+def _set_mode() -> Iterator[Row]:
+    for scheme, clusters, computed in (("hrsw-set", 16, 8.67), ("hrsw", 128, 11.69), ("hrsw-set", 128, 8.27)):
+        means = sampled_means(clusters, scheme)
+        claim = Claim(
+            f"{scheme}-{clusters}", PAPER, f"average path of {scheme}, 8192 switches, {clusters} clusters",
+            None, _drawn(means), computed=computed, spread=0.05 + mean_and_error(means)[1],
+            source="not in the paper",
+        )  # fmt: skip
+        yield mean_row(claim, means)
+
+
+def _drawn(means: Sequence[float]) -> str:
+    """The method for sampled means, with the confidence interval over networks and samples."""
+    interval = f"95 % interval +-{mean_and_error(means)[1]:.2g}"
+    return f"from all switches to {_DRAWN} random ones, {_MEAN}, {interval}"
+
+
+def _set_mode_charts() -> tuple[Chart, ...]:
     clusters = (2, 16, 128)
     series = []
     for name in ("hrsw", "hrsw-set"):
-        sampled = [(c, sampled_means(c, name)) for c in clusters]
-        points = [(c, *mean_and_error(means)) for c, means in sampled if means]
-        series.append(
-            Series(name, *(tuple(float(p[i]) for p in points) for i in range(3)))
-            if points
-            else Series(name, (), ())
-        )
+        points = [(c, *mean_and_error(sampled_means(c, name))) for c in clusters]
+        series.append(Series(name, *(tuple(float(p[i]) for p in points) for i in range(3))))
     caption = f"8192 switches on a 64 x 128 torus, one random link each; seeds {_SEEDS[0]}-{_SEEDS[-1]}"
     return (Chart("Average path", "clusters", "hops between switches", tuple(series), caption, log_x=True),)
 
 
+def _experiment(
+    name: str, title: str, measure: Callable[[], Iterator[Row]], draw: Callable[[], tuple[Chart, ...]] = tuple
+) -> Experiment:
+    return Experiment(name, PAPER, title, measure, draw)
+
+
 EXPERIMENTS = (
-    Experiment("hrsw-fig3", _PAPER, "path lengths", _paths, _chart),
-    Experiment("hrsw-fig4", _PAPER, "table entries", _entries),
+    _experiment("hrsw-fig3", "path lengths and table entries over clusters", _figure_3, _figure_3_charts),
+    _experiment("hrsw-fact1", "bound of the longest path", _fact_1),
+    _experiment("hrsw-entries", "table entries", _entries),
+    _experiment("hrsw-text", "8192 switches, beside the 3-D torus", _text),
+    _experiment("hrsw-set-mode", "set mode, this project's", _set_mode, _set_mode_charts),
 )
