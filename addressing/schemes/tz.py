@@ -128,7 +128,7 @@ class Tz(VertexScheme):
             elif vertex != at:
                 served.setdefault(int(self.nearest[vertex]), vertex)
         for number, vertex in served.items():
-            if self.landmarks[number] == at:
+            if self.landmarks[number] == at and not self.represented:
                 yield from self._landmark_ports(at, number)
             else:
                 yield self._behind(number), self.towards(vertex)
