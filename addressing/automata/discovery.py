@@ -76,7 +76,7 @@ class _Labelling:
         return len(self._trail) == len(self.neighbours) * self.presentation.degree
 
     def choices(self) -> Iterator[tuple[int, int, int]]:
-        """(vertex, letter, neighbour) for the vertex that lacks the fewest letters, and its first letter."""
+        """(vertex, letter, neighbour) for the vertex with the fewest missing letters, and its first one."""
         degree = self.presentation.degree
         open_rows = [v for v, row in enumerate(self.by_letter) if len(row) < degree]
         if not self._trail:
