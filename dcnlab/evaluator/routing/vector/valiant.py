@@ -10,5 +10,7 @@ from dcnlab.evaluator.routing.table_counts import by_kind
 
 
 def table_counts(scheme: Scheme) -> Tables | None:
-    """All routers have tables of equal size, unless failures are known."""
-    return None if scheme.known else by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
+    """All routers of a Dragonfly have tables of equal size, unless failures are known; tori are compiled."""
+    if scheme.known or scheme.fabric.family.name != "dragonfly":
+        return None
+    return by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
