@@ -18,7 +18,7 @@ pytestmark = pytest.mark.lab
 
 
 def test_one_connection_fills_both_ways() -> None:
-    """Links of 4 Mb/s, slow enough for any machine: TCP fills one of two disjoint ways, Multipath TCP both."""
+    """Links of 4 Mb/s, slow enough for any machine: TCP fills one of two disjoint paths, Multipath TCP both."""
     with Lab("bcube:4,1", "brp:multipath=yes,paths=2", rate="4Mbit", link_state="agents") as lab:
         before = carried(lab)
         try:
