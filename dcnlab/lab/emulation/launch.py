@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from addressing.fields import ipv4, ipv6, mac
@@ -18,7 +18,7 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import netns, openvswitch, receive_buffers, shaping
+from dcnlab.lab.emulation import neighbours, netns, openvswitch, receive_buffers, shaping
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
@@ -47,6 +47,8 @@ class Running:
     aacm: dict[str, Any] = field(default_factory=dict)
     #: The number of autoconfigurations so far.
     epoch: int = 0
+    #: The hardware addresses that plain hosts know as permanent neighbours.
+    known: neighbours.Addresses = field(default_factory=dict)
 
     def namespace(self, node: int) -> str:
         """The network namespace with the interfaces of a node."""
@@ -61,6 +63,20 @@ class Running:
     def shard(self, switch: str) -> Shard:
         """The shard that has a switch as a bridge."""
         return self._shard_of[switch]
+
+    @cached_property
+    def host_interfaces(self) -> dict[int, str]:
+        """The interface of each plain host, by server."""
+        fabric = self.fabric
+        hosts = filter(fabric.is_end_host, range(fabric.servers))
+        return {node: interface(fabric, node, next(port for port, _ in fabric.ports(node))) for node in hosts}
+
+    def introduce_hosts(self, scheme: Scheme) -> None:
+        """Have plain hosts know each other's hardware addresses under ``scheme``, which failures may change."""
+        now = neighbours.addresses(scheme)
+        changed = {server: mac_ for server, mac_ in now.items() if self.known.get(server) != mac_}
+        neighbours.install(scheme, changed, self.host_interfaces)
+        self.known = now
 
     @property
     def fast_path(self) -> str:
@@ -264,20 +280,18 @@ def _ends(running: Running) -> Iterator[tuple[str, str]]:
 
 
 def _configure_plain_hosts(running: Running) -> None:
-    """Set the addresses of plain hosts; the agent of a relay sets its own."""
+    """Set the addresses and the neighbours of plain hosts; the agent of a relay sets its own address."""
     fabric, scheme = running.fabric, running.scheme
-    for node in range(fabric.servers):
-        if fabric.is_end_host(node):
-            address = ipv4.text(scheme.ipv4(node))
-            port = next(port for port, _ in fabric.ports(node))
-            name = interface(fabric, node, port)
-            if not running.config.offloads:
-                netns.inside(fabric.name(node), partial(netns.compute_checksums, name))
-            if 4 in scheme.ip_versions:
-                netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
-            if 6 in scheme.ip_versions:
-                wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
-                netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
+    for node, name in running.host_interfaces.items():
+        address = ipv4.text(scheme.ipv4(node))
+        if not running.config.offloads:
+            netns.inside(fabric.name(node), partial(netns.compute_checksums, name))
+        if 4 in scheme.ip_versions:
+            netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
+        if 6 in scheme.ip_versions:
+            wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
+            netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
+    running.introduce_hosts(scheme)
 
 
 def placements(fabric: Fabric) -> list[AgentPlacement]:

@@ -183,5 +183,6 @@ class RunningLab:
             self.running.agents.links(state.down)
         if self.running.controller is not None:
             self.running.controller.converge(state.down, _TIMEOUT)
+        self.running.introduce_hosts(self.running.scheme.with_failures(state))
         if self.running.agents is not None:
             self.running.agents.wait_links(state.down)
