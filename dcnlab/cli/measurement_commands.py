@@ -54,11 +54,13 @@ def _until_interrupted(lab: Lab, wanted: Measurement[R]) -> R:
 
 
 def show(result: Result, json: bool) -> None:
-    """The result as JSON, or as a table and notes."""
+    """The result as JSON, or as tables, with an empty line between them, and notes."""
     if json:
         print_json({**result.to_json(), "held": result.held})
         return
-    if (found := result.table()) is not None:
+    for number, found in enumerate(result.tables()):
+        if number:
+            print()
         table(found.columns, found.rows)
     for line in result.notes():
         print(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -127,6 +128,26 @@ def test_python_has_the_same_measurements(lab: Lab) -> None:
         lab.measure(Replicate("h0", ("h1", "h1")))
     with pytest.raises(UsageError, match="unknown measurement 'iperff': did you mean iperf"):
         lab.ask("measure", name="iperff")
+
+
+@pytest.mark.lab
+def test_stats_counts_at_the_ports_of_switches_as_openflow_does() -> None:
+    with Lab("jellyfish:4,8,3") as lab:
+        assert lab.pingall().held
+        name = lab.config.name
+        shown = dcnlab("stats", name).stdout.splitlines()
+        assert shown[0].split()[:3] == ["switch", "port", "to"]
+        assert len(shown) == 1 + 8 * 4
+        ports = {port.port: port for port in lab.stats().ports if port.switch == "s3"}
+        assert ports[1].to == "h3"
+        dump = lab.run("s3", ["ovs-ofctl", "-O", "OpenFlow13", "dump-ports", "s3"]).stdout
+        pattern = (
+            r"port +(\d+): rx pkts=(\d+), bytes=(\d+), drop=(\d+), .*\n +tx pkts=(\d+), bytes=(\d+), drop=(\d+)"
+        )
+        counted = {int(port): tuple(map(int, rest)) for port, *rest in re.findall(pattern, dump)}
+        names = ("rx_packets", "rx_bytes", "rx_dropped", "tx_packets", "tx_bytes", "tx_dropped")
+        assert counted == {number: tuple(port.counts[key] for key in names) for number, port in ports.items()}
+        assert ports[1].rx_packets >= 7
 
 
 @pytest.mark.lab

@@ -8,7 +8,8 @@ plain.py             dataclasses from JSON
 echo.py              echo requests between many pairs of servers
 packet_stream.py     numbered packets that show outages
 overload.py          more packets than the network takes
-counters.py          bytes that links have carried
+counters.py          what links and switches' ports have carried
+port_counters.py     the counters of a switch's port
 mptcp.py             Multipath TCP over parallel paths
 mptcp_connection.py  the program at each end of such a connection
 sockets.py           receive buffers

@@ -1,4 +1,4 @@
-"""Byte counters of links: the kernel's counters of the interfaces at their ends.
+"""Counters of links and of switches' ports: the kernel's counters of the interfaces at their ends.
 
 An open ``/proc/net/dev`` keeps showing the namespace in which it was opened.  So one descriptor per
 namespace is enough, and reading starts no process.
@@ -12,11 +12,14 @@ from functools import cache, cached_property
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import Running, interface
+from dcnlab.lab.instruments.port_counters import PortCounters
 from dcnlab.lab.running.lab import RunningLab
 
 _DEV = "/proc/thread-self/net/dev"
 #: The columns of received and sent bytes in a line.
 _RECEIVED, _SENT = 0, 8
+#: The columns of bytes, packets, errors and drops, for each direction.
+_COLUMNS = {"bytes": 0, "packets": 1, "errors": 2, "dropped": 3}
 _CHUNK = 1 << 16
 
 
@@ -30,12 +33,27 @@ class LinkCounters:
 
     def read(self) -> list[tuple[int, int]]:
         """Per link the bytes from its end a to b and from b to a since the launch."""
-        by_interface: dict[str, tuple[int, int]] = {}
-        with self._lock:
-            for descriptor in self._descriptors:
-                by_interface.update(parse(_read_all(descriptor)))
+        by_interface = parse(self._text())
         fabric = self._running.fabric
         return [by_interface[interface(fabric, link.a.node, link.a.number)] for link in fabric.links()]
+
+    def ports(self) -> list[PortCounters]:
+        """The counters of every port of every switch."""
+        columns, fabric = parse_columns(self._text()), self._running.fabric
+        found = []
+        for switch in range(fabric.servers, fabric.size):
+            for port, peer in fabric.ports(switch):
+                # A port without an interface, deleted by hand, has counted nothing.
+                values = columns.get(interface(fabric, switch, port), [0] * 2 * _SENT)
+                counts = {f"rx_{name}": values[_RECEIVED + at] for name, at in _COLUMNS.items()}
+                counts |= {f"tx_{name}": values[_SENT + at] for name, at in _COLUMNS.items()}
+                found.append(PortCounters(fabric.name(switch), port, fabric.name(peer.node), **counts))
+        return found
+
+    def _text(self) -> str:
+        """The lines of all namespaces' interfaces."""
+        with self._lock:
+            return "".join(_lines(_read_all(descriptor)) for descriptor in self._descriptors)
 
     @cached_property
     def _descriptors(self) -> tuple[int, ...]:
@@ -52,12 +70,18 @@ def link_counters(lab: RunningLab) -> LinkCounters:
 
 def parse(text: str) -> dict[str, tuple[int, int]]:
     """(bytes sent, bytes received) by interface, from the text of ``/proc/net/dev``."""
-    counters = {}
-    for line in text.splitlines()[2:]:
-        name, _, numbers = line.partition(":")
-        values = numbers.split()
-        counters[name.strip()] = int(values[_SENT]), int(values[_RECEIVED])
-    return counters
+    return {name: (values[_SENT], values[_RECEIVED]) for name, values in parse_columns(text).items()}
+
+
+def parse_columns(text: str) -> dict[str, list[int]]:
+    """All columns by interface: eight of what was received, eight of what was sent."""
+    named = (line.partition(":") for line in text.splitlines() if ":" in line)
+    return {name.strip(): list(map(int, numbers.split())) for name, _, numbers in named}
+
+
+def _lines(text: str) -> str:
+    """Without the two lines of headings."""
+    return text.split("\n", 2)[2]
 
 
 def _read_all(descriptor: int) -> str:

@@ -32,6 +32,11 @@ class Result:
         """What the command prints; None to print :meth:`notes` alone."""
         return Table(("figure", "value"), list(self.summary().items()))
 
+    def tables(self) -> Iterable[Table]:
+        """What the command prints, where one table does not hold it."""
+        found = self.table()
+        return () if found is None else (found,)
+
     def notes(self) -> Iterable[str]:
         """Lines below the table."""
         return ()

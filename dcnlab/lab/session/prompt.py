@@ -170,10 +170,14 @@ class Prompt(CLI):  # type: ignore[misc]
             super().do_xterm(line, term)
 
     def do_stats(self, line: str) -> None:
-        """stats [SERVER]: counters of the agents."""
+        """stats [NODE]: counters of the agents and of the switches' ports."""
         found = self._measure(Stats())
-        for name, counters in found.servers.items() if found else ():
-            if not line.strip() or line.strip() == name:
+        if found is None:
+            return
+        counted = [(name, name, counters) for name, counters in found.servers.items()]
+        counted += [(port.switch, f"{port.switch}:{port.port}", port.counts) for port in found.ports]
+        for node, name, counters in counted:
+            if not line.strip() or line.strip() == node:
                 shown = "  ".join(f"{key} {value}" for key, value in counters.items())
                 output(f"{name}: {shown}\n")
 
