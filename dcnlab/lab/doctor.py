@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import resource
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from dcnlab.lab.emulation import kernel, openvswitch, programs
+from dcnlab.lab.emulation import kernel, openvswitch, programs, receive_buffers
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 from hostagent.fastpath import bpf
 from hostagent.fastpath.program import Shape
@@ -43,8 +45,8 @@ class Finding:
 def examine() -> list[Finding]:
     """Check everything that a lab needs or can use."""
     checks: list[Callable[[], Finding]] = [
-        _python, _open_vswitch, _datapath, _programs, _tun, _namespaces, _netem, _shaping, _fast_path, _mptcp,
-        _cgroups, _files, _neighbours, _memory, _ryu, _display,
+        _python, _open_vswitch, _datapath, _receive_buffers, _programs, _tun, _namespaces, _netem, _shaping,
+        _fast_path, _mptcp, _cgroups, _files, _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
     return [check() for check in checks]
 
@@ -68,6 +70,35 @@ def _datapath() -> Finding:
         return Finding("datapath", "ok", "kernel (openvswitch module)")
     means = "no openvswitch module in the kernel: switches forward in user space, more slowly"
     return Finding("datapath", "note", "userspace", means + _loadable("openvswitch"))
+
+
+def _receive_buffers() -> Finding:
+    wanted = receive_buffers.SIZE
+    limit = Path("/proc/sys/net/core/rmem_max")
+    if not kernel.in_child(_enlarge_of_child):
+        means = "the kernel does not allow larger ones: userspace switches lose packets of bursts"
+        return Finding("receive buffers", "note", "the kernel's default", means)
+    size = min(wanted, int(limit.read_text())) if os.geteuid() else wanted
+    found = f"{receive_buffers.in_words(size)} per port of a userspace switch"
+    if size == wanted:
+        return Finding("receive buffers", "ok", found)
+    means = f"userspace switches lose packets of bursts: sudo sysctl -w net.core.rmem_max={wanted}"
+    return Finding("receive buffers", "note", found, means)
+
+
+def _enlarge_of_child() -> None:
+    """Enlarge the buffer of a packet socket that another process holds, as in a lab."""
+    if os.geteuid():
+        become_root()
+    unshare(CLONE_NEWNET)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0):
+        if not (holder := os.fork()):
+            signal.pause()
+        try:
+            receive_buffers.enlarge(holder)
+        finally:
+            os.kill(holder, signal.SIGKILL)
+            os.waitpid(holder, 0)
 
 
 def _programs() -> Finding:

@@ -18,8 +18,9 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import neighbours, netns, openvswitch, receive_buffers, shaping
+from dcnlab.lab.emulation import neighbours, netns, openvswitch, shaping
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.miswiring import swapped_ports
@@ -42,6 +43,8 @@ class Running:
     controller: ControllerProcess | None
     agents: AgentPool | None
     datapath: str
+    #: Of the ports of switches; None with the kernel's datapath.
+    receive_buffers: ReceiveBuffers | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     #: The last autoconfiguration, where servers started without addresses.
     aacm: dict[str, Any] = field(default_factory=dict)
@@ -163,7 +166,8 @@ def build_network(running: Running, clock: Stages) -> None:
         clock.stage("switches")
         openvswitch.start_switches(shards, starting)
         if running.datapath == "userspace":
-            receive_buffers.enlarge(shards)
+            running.receive_buffers = ReceiveBuffers(shards)
+            running.receive_buffers.keep()
         carrying.result()
     if running.config.shape:  # last: Open vSwitch removes queueing disciplines from ports that it adds
         shaping.impose(running.config.shape, _ends(running))

@@ -2,48 +2,168 @@
 
 ovs-vswitchd leaves its packet sockets at the kernel's default of 212,992 bytes, which three
 super-packets fill; the kernel drops the rest of a burst.  The sockets are duplicated from
-outside (pidfd_getfd, Linux 5.6), and their buffers enlarged beyond the machine's limit, which
-needs CAP_NET_ADMIN over the lab's own network namespaces only.
+outside (pidfd_getfd, Linux 5.6), and their buffers enlarged beyond the machine's limit; in labs of
+ordinary users, up to that limit (net.core.rmem_max).
+
+A port that comes back, or a daemon that starts again, has new sockets: :class:`ReceiveBuffers`
+enlarges those as well (docs/decisions/receive-buffers.md).
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
+import select
 import socket
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 
+from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.openvswitch import Shard
+from hostagent.runtime.netlink import CarrierWatch, Netlink
 
 #: Bytes asked for per port; the kernel doubles the number for its own bookkeeping.
 SIZE = 8 << 20
 #: The same number on every architecture.
 _PIDFD_GETFD = 438
 _SO_RCVBUFFORCE = 33
+_IFF_PROMISC = 0x100
+#: Seconds from a change of ports to the first look for new sockets, and between looks at most; after so
+#: many seconds without the sockets of all ports the next change is waited for.
+_SOON, _PAUSE, _GIVE_UP = 0.1, 2.0, 60.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def enlarge(shards: Sequence[Shard], size: int = SIZE) -> int:
-    """Enlarge the receive buffers of all switch ports; returns the number of sockets.
+class ReceiveBuffers:
+    """The receive buffers of a lab's switch ports, kept large while the lab runs."""
 
-    Returns 0 where the kernel or its security policy forbids it: switches then forward as before.
+    def __init__(self, shards: Sequence[Shard], size: int = SIZE) -> None:
+        self._shards, self._size = shards, size
+        #: The size of each port's buffer in bytes, by shard.
+        self._ports: dict[int, dict[str, int]] = {}
+        self._problem = ""
+
+    def enlarge(self) -> None:
+        """Enlarge the buffers of all ports that have a socket now.  Where that is forbidden switches forward
+        with the default size, and :attr:`state` says so."""
+        for shard in self._shards:
+            self._enlarge(shard)
+
+    def keep(self) -> None:
+        """Enlarge the buffers of all ports, now and after every change of ports, until this process ends."""
+        self.enlarge()
+        threading.Thread(target=self._watch, name="receive buffers", daemon=True).start()
+
+    @property
+    def state(self) -> str:
+        """What was set, or why nothing was."""
+        found = [size for ports in self._ports.values() for size in ports.values()]
+        if not found and self._problem:
+            return f"the kernel's default: {self._problem}"
+        return f"{in_words(min(found, default=self._size))} at each of {len(found)} ports"
+
+    def _enlarge(self, shard: Shard) -> None:
+        try:
+            pid = int((shard.rundir / "ovs-vswitchd.pid").read_text())
+            self._ports[shard.index] = enlarge(pid, self._size)
+        except OSError as error:  # the daemon has ended, or pidfd_getfd is missing or forbidden
+            self._ports[shard.index], self._problem = {}, str(error.strerror)
+
+    def _watch(self) -> None:
+        watched = {}
+        for shard in self._shards:
+            one = netns.inside(shard.netns, partial(_WatchedShard.open, shard))
+            watched[one.watch.socket.fileno()] = one
+        poll = select.poll()
+        for number in watched:
+            poll.register(number, select.POLLIN)
+        while True:
+            waiting = [one.due for one in watched.values() if one.due]
+            timeout = max(0.0, min(waiting) - time.monotonic()) * 1000 if waiting else None
+            for number, _ in poll.poll(timeout):
+                watched[number].note_changes(time.monotonic())
+            for one in watched.values():
+                if one.due and one.due <= time.monotonic():
+                    self._enlarge(one.shard)
+                    one.note_enlarged(self._ports[one.shard.index].keys(), time.monotonic())
+
+
+@dataclass
+class _WatchedShard:
+    """The ports of a shard, and when their sockets are looked at next (0: after the next change)."""
+
+    shard: Shard
+    watch: CarrierWatch
+    due: float = 0.0
+    #: The interfaces that a switch listens at, by index; it makes them promiscuous.
+    _listening: dict[int, str] = field(default_factory=dict)
+    _changed: float = 0.0
+
+    @classmethod
+    def open(cls, shard: Shard) -> _WatchedShard:
+        """In the namespace of the shard.  The first look is soon: ports may have changed before."""
+        one = cls(shard, CarrierWatch())
+        with Netlink() as netlink:
+            for interface in netlink.interfaces().values():
+                one._note(interface.index, interface.name, interface.flags)
+        one._changed = time.monotonic()
+        one.due = one._changed + _SOON
+        return one
+
+    def note_changes(self, now: float) -> None:
+        """Read what the kernel reports; a link that only loses or regains its carrier is no change."""
+        for one in self.watch.events():
+            if self._note(one.index, one.name, one.flags):
+                self._changed, self.due = now, now + _SOON
+
+    def _note(self, index: int, name: str, flags: int) -> bool:
+        """Whether ports may have changed: of all other interfaces a daemon that starts changes some."""
+        if not flags & _IFF_PROMISC:
+            return self._listening.pop(index, None) is not None
+        new = index not in self._listening
+        self._listening[index] = name
+        return new or name not in self._own
+
+    def note_enlarged(self, ports: Set[str], now: float) -> None:
+        """Look again later where a port of the lab has no socket yet."""
+        missing = self._own.intersection(self._listening.values()) - ports
+        pause = min(_PAUSE, max(_SOON, now - self._changed))
+        self.due = now + pause if missing and now - self._changed < _GIVE_UP else 0.0
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset(name for bridge in self.shard.bridges for name, _ in bridge.ports)
+
+
+def in_words(size: int) -> str:
+    """A size in megabytes, or in kilobytes where it is less than one."""
+    return f"{size >> 20} MB" if size >> 20 else f"{size >> 10} KB"
+
+
+def enlarge(pid: int, size: int = SIZE) -> dict[str, int]:
+    """Enlarge the buffers of a process's packet sockets; returns the size of each by the name of its
+    interface: less than ``size`` where the kernel allows no more.
+
+    Raises OSError where the kernel or its security policy forbids access, or the process has ended.
     """
-    count = 0
-    for shard in shards:
-        with contextlib.suppress(OSError):  # pidfd_getfd is missing or forbidden
-            count += _enlarge(int((shard.rundir / "ovs-vswitchd.pid").read_text()), size)
-    return count
-
-
-def _enlarge(pid: int, size: int) -> int:
-    count = 0
+    found = {}
     for handle in packet_sockets(pid):
         with handle:
-            handle.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size)
-        count += 1
-    return count
+            if handle.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) != 2 * size:
+                _set_size(handle, size)
+            found[handle.getsockname()[0]] = handle.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
+    return found
+
+
+def _set_size(handle: socket.socket, size: int) -> None:
+    try:
+        handle.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size)
+    except PermissionError:  # not root: as much as net.core.rmem_max allows
+        handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
 
 
 def packet_sockets(pid: int) -> Iterator[socket.socket]:

@@ -54,6 +54,7 @@ class _Operations:
     def op_info(self, call: Call) -> Any:
         """Configuration, counts, links that are down, processes of the lab that have ended."""
         session, fabric = self._session, self._fabric
+        buffers = session.running.receive_buffers
         return {
             "name": session.config.name,
             "topology": fabric.spec,
@@ -61,6 +62,7 @@ class _Operations:
             "backend": session.config.backend,
             "datapath": session.running.datapath,
             "fast_path": session.running.fast_path,
+            "receive_buffers": buffers.state if buffers is not None else "none",
             "custom": list(session.config.custom),
             "servers": fabric.servers,
             "switches": fabric.switches,
