@@ -30,6 +30,7 @@ from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import open_devices
 from hostagent.runtime.mmsg import PacketBuffers
+from hostagent.runtime.shared_links import SharedLinkState
 from hostagent.runtime.worker import Worker
 from tests.hostagent.namespaces import ServerNetwork
 
@@ -68,7 +69,7 @@ def _relayed(lab: ServerNetwork, seconds: float) -> str:
     agent_io = AgentIO(
         agent, open_devices(place.netns, place.ports, agent.own_address), PacketBuffers(), lambda _: None, b""
     )
-    work, profile = Worker(Channel(theirs), [agent_io]), cProfile.Profile()
+    work, profile = Worker(Channel(theirs), [agent_io], SharedLinkState(0)), cProfile.Profile()
     with worker(lab, 0, "blast", lab.addresses[2]):
         if not (steering := os.fork()):
             begun = received(lab, 2)

@@ -38,6 +38,8 @@ class LabTables:
     host_program: int
     _claims: int
     _servers: mmap.mmap
+    #: The number of servers.
+    count: int
 
     @classmethod
     def open(cls, servers: int, shape: Shape, entries: int = 0) -> Self:
@@ -64,7 +66,7 @@ class LabTables:
             size = -(-servers * layout.SERVER.size // mmap.PAGESIZE) * mmap.PAGESIZE
             memory = mmap.mmap(maps.servers, size)
             undo.pop_all()
-        return cls(maps, shape, nic, host, claims, memory)
+        return cls(maps, shape, nic, host, claims, memory, servers)
 
     @property
     def descriptors(self) -> frozenset[int]:
@@ -96,6 +98,11 @@ class LabTables:
         at = node * layout.SERVER.size + layout.SERVER_EPOCH_AT
         epoch = (self.epoch(node) + 1) & 0xFFFFFFFF
         struct.pack_into("=I", self._servers, at, epoch)
+
+    def invalidate_all(self) -> None:
+        """Make all decisions of all servers invalid."""
+        for node in range(self.count):
+            self.invalidate(node)
 
     def epoch(self, node: int) -> int:
         """The present epoch of a server."""

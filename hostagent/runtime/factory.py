@@ -23,6 +23,7 @@ from hostagent.runtime.agent_io import AgentIO, EventSink
 from hostagent.runtime.buffered_io import BufferedAgentIO
 from hostagent.runtime.devices import Devices, disable_segmentation_offload, open_devices
 from hostagent.runtime.mmsg import PacketBuffers
+from hostagent.runtime.shared_links import SharedLinkState
 from topos import plugins
 from topos import registry as topologies
 from topos.graph import LinkState
@@ -41,6 +42,10 @@ class AgentFactory:
         #: Authenticates the agents' control frames; it is sent over no channel.
         self._key = os.urandom(_KEY_SIZE)
         self._buffers = PacketBuffers()
+        #: The lab's link state, which all agents share.
+        self.links = SharedLinkState(len(self._scheme.fabric.link_ends))
+        #: Whether agents act on link state at once: with buffers, and with control protocols.
+        self.prompt = bool(options.buffers or registry.enabled_by(options))
         #: Maps and programs of the fast path, and why there are none where one is asked for.
         self._tables, self.no_fast_path = open_tables(
             options, Agent(self._scheme, 0, self._nodes, random.Random(0))
@@ -83,6 +88,11 @@ class AgentFactory:
         """Have the kernel forward nothing more by what the agent of a server has decided."""
         if self._tables is not None:
             self._tables.invalidate(node)
+
+    def invalidate_all(self) -> None:
+        """The same for all servers: their agents decide again."""
+        if self._tables is not None:
+            self._tables.invalidate_all()
 
     def _agent(self, node: int, links: LinkState, load_balance: LoadBalance) -> Agent:
         rng = random.Random(f"{self.options.seed}:{node}")

@@ -23,7 +23,7 @@ from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import ranges_excluding
 from hostagent.runtime.factory import AgentFactory
 from hostagent.runtime.worker import Worker, failure_event
-from topos.graph import ALL_UP, LinkState
+from topos.graph import LinkState
 
 #: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _FORK_BATCH = 64
@@ -53,13 +53,14 @@ class Supervisor:
         self,
         factory: AgentFactory,
         control: Channel,
-        links: LinkState = ALL_UP,
         load_balance: LoadBalance | None = None,
     ) -> None:
         self._factory = factory
         self._options = factory.options
         self._control = control
-        self._links = links
+        self._links = factory.links
+        #: Whether agents act on link state at once, and not only when they handle the next packet.
+        self._prompt = factory.prompt
         self._load_balance: LoadBalance = load_balance or factory.options.load_balance
         self._children: dict[int, ChildProcess] = {}
         self._pending_queries: dict[int, PendingQuery] = {}
@@ -88,11 +89,13 @@ class Supervisor:
             case "start":
                 self._start([AgentPlacement.from_json(place) for place in order["agents"]])
             case "links":
-                self._links = LinkState(frozenset(order["down"]))
+                self._change_links(order)
+            case "follow":
                 self._query(order, {"event": "links-applied", "count": 0})
             case "pin":
                 self._query(order, {"event": "pinned", "count": 0})
             case "enable":
+                self._prompt = True
                 self._query(order, {"event": "enabled", "count": 0})
             case "initiate":
                 self._broadcast(order)
@@ -101,6 +104,16 @@ class Supervisor:
             case "load_balance":
                 self._load_balance = order["value"]
                 self._broadcast(order)
+
+    def _change_links(self, order: Message) -> None:
+        """Publish the link state; wake agents only if they have something to do but relay packets by it."""
+        self._links.write(LinkState(frozenset(order["down"])))
+        self._factory.invalidate_all()
+        if self._prompt:
+            self._query({"op": "follow", "serial": order["serial"]}, {"event": "links-applied", "count": 0})
+        else:
+            count = sum(len(child.nodes) for child in self._children.values())
+            self._control.send({"event": "links-applied", "count": count, "serial": order["serial"]})
 
     def _broadcast(self, order: Message) -> None:
         for child in self._children.values():
@@ -124,7 +137,7 @@ class Supervisor:
 
     def _run_supervisor(self, control: socket.socket, share: Sequence[AgentPlacement]) -> None:
         """In the forked process: a supervisor with the same state and other children."""
-        supervisor = Supervisor(self._factory, Channel(control), self._links, self._load_balance)
+        supervisor = Supervisor(self._factory, Channel(control), self._load_balance)
         supervisor.start_local(share)
         supervisor.serve()
 
@@ -140,12 +153,17 @@ class Supervisor:
 
         Every page that the parent touches between two forks is a page that the child does not share.
         """
-        prepared = [agent_io for agent_io in map(self._prepare, places) if agent_io is not None]
+        epoch, links = self._links.read()
+        attempts = [self._prepare(place, links) for place in places]
+        prepared = [agent_io for agent_io in attempts if agent_io is not None]
         per_host = self._options.agents == "host"
         processes = len(prepared) if per_host else min(len(prepared), len(os.sched_getaffinity(0)))
         groups = [prepared[first::processes] for first in range(processes)]
         pairs = [socket.socketpair() for _ in groups]
-        workers = [Worker(Channel(theirs), group) for (_, theirs), group in zip(pairs, groups, strict=True)]
+        workers = [
+            Worker(Channel(theirs), group, self._links, epoch)
+            for (_, theirs), group in zip(pairs, groups, strict=True)
+        ]
         gc.freeze()
         shared = self._factory.shared_descriptors | {0, 1, 2}
         foreign = [ranges_excluding(worker.descriptors | shared) for worker in workers]
@@ -158,10 +176,10 @@ class Supervisor:
                 self._control.send({"event": "ready", "node": node})
             worker.close()
 
-    def _prepare(self, place: AgentPlacement) -> AgentIO | None:
+    def _prepare(self, place: AgentPlacement, links: LinkState) -> AgentIO | None:
         """An agent with its devices; None when it failed."""
         try:
-            return self._factory.agent_io(place, self._links, self._load_balance, self._control.send)
+            return self._factory.agent_io(place, links, self._load_balance, self._control.send)
         except Exception as error:
             self._control.send(failure_event(place.node, error))
             return None

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from hostagent.channel import Channel, Message
 from hostagent.runtime.agent_io import AgentIO, Handler
-from topos.graph import LinkState
+from hostagent.runtime.shared_links import SharedLinkState
 
 
 class Worker:
@@ -23,8 +23,12 @@ class Worker:
     It is created before its process is forked, which then calls :meth:`run`.
     """
 
-    def __init__(self, channel: Channel, agent_ios: Sequence[AgentIO]) -> None:
+    def __init__(
+        self, channel: Channel, agent_ios: Sequence[AgentIO], links: SharedLinkState, epoch: int = 0
+    ) -> None:
+        """``epoch`` is that of the link state which the agents know."""
         self.channel = channel
+        self._links, self._epoch = links, epoch
         self._agent_ios = {agent_io.agent.node: agent_io for agent_io in agent_ios}
         self._owners = {descriptor: agent_io for agent_io in agent_ios for descriptor in agent_io.descriptors()}
         self._handlers: dict[int, Handler] = {channel.socket.fileno(): self._from_parent}
@@ -59,8 +63,14 @@ class Worker:
             agent_io.modify_epoll = epoll.modify
         self._update_timed()
         last: set[int] = set()
+        cells = self._links.cells
         while self._open:
+            # Before the wait as well: what was decided since the last look may be carried out by the kernel.
+            if cells[0] != self._epoch:
+                self._apply_link_state()
             ready = [descriptor for descriptor, _ in epoll.poll(self._poll_timeout())]
+            if cells[0] != self._epoch:
+                self._apply_link_state()
             for descriptor in ready:
                 handler = self._handlers.get(descriptor)
                 if handler is None:  # its agent has just failed
@@ -74,6 +84,15 @@ class Worker:
                 self._handle_timers()
         for agent_io in self._agent_ios.values():
             agent_io.agent.stop_fast_path()
+
+    def _apply_link_state(self) -> None:
+        """Have all agents follow the lab's link state."""
+        self._epoch, state = self._links.read()
+        for agent_io in list(self._agent_ios.values()):
+            try:
+                agent_io.apply_link_state(state)
+            except Exception as error:
+                self._fail(agent_io, error)
 
     def _update_timed(self) -> None:
         """Note which agents have timers: mostly none, and then they take no time."""
@@ -117,10 +136,7 @@ class Worker:
     def _handle(self, message: Message) -> None:
         agents = [agent_io.agent for agent_io in self._agent_ios.values()]
         match message["op"]:
-            case "links":
-                state = LinkState(frozenset(message["down"]))
-                for agent_io in self._agent_ios.values():
-                    agent_io.apply_link_state(state)
+            case "follow":  # done already, because the order has woken this process
                 self._answer(message, {"event": "links-applied", "count": len(agents)})
             case "enable":
                 for agent_io in self._agent_ios.values():
