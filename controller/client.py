@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
@@ -27,6 +28,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds from the end of the channel to the end of the process.
 _REAP_TIMEOUT = 1.0
+#: Events that are kept: those of one change of the tables of the largest labs.
+_KEPT = 1 << 13
 
 
 class ControllerError(RuntimeError):
@@ -34,9 +37,9 @@ class ControllerError(RuntimeError):
 
 
 class ControllerProcess:
-    """A running controller; events arrive on a reader thread and are kept.
+    """A running controller; events arrive on a reader thread, and the last ones are kept.
 
-    ``on_event`` is called for each on that thread, and must not block.
+    ``on_event`` is called for each on that thread, and must not block; ``observers`` may be more of them.
     """
 
     def __init__(
@@ -47,8 +50,10 @@ class ControllerProcess:
     ) -> None:
         self.process = process
         self._control = Channel(control)
-        self._on_event = on_event
-        self._events: list[Message] = []
+        #: Called with each event from now on, on the reader thread; they must not block.
+        self.observers: list[Callable[[Message], None]] = [on_event] if on_event is not None else []
+        self._events: deque[Message] = deque(maxlen=_KEPT)
+        self._received = 0
         self._changed = threading.Condition()
         self._sending = threading.Lock()
         self._ended = self._closing = False
@@ -99,9 +104,19 @@ class ControllerProcess:
 
     @property
     def events(self) -> tuple[Message, ...]:
-        """All events so far, oldest first."""
+        """The events that are kept, oldest first."""
+        return self.events_since(0)
+
+    @property
+    def received(self) -> int:
+        """How many events have arrived so far."""
+        return self._received
+
+    def events_since(self, number: int) -> tuple[Message, ...]:
+        """The events after the first ``number``, as far as they are kept, oldest first."""
         with self._changed:
-            return tuple(self._events)
+            first = max(0, number - (self._received - len(self._events)))
+            return tuple(itertools.islice(self._events, first, None))
 
     def wait_for(
         self, matches: Callable[[Message], bool], timeout: float, after: int = 0, what: str = "answer"
@@ -134,17 +149,19 @@ class ControllerProcess:
 
         Raises ControllerError when the controller ends, and after its first error.
         """
-        for number in itertools.count(after):
+        number = after
+        while True:
             with self._changed:
-                while len(self._events) <= number and not self._ended:
+                while self._received <= number and not self._ended:
                     if not self._changed.wait(timeout()):
                         return
-                if len(self._events) <= number:
+                if self._received <= number:
                     raise ControllerError(f"the controller has ended{self._exit_reason()}")
-                message = self._events[number]
-            yield message
-            if message["event"] == "error":
-                raise ControllerError(message["text"])
+                number, newer = self._received, self.events_since(number)
+            for message in newer:
+                yield message
+                if message["event"] == "error":
+                    raise ControllerError(message["text"])
 
     def _exit_reason(self) -> str:
         """How the process ended, in brackets; empty if it still runs."""
@@ -165,14 +182,14 @@ class ControllerProcess:
 
     def converge(self, down: Iterable[int], timeout: float = 10.0) -> Message:
         """Send :meth:`links` and wait until the tables follow; returns the ``converged`` event."""
-        before, request = len(self.events), self.links(down)
+        before, request = self._received, self.links(down)
         return self.wait_for(
             lambda message: message.get("request") == request, timeout, before, "converged tables"
         )
 
     def stats(self, timeout: float = 5.0) -> Message:
         """The counters: connected switches, flow messages, packet-ins, ARP replies."""
-        before = len(self.events)
+        before = self._received
         self.send({"op": "stats"})
         return self.wait_for(lambda message: message["event"] == "stats", timeout, before, "counters")
 
@@ -201,13 +218,19 @@ class ControllerProcess:
         for message in self._control.messages():
             with self._changed:
                 self._events.append(message)
+                self._received += 1
                 self._changed.notify_all()
             if message["event"] == "error":
                 _log.error("controller: %s", message["text"])
-            if self._on_event is not None:
-                self._on_event(message)
-        if not self._closing:
-            _log.error("controller: its process has ended")
+            self._notify(message)
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+        if not self._closing:
+            _log.error("controller: its process has ended")
+            reason = f"its process has ended{self._exit_reason()}"
+            self._notify({"event": "process-ended", "process": "controller", "reason": reason})
+
+    def _notify(self, message: Message) -> None:
+        for observer in tuple(self.observers):
+            observer(message)

@@ -101,6 +101,8 @@ class Core:
         self._pending_barriers: dict[int, int] = {}
         self._barrier_ids = itertools.count(1)
         self._installing: set[int] = set()
+        #: By barrier: when the cause of a change of tables was learned of, and how many flow messages it took.
+        self._updating: dict[int, tuple[float, int]] = {}
         self._not_installed = set(range(self.fabric.servers, self.fabric.size))
         self._updates: list[_LinkStateUpdate] = []
         self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
@@ -145,6 +147,10 @@ class Core:
             return
         if barrier_id in self._installing:
             yield from self._complete(switch, now)
+        if barrier_id in self._updating:
+            started, flow_mods = self._updating[barrier_id]
+            fields = {"switch": self.fabric.name(switch), "flow_mods": flow_mods, "seconds": now - started}
+            yield Event({"event": "updated", **fields})
         self._close(barrier_id)
         yield from self._finish_updates(now)
 
@@ -212,6 +218,7 @@ class Core:
                 barrier_id = self._new_barrier(switch)
                 current.flow_mods += len(changes)
                 current.switches += 1
+                self._updating[barrier_id] = started, len(changes)
                 yield self._send(switch, changes, barrier_id)
         # Converged means that earlier updates are complete as well.
         current.waiting.update(self._pending_barriers)
@@ -233,6 +240,7 @@ class Core:
     def _close(self, barrier_id: int) -> None:
         del self._pending_barriers[barrier_id]
         self._installing.discard(barrier_id)
+        self._updating.pop(barrier_id, None)
         for current in self._updates:
             current.waiting.discard(barrier_id)
 

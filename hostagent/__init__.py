@@ -43,6 +43,7 @@ and events:
     {"event": "pinned", "count": 16, "serial": 3}
     {"event": "enabled", "count": 16, "serial": 4}
     {"event": "link", "node": 3, "port": 2, "up": false}           an interface lost its carrier
+    {"event": "learned", "node": 5, "down": [17]}                  link state: the links that it knows are down
     {"event": "configured", "node": 5, "address": [1, 1]}          AACM: the server has its address
     {"event": "outcome", "success": true, "ms": 3.1, ...}          AACM: the origin's conclusion
     {"event": "labelled", "node": 5, "label": [[1, 2], 6, 4], "at": 12.5}    word, prefix, its bits, time

@@ -59,6 +59,8 @@ class AgentPool:
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)
         self.failures: list[tuple[int | None, str]] = []
+        #: Called with each message of the agents from now on, on the reader thread; they must not block.
+        self.observers: list[Callable[[Message], None]] = []
         #: Why agents, some or all, forward without the fast path that was asked for; empty if none do.
         self.no_fast_path = ""
         self._channel = Channel(ours)
@@ -271,6 +273,12 @@ class AgentPool:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+        reason = f"it has ended{_exit_reason(self.process)}"
+        self._notify({"event": "process-ended", "process": "supervisor", "reason": reason})
+
+    def _notify(self, message: Message) -> None:
+        for observer in tuple(self.observers):
+            observer(message)
 
     def _received(self) -> list[Message] | None:
         try:
@@ -303,6 +311,7 @@ class AgentPool:
                 else:
                     self._ready += 1
             self._changed.notify_all()
+        self._notify(message)
 
     def _handle_link_change(self, node: int, port: int, up: bool) -> None:
         with self._changed:

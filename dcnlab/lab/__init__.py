@@ -18,6 +18,7 @@ namespace; the guard then removes the socket.
     measurement/  the measurements themselves, one registered class per file
     inspection/   tables, explanations and captures of a running lab
     session/      the process that serves it: operations, prompt
+    events/       what happens in a lab: the kinds of events, the journal
     scenario/     scenario files            view/         the web view
     kv/           a key-value store         replication/  one server's data to several others
 

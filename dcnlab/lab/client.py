@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab import log, measurement, measuring, python_process, runtime, settings
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.events.journal import Record
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv import bulk
 from dcnlab.lab.measurement.path import PathTaken
@@ -293,6 +294,19 @@ class Lab:
 
         Among branches ``follow`` is "heaviest" or "first"."""
         return list(self.ask("explain", a=a, b=b, follow=follow))
+
+    # --- events ---------------------------------------------------------------
+
+    def events(self, follow: bool = False, after: int = 0, kinds: Collection[str] = ()) -> Iterator[Record]:
+        """What has happened in the lab after event number ``after``, oldest first; with ``follow`` also what
+        happens, until the lab ends.
+
+        ``kinds``: only events of these (:mod:`dcnlab.lab.events.kinds`).  A record has ``number``, ``at``
+        (seconds since 1970), ``clock`` (the machine's monotonic clock), ``kind`` and ``event``."""
+        with contextlib.closing(Connection(self.path)) as connection:
+            request = {"follow": follow, "after": after, "kinds": list(kinds)}
+            for batch in connection.stream("events", **request):
+                yield from map(Record.from_json, batch)
 
     # --- keys -----------------------------------------------------------------
 

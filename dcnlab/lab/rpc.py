@@ -163,6 +163,15 @@ class Connection:
                 return answer["result"]
         raise LabError("the lab ended before it answered")
 
+    def stream(self, op: str, **arguments: Any) -> Iterator[Any]:
+        """Send a request; the reports of its progress, one by one, until it ends."""
+        for answer in self._answers(encode({"op": op, **arguments}), ()):
+            if "error" in answer:
+                raise (UsageError if answer["code"] == 2 else LabError)(answer["error"])
+            if "result" in answer:
+                return
+            yield answer["progress"]
+
     def _answers(self, line: bytes, descriptors: tuple[int, ...]) -> Iterator[Request]:
         """The lab's answers to a request, until it disconnects."""
         connection = self._channel.socket

@@ -223,6 +223,7 @@ class LinkStateProtocol(OneHopProtocol[LinkStateFlooding]):
 
     def handle_event(self, event: LinkState) -> None:
         self.context.agent.learn_failures(event)
+        self.context.report({"event": "learned", "node": self.context.agent.node, "down": sorted(event.down)})
 
     def handle_link_change(self, port: int, up: bool, now: float) -> None:
         super().handle_link_change(port, up, now)

@@ -91,7 +91,7 @@ def test_a_switch_that_reconnects_is_reset_and_filled(
             controller.wait_for(lambda event: event["event"] == "lost", 10)
             assert controller.converge({0})["down"] == [0]
             ovs.ofctl("add-flow", "s1", "priority=9,udp,actions=drop")
-            before = len(controller.events)
+            before = controller.received
             ovs.vsctl("set-controller", "s1", target(listener))
             controller.wait_for(lambda event: event["event"] == "installed", 10, before)
             check(ovs, fabric, "brp", frozenset({0}))

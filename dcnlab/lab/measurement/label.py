@@ -76,8 +76,8 @@ class Label(Measurement[LabelResult]):
         last = running.agents.wait_labels(labelling.expected(scheme), labelling.TIMEOUT)
         if last is None:
             raise LabError(labelling.mismatch_message(running.agents, scheme))
-        changes = lab.link_state.changes
-        ms = round((last - changes[-1].at) * 1000, 3) if changes else running.aacm["ms"]
+        change = lab.link_state.last_change
+        ms = running.aacm["ms"] if change is None else round((last - change) * 1000, 3)
         sent, lost = _echoes(lab, scheme)
         one = Round(
             what=f"{len(lab.link_state.state().down)} links down", ms=ms,

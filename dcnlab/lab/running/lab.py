@@ -16,6 +16,9 @@ from dcnlab.lab import naming
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.events.journal import Journal
+from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
+from dcnlab.lab.running import reporting
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.link_state import LinkStateTracker
 from topos.graph import ALL_UP, LinkState
@@ -39,12 +42,23 @@ class RunningLab:
         scheme = config.validate()
         self.fabric = scheme.fabric
         capacity.allow_files(self.fabric)
-        self.link_state = LinkStateTracker(self.fabric, self._distribute)
+        #: What has happened in the lab.
+        self.journal = Journal()
+        self.link_state = LinkStateTracker(self.fabric, self._distribute, self.journal)
         self.running = launch.launch(config, scheme, self.link_state.report, report)
+        reporting.follow(self.running, self.journal)
+        self.journal.add(LabState("ready", f"{self.fabric.spec} with {config.scheme}"))
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
         self._link_lock = threading.Lock()
         self.link_state.start()
+
+    def end(self) -> None:
+        """End the lab; those who follow its events learn it."""
+        if not self.stop.is_set():
+            self.journal.add(LabState("ending"))
+            self.journal.close()
+            self.stop.set()
 
     @cached_property
     def net(self) -> LabNet:
@@ -131,7 +145,7 @@ class RunningLab:
         return found
 
     def _change_links(self, links: tuple[int, ...], up: bool) -> dict[str, Any]:
-        begun, seen = time.monotonic(), len(self._controller_events())
+        begun, number, seen = time.monotonic(), self.journal.last, self._controller_events()
         changed = [self.fabric.link(number) for number in links]
         # Taken down at the switch: a plain host whose interface goes down would lose its routes.
         chosen = [
@@ -145,7 +159,12 @@ class RunningLab:
         self.link_state.wait_for(frozenset(links), up)
         converged = time.monotonic()
         openvswitch.purge_datapath_caches(self.running.shards)
-        detected = [c.at for c in self.link_state.changes if c.at >= begun and c.link in links and c.up == up]
+        seen_changes = ((record.clock, record.event) for record in self.journal.since(number, ("link",)))
+        detected = [
+            clock
+            for clock, event in seen_changes
+            if isinstance(event, LinkChanged) and event.link_number in links and event.up == up
+        ]
         return {
             "links": list(links),
             "up": up,
@@ -154,14 +173,16 @@ class RunningLab:
             **self._tables_since(seen),
         }
 
-    def _controller_events(self) -> tuple[dict[str, Any], ...]:
-        """The events that the controller has reported so far."""
-        return self.running.controller.events if self.running.controller is not None else ()
+    def _controller_events(self) -> int:
+        """How many events the controller has reported so far."""
+        return self.running.controller.received if self.running.controller is not None else 0
 
     def _tables_since(self, seen: int) -> dict[str, Any]:
         """The controller's changes of tables after the first ``seen`` events: flow messages, switches,
         milliseconds until all had acknowledged, and the scheme's repair."""
-        rounds = [event for event in self._controller_events()[seen:] if event.get("flow_mods")]
+        controller = self.running.controller
+        found = controller.events_since(seen) if controller is not None else ()
+        rounds = [event for event in found if event["event"] == "converged" and event["flow_mods"]]
         changes: dict[str, Any] = {
             "flow_mods": sum(event["flow_mods"] for event in rounds),
             "switches": max((event["switches"] for event in rounds), default=0),
@@ -183,6 +204,8 @@ class RunningLab:
             self.running.agents.links(state.down)
         if self.running.controller is not None:
             self.running.controller.converge(state.down, _TIMEOUT)
+            self.journal.add(LearnedFailures("the controller", sorted(state.down)))
         self.running.introduce_hosts(self.running.scheme.with_failures(state))
         if self.running.agents is not None:
             self.running.agents.wait_links(state.down)
+            self.journal.add(LearnedFailures("all agents", sorted(state.down)))

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.events.journal import Journal
+from dcnlab.lab.events.kinds import Converged, LinkChanged
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, LinkState, Port
 
@@ -21,23 +23,17 @@ from topos.graph import ALL_UP, LinkState, Port
 _TIMEOUT = 30.0
 
 
-@dataclass(frozen=True)
-class Change:
-    """A detected change of link state: time (monotonic seconds), link, and the port that reported it."""
-
-    at: float
-    link: int
-    up: bool
-    reporter: str
-
-
 @dataclass
 class LinkStateTracker:
-    """The merged link state, and the thread that distributes it."""
+    """The merged link state, and the thread that distributes it; the journal gets every change."""
 
     fabric: Fabric
     distribute: Callable[[LinkState], None]
-    changes: list[Change] = field(default_factory=list)
+    journal: Journal = field(default_factory=Journal)
+    #: When a link changed last, in monotonic seconds; None before the first change.
+    last_change: float | None = None
+    #: When the first link changed that the present round, or the next, distributes.
+    _first_change: float | None = None
     _down_ends: dict[int, set[Port]] = field(default_factory=dict)
     #: The state that the last round distributed, and its error.
     _distributed_state: LinkState = ALL_UP
@@ -63,8 +59,11 @@ class LinkStateTracker:
             before = bool(ends)
             (ends.discard if up else ends.add)(end)
             if bool(ends) != before:
+                self.last_change = time.monotonic()
+                self._first_change = self._first_change or self.last_change
+                names = [self.fabric.name(port.node) for port in self._ends(link)]
                 reporter = f"{self.fabric.name(end.node)}:{end.number}"
-                self.changes.append(Change(time.monotonic(), link, up, reporter))
+                self.journal.add(LinkChanged(names, link, up, reporter))
             self._changed.notify_all()
 
     def state(self) -> LinkState:
@@ -86,6 +85,10 @@ class LinkStateTracker:
             if self._error:
                 raise LabError(self._error)
 
+    def _ends(self, number: int) -> tuple[Port, Port]:
+        link = self.fabric.link(number)
+        return link.a, link.b
+
     def _known(self) -> LinkState:
         return LinkState(frozenset(link for link, ends in self._down_ends.items() if ends))
 
@@ -95,12 +98,15 @@ class LinkStateTracker:
                 self._changed.wait_for(lambda: self._ended or self._known() != self._distributed_state)
                 if self._ended:
                     return
-                state = self._known()
+                state, begun = self._known(), self._first_change
+                self._first_change = None
             failure = ""
             try:
                 self.distribute(state)
             except Exception as error:  # raised in those who wait; the next change starts another round
                 failure = str(error)
             with self._changed:
+                ms = 0.0 if begun is None else round(1000 * (time.monotonic() - begun), 2)
+                self.journal.add(Converged(sorted(state.down), ms, failure))
                 self._distributed_state, self._error = state, failure
                 self._changed.notify_all()

@@ -94,10 +94,11 @@ def _about(lab: Lab) -> Result:
 
 
 def _final_state(lab: Lab) -> dict[str, Any]:
-    """Nodes, changes of links, the counters of agents, and all tables."""
+    """Nodes, what happened in the lab, the counters of agents, and all tables."""
     nodes = lab.nodes()
     tables = [lab.tables(node["name"]) for node in nodes]
-    return {"nodes": nodes, "events": lab.ask("events"), "stats": lab.stats().servers, "tables": tables}
+    events = [record.to_json() for record in lab.events()]
+    return {"nodes": nodes, "events": events, "stats": lab.stats().servers, "tables": tables}
 
 
 def _write(folder: Path, parts: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def main() -> None:
         prompt.run(session)
     else:
         session.stop.wait()
-    session.stop.set()
+    session.end()
     server.join()
     os._exit(0)
 

@@ -20,18 +20,17 @@ from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, process_health
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.session import event_stream
+from dcnlab.lab.session.recording import recorded
 from topos import plugins
 from topos.spec import SpecError, lookup
 
 
 def table(session: RunningLab) -> dict[str, Operation]:
-    """The operations by name."""
+    """The operations by name; the lab's journal records those that do something."""
     operations = _Operations(session)
-    return {
-        name.removeprefix("op_"): getattr(operations, name)
-        for name in dir(operations)
-        if name.startswith("op_")
-    }
+    names = [name.removeprefix("op_") for name in dir(operations) if name.startswith("op_")]
+    return {name: recorded(name, getattr(operations, f"op_{name}"), session.journal) for name in names}
 
 
 class _Operations:
@@ -85,7 +84,7 @@ class _Operations:
 
     def op_down(self, call: Call) -> Any:
         """End the lab."""
-        self._session.stop.set()
+        self._session.end()
         return {}
 
     # --- programs -------------------------------------------------------------
@@ -169,13 +168,5 @@ class _Operations:
         return controller.stats() if controller is not None else {}
 
     def op_events(self, call: Call) -> Any:
-        """Changes of link state in the order in which they were detected."""
-        session = self._session
-        return [
-            {"link": self._ends(change.link), "up": change.up, "reporter": change.reporter, "at": change.at}
-            for change in session.link_state.changes
-        ]
-
-    def _ends(self, number: int) -> list[str]:
-        link = self._fabric.link(number)
-        return [self._fabric.name(link.a.node), self._fabric.name(link.b.node)]
+        """What has happened in the lab after event number ``after``; with ``follow`` also what happens."""
+        return event_stream.send(self._session.journal, call)

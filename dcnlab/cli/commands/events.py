@@ -1,0 +1,55 @@
+"""``dcnlab events``: what happens in a lab."""
+
+from __future__ import annotations
+
+import json as codec
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabName
+from dcnlab.cli.show import JsonFlag, print_json
+from dcnlab.lab.client import Lab
+
+if TYPE_CHECKING:
+    from dcnlab.lab.events.journal import Record
+
+
+@command(
+    "dcnlab events LAB",
+    "dcnlab events LAB --follow",
+    "dcnlab events LAB --follow --json",
+    "dcnlab events LAB --kind link --kind converged",
+    quick=True,
+)
+def events(
+    lab: LabName,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new events as they happen, until the lab ends.")
+    ] = False,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="Only events of this kind, such as link or converged; repeat it for more."),
+    ] = None,
+    after: Annotated[int, typer.Option(min=0, help="Only events after the one with this number.")] = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Show what has happened in a lab: links, tables, convergence, processes, commands, measurements, alarms.
+
+    A lab keeps its last 10,000 events. With --follow, --json prints one object per line.
+    """
+    records = Lab.attach(lab).events(follow, after, kind or ())
+    if json and not follow:
+        print_json([record.to_json() for record in records])
+        return
+    for record in records:
+        print(codec.dumps(record.to_json()) if json else _line(record), flush=follow)
+
+
+def _line(record: Record) -> str:
+    """An event as a line: local time, kind, text."""
+    milliseconds = int(record.at * 1000) % 1000
+    clock = time.strftime("%H:%M:%S", time.localtime(record.at))
+    return f"{clock}.{milliseconds:03d}  {record.kind:18}{record.event.text()}"
