@@ -29,7 +29,8 @@ _ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SOCKET_BUFFER = 8 << 20
 _MAX_DESCRIPTORS = 1 << 20
-_IPV6 = "/proc/sys/net/ipv6/conf"
+#: Asked by netlink first: a file of settings takes the longer to find, the more namespaces there are.
+_NO_IPV6 = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
 
 PacketSocket = socket.socket
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -92,7 +93,6 @@ def open_devices(
     which names the missing interface.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
-        _no_ipv6()
         watch = undo.enter_context(CarrierWatch())  # before interfaces are read, so that no change is missed
         tun = _open_tun(acceleration.tun_index if acceleration is not None else 0)
         undo.callback(os.close, tun)
@@ -106,6 +106,8 @@ def open_devices(
             for name in ports.values():
                 if not existing[name].no_arp:
                     netlink.set_up(existing[name].index, arp=False)
+            if netlink.ipv6_enabled(existing[TUN_NAME].index):
+                _NO_IPV6.write_text("1")
             tun_index, mtu = existing[TUN_NAME].index, min(existing[n].mtu for n in ports.values())
             _configure_tun(netlink, tun_index, address, mtu)
             interfaces = {port: existing[name].index for port, name in ports.items()} | {0: tun_index}
@@ -198,16 +200,3 @@ def _open_packet_socket(name: str, kind: int) -> socket.socket:
             nic.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
     nic.bind((name, kind))
     return nic
-
-
-def _no_ipv6() -> None:
-    """Switch IPv6 off, unless it is off for new interfaces: writing to ``all`` visits every interface."""
-    with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
-        # Plain calls: a text file would need three times as many, for each server.
-        default = os.open(f"{_IPV6}/default/disable_ipv6", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            off = os.read(default, 1) == b"1"
-        finally:
-            os.close(default)
-        if not off:
-            Path(_IPV6, "all/disable_ipv6").write_text("1")

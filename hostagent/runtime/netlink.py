@@ -20,6 +20,7 @@ _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
 _IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE, _IFLA_AF_SPEC = 3, 4, 16, 26
 _OPERSTATE_UP = 6
 _IFLA_INET_CONF, _ACCEPT_LOCAL = 1, 23
+_IFLA_INET6_CONF, _DISABLE_IPV6 = 2, 26
 _IFA_ADDRESS, _IFA_LOCAL = 1, 2
 _RTA_OIF, _RTA_PREFSRC = 4, 7
 _MAIN_TABLE, _PROTO_STATIC, _SCOPE_LINK, _UNICAST = 254, 4, 253, 1
@@ -105,6 +106,16 @@ class Netlink(_Socket):
         [(kind, body)] = _messages(self.socket.recv(_BUFFER))
         _raise_refusal(kind, body)
         return _interface(kind, body)
+
+    def ipv6_enabled(self, index: int) -> bool:
+        """Whether an interface speaks IPv6; False in a kernel without it."""
+        self._send(_GETLINK, 0, _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0))
+        [(kind, body)] = _messages(self.socket.recv(_BUFFER))
+        _raise_refusal(kind, body)
+        families = _attributes(body, _LINK.size, {_IFLA_AF_SPEC}).get(_IFLA_AF_SPEC, b"")
+        settings = _attributes(families, 0, {socket.AF_INET6}).get(socket.AF_INET6, b"")
+        values = _attributes(settings, 0, {_IFLA_INET6_CONF}).get(_IFLA_INET6_CONF, b"")
+        return bool(values) and not struct.unpack_from("=i", values, 4 * _DISABLE_IPV6)[0]
 
     def set_up(self, index: int, *, arp: bool) -> None:
         """Bring an interface up, with or without ARP."""
