@@ -21,6 +21,7 @@ namespace; the guard then removes the socket.
     events/       what happens in a lab: the kinds of events, the journal
     scenario/     scenario files            view/         the web view
     kv/           a key-value store         replication/  one server's data to several others
+    mininet/      stock Mininet with our topologies, hosts and controller
 
     client.py      Lab, for Python and the command line
     measuring.py   the client's side of measurements

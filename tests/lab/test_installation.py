@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy
 import pytest
 
+from tests import private_openvswitch
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("topos", "addressing", "hostagent", "controller", "dcnlab")
 #: Where the packages that dcnlab needs are installed; a `.pth` file lends them to another environment.
@@ -91,6 +93,14 @@ def test_a_lab_runs_from_the_wheel_alone(wheel: Path, environment: Path, tmp_pat
     assert json.loads(run(empty, program, *words))["received"] == 12
     assert json.loads(run(empty, program, "run", "bcube-cut", "--json"))["held"] is True
     assert list(empty.iterdir()) == []
+    file = run(empty, program, "mn-file").strip()  # for stock Mininet
+    assert Path(file).is_relative_to(environment)
+    words = (
+        f"--custom {file} --topo bcube,2,1 --switch scheme --host relay --controller scheme,brp --test pingall"
+    )
+    for mn in private_openvswitch.PROGRAMS:
+        done = private_openvswitch.run(private_openvswitch.program(mn), *words.split(), folder=empty)
+        assert "(12/12 received)" in done.stderr + done.stdout, done.stderr
     where = "import dcnlab, topos, controller; print(dcnlab.__file__, topos.__file__, controller.__file__)"
     for file in run(empty, environment / "bin" / "python", "-c", where).split():
         assert Path(file).is_relative_to(environment)

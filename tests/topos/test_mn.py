@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,21 +11,21 @@ import pytest
 from mininet.topo import Topo
 from mininet.util import buildTopo
 
-from tests.capabilities import lacking
+from tests import private_openvswitch
 from tests.topos.graphs import built
 from topos.registry import known
 from topos.spec import SpecError
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "topos" / "mn.py"
+FILES = [ROOT / "dcnlab" / "mn.py", ROOT / "topos" / "mn.py"]
 
 
-@pytest.fixture(scope="module")
-def topos() -> dict[str, Any]:
-    """The file's dictionary, read by the statement that mn's --custom uses."""
+@pytest.fixture(scope="module", params=FILES, ids=["dcnlab/mn.py", "topos/mn.py"])
+def topos(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """A file's dictionary, read by the statement that mn's --custom uses."""
     found: dict[str, Any] = {}
     before = list(sys.path)
-    exec(compile(FILE.read_text(), str(FILE), "exec"), found, found)
+    exec(compile(request.param.read_text(), str(request.param), "exec"), found, found)
     sys.path[:] = before
     return found["topos"]
 
@@ -57,37 +55,12 @@ def test_factories_have_the_names_that_mn_prints(topos: dict[str, Any]) -> None:
     assert set(topos) == set(known())
 
 
-PRIVATE = """
-set -e
-mount -t tmpfs tmpfs /run
-mkdir -p /run/openvswitch
-ovsdb-tool create /run/openvswitch/conf.db /usr/share/openvswitch/vswitch.ovsschema
-ovsdb-server /run/openvswitch/conf.db --remote=punix:/run/openvswitch/db.sock --detach --pidfile
-ovs-vsctl --no-wait init
-ovs-vswitchd --detach --pidfile
-ip link set lo up
-"$@"
-ip -brief link
-ovs-vsctl list-br
-"""
-
-
 @pytest.mark.lab
-@pytest.mark.parametrize("mn", [str(Path(sys.executable).parent / "mn"), "/usr/bin/mn"], ids=["venv", "debian"])
+@pytest.mark.parametrize("mn", private_openvswitch.PROGRAMS)
 def test_stock_mininet_starts_and_stops_a_bcube(mn: str) -> None:
-    """In its own namespaces, so that mn's clean-up affects nothing else; the kernel ends it."""
-    if not Path(mn).exists() and not os.environ.get("DCNLAB_REQUIRE_LABS"):
-        lacking(f"{mn} is not installed")
-    command = (
-        f"{mn} --custom topos/mn.py --topo bcube,4,1 --switch ovs,datapath=user --controller none --test none"
-    )
-    unshare = ["unshare", "-mnpf", "--mount-proc", "--kill-child"]
-    if os.geteuid():
-        unshare.insert(1, "-Ur")
-    done = subprocess.run(
-        [*unshare, "bash", "-c", PRIVATE, "bash", *command.split()],
-        cwd=ROOT, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    """Without dcnlab's hosts and controller, by the file's former place."""
+    words = "--custom topos/mn.py --topo bcube,4,1 --switch ovs,datapath=user --controller none --test none"
+    done = private_openvswitch.run(private_openvswitch.program(mn), *words.split())
     assert done.returncode == 0, done.stderr
     assert "*** Done" in done.stderr
     added = re.findall(r"\(h\d+, s\d+\)", done.stderr)

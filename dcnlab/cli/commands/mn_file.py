@@ -1,0 +1,23 @@
+"""``dcnlab mn-file``: the file that stock Mininet loads."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from dcnlab.cli.app import command
+from dcnlab.cli.show import JsonFlag, print_json
+
+
+@command(
+    "dcnlab mn-file",
+    "dcnlab mn-file --json",
+    quick=True,
+)
+def mn_file(json: JsonFlag = False) -> None:
+    """Print the path of the file for stock Mininet's `mn --custom FILE` (docs/mininet.md)."""
+    found = find_spec("dcnlab.mn")
+    assert found is not None
+    if json:
+        print_json({"file": found.origin})
+    else:
+        print(found.origin)

@@ -1,0 +1,80 @@
+"""A share of the processors for the programs of a host, by cgroup v2.
+
+Mininet's ``CPULimitedHost`` needs cgroup v1 and the programs of cgroup-tools.  This needs neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from dcnlab.lab.errors import LabError
+
+_PARENT = "dcnlab"
+#: Microseconds in which a group may use its quota, and the least quota that the kernel takes.
+_PERIOD, _LEAST_QUOTA = 100_000, 1_000
+
+
+def root(mounts: Path = Path("/proc/self/mounts")) -> Path:
+    """Where cgroup v2 is mounted; LabError where it is not."""
+    for line in mounts.read_text().splitlines():
+        _, folder, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(folder)
+    raise LabError("a share of the processors needs cgroup v2, which is not mounted: see mount -t cgroup2")
+
+
+def quota(fraction: float, processors: int) -> tuple[int, int]:
+    """The microseconds per period, and the period, that are this fraction of all processors."""
+    wanted = fraction * processors
+    if wanted * _PERIOD >= _LEAST_QUOTA:
+        return round(wanted * _PERIOD), _PERIOD
+    return _LEAST_QUOTA, min(1_000_000, round(_LEAST_QUOTA / wanted))
+
+
+class CpuShare:
+    """A group of processes; ``name`` is unique on this machine."""
+
+    def __init__(self, name: str) -> None:
+        base = root()
+        missing = {"cpu", "cpuset"} - set((base / "cgroup.controllers").read_text().split())
+        if missing:
+            raise LabError(
+                f"cgroup v2 has no {' and no '.join(sorted(missing))} here, because cgroup v1 has:"
+                " use Mininet's CPULimitedHost, or boot with systemd.unified_cgroup_hierarchy=1"
+            )
+        self._parent = base / _PARENT
+        self._folder = self._parent / name
+        self._parent.mkdir(exist_ok=True)
+        for group in (base, self._parent):
+            (group / "cgroup.subtree_control").write_text("+cpu +cpuset")
+        self._folder.mkdir()
+
+    def limit(self, cpu: float | None, cores: object = None) -> None:
+        """At most a fraction ``cpu`` of all processors (None: no limit), on ``cores`` (None: on all)."""
+        if cpu is not None and cpu > 0:
+            self._write("cpu.max", "{} {}".format(*quota(cpu, os.cpu_count() or 1)))
+        if cores is not None:
+            listed = cores if isinstance(cores, (list, tuple)) else [cores]
+            self._write("cpuset.cpus", ",".join(map(str, listed)))
+
+    def add(self, pid: int) -> None:
+        """Put a process into the group; those that it starts later are in it too."""
+        self._write("cgroup.procs", str(pid))
+
+    def command(self, words: list[str]) -> list[str]:
+        """A command line that runs in the group."""
+        return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._folder / "cgroup.procs"), *words]
+
+    def remove(self) -> None:
+        """Remove the group, whose processes have ended; what still runs in it keeps it."""
+        for folder in (self._folder, self._parent):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    def _write(self, name: str, value: str) -> None:
+        try:
+            (self._folder / name).write_text(value)
+        except OSError as error:
+            raise LabError(f"{self._folder / name} does not take {value!r}: {error.strerror}") from None

@@ -1,0 +1,160 @@
+"""Stock Mininet with dcnlab's hosts and controller: `mn --custom`, and a user's own script."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.mininet import cpu_share
+from tests import private_openvswitch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: What a user writes; the result of each check is printed as JSON.
+SCRIPT = """\
+import json
+from functools import partial
+from mininet.link import TCLink
+from mininet.net import Mininet
+from dcnlab.mn import FabricTopo, RelayHost, SchemeController, SchemeSwitch
+
+net = Mininet(
+    topo=FabricTopo("bcube:2,1"), host=partial(RelayHost, privateDirs=["/mnt"]), switch=SchemeSwitch,
+    controller=SchemeController("brp"), link=partial(TCLink, bw=50), waitConnected=True,
+)
+net.start()
+h0, h1, h3 = net.get("h0", "h1", "h3")
+found = {"addresses": [host.IP() for host in net.hosts], "lost": net.pingAll()}
+found["traceroute"] = h0.cmd("traceroute -n -q1 10.0.0.4 | awk 'NR > 1 {print $2}'").split()
+h0.cmd("touch /mnt/mine")
+found["private"] = [host.cmd("ls /mnt").split() for host in (h0, h1)]
+found["rate"] = "rate 50Mbit" in h0.cmd("tc class show dev h0-eth1")
+h3.cmd("iperf3 --server --one-off --daemon --pidfile /mnt/pid")
+while not h3.cmd("ss -Hltn sport = 5201").strip():
+    pass
+report = h0.popen("iperf3 --client 10.0.0.4 --time 1 --json", shell=True).communicate()[0]
+found["mbps"] = json.loads(report)["end"]["sum_received"]["bits_per_second"] / 1e6
+net.configLinkStatus("h0", "s0", "down")
+for _ in range(50):
+    found["repaired"] = "1 received" in h0.cmd("ping -c1 -W2 10.0.0.2")
+    if found["repaired"]:
+        break
+net.configLinkStatus("h0", "s0", "up")
+net.stop()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.lab
+def test_all_servers_of_a_bcube_answer_on_stock_mininet() -> None:
+    words = (
+        "--custom dcnlab/mn.py --topo bcube,4,1 --switch ovs,datapath=user --host relay --controller scheme,brp"
+    )
+    mn = private_openvswitch.program("venv")
+    done = private_openvswitch.run(mn, *words.split(), "--test", "pingall")
+    assert "*** Results: 0% dropped (240/240 received)" in done.stdout + done.stderr, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["lo"]
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("file", ["dcnlab/mn.py", "topos/mn.py"])
+def test_debians_mininet_finds_the_projects_packages(file: str) -> None:
+    words = (
+        f"--custom {file} --topo bcube,2,1 --switch scheme --host relay --controller scheme,brp --test pingall"
+    )
+    done = private_openvswitch.run(private_openvswitch.program("debian"), *words.split())
+    assert "*** Results: 0% dropped (12/12 received)" in done.stdout + done.stderr, done.stderr
+
+
+@pytest.mark.lab
+def test_plain_hosts_of_mininet_and_parameters_of_schemes() -> None:
+    words = "--custom dcnlab/mn.py --topo jellyfish,3,4,2 --switch scheme --mac --controller scheme,ksp,k=2"
+    done = private_openvswitch.run(private_openvswitch.program("venv"), *words.split(), "--test", "pingall")
+    assert "*** Results: 0% dropped (12/12 received)" in done.stdout + done.stderr, done.stderr
+
+
+@pytest.mark.lab
+def test_a_script_of_a_user(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = private_openvswitch.run(sys.executable, str(tmp_path / "script.py"))
+    assert done.returncode == 0, done.stderr
+    printed, *left = done.stdout.splitlines()
+    found = json.loads(printed)
+    assert found["addresses"] == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]
+    assert found["lost"] == 0
+    assert found["traceroute"][-1] == "10.0.0.4"
+    assert len(found["traceroute"]) == 2, "a relay is a hop"
+    assert found["private"] == [["mine"], []]
+    assert found["rate"]
+    assert 0 < found["mbps"] < 50, "TCLink limits the links of relays"
+    assert found["repaired"]
+    assert [line.split()[0] for line in left] == ["lo"], "interfaces or bridges were left behind"
+
+
+@pytest.mark.lab
+def test_the_script_of_the_document(tmp_path: Path) -> None:
+    """On a smaller fabric, with the userspace datapath."""
+    text = (ROOT / "docs" / "mininet.md").read_text()
+    lines = re.findall(r"^    (from .*|net.*)$", text, re.MULTILINE)
+    script = (
+        "\n".join(lines).replace("bcube:4,1", "bcube:2,1").replace("net.pingAll()", "assert net.pingAll() == 0")
+    )
+    assert "RelayHost, " in script
+    script = script.replace("RelayHost, c", "RelayHost, switch=SchemeSwitch, c")
+    (tmp_path / "script.py").write_text(f"from dcnlab.mn import SchemeSwitch\n{script}\n")
+    done = private_openvswitch.run(sys.executable, str(tmp_path / "script.py"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "lo"
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--topo bcube,2,1 --host relay --controller scheme,pow", "pow does not fit bcube:2,1"),
+        ("--topo bcube,2,1 --controller scheme,brp", "use --host relay, or host=RelayHost"),
+        (
+            "--topo linear,2 --controller scheme,brp",
+            "controller c0 has no fabric: use a topology of dcnlab/mn.py",
+        ),
+        ("--topo bcube,2,1 --host relay --controller scheme,nothing", "nothing"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(words: str, text: str) -> None:
+    mn = private_openvswitch.program("venv")
+    done = private_openvswitch.run(mn, "--custom", "dcnlab/mn.py", "--switch", "scheme", *words.split())
+    (line,) = [line for line in done.stderr.splitlines() if "Error: " in line]
+    assert text in line
+    assert "Traceback" not in done.stderr
+
+
+def test_the_program_says_where_the_file_is() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dcnlab.cli", "mn-file"], capture_output=True, text=True, check=True
+    )
+    assert Path(done.stdout.strip()) == ROOT / "dcnlab" / "mn.py"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "processors", "wanted"),
+    [(0.5, 2, (100_000, 100_000)), (0.1, 4, (40_000, 100_000)), (0.001, 2, (1_000, 500_000))],
+)
+def test_a_share_is_a_fraction_of_all_processors(
+    fraction: float, processors: int, wanted: tuple[int, int]
+) -> None:
+    assert cpu_share.quota(fraction, processors) == wanted
+
+
+def test_without_cgroup_v2_a_share_is_one_line(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text("tmpfs /sys/fs/cgroup tmpfs rw 0 0\n")
+    with pytest.raises(LabError, match="needs cgroup v2, which is not mounted"):
+        cpu_share.root(mounts)
+    mounts.write_text(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n")
+    assert cpu_share.root(mounts) == tmp_path
