@@ -23,7 +23,7 @@ class SharedLinkState:
 
     def __init__(self, links: int) -> None:
         """For a fabric of so many links."""
-        self._slot = _HEAD + links
+        self._links, self._slot = links, _HEAD + links
         memory = mmap.mmap(-1, 4 * (1 + 2 * self._slot))
         #: The first cell is the epoch, which grows by one with every write; :attr:`epoch` for the event loop.
         self.cells = memoryview(memory).cast("I")
@@ -34,9 +34,9 @@ class SharedLinkState:
         return self.cells[0]
 
     def write(self, state: LinkState) -> None:
-        """Replace the state."""
+        """Replace the state; numbers of links that the fabric does not have are left out."""
         epoch = self.epoch + 1 & _MASK
-        links = array("I", sorted(state.down))
+        links = array("I", sorted(link for link in state.down if link < self._links))
         at = self._place(epoch)
         self.cells[at] = zlib.crc32(links)
         self.cells[at + 1] = len(links)

@@ -120,15 +120,10 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
     controller = _spawn_controller(config, fabric, shards, on_link_change)
     running = Running(config, fabric, scheme, shards, controller, agents, datapath)
     build_network(running, clock)
-    clock.stage("agents")
-    if agents is not None:
-        agents.wait_ready(STALL)
-        if config.fast_path == "on" and agents.no_fast_path:
-            raise LabError(f"no fast path: {agents.no_fast_path}; `--fast-path auto` does without it")
-        if config.autoconfigure:
-            clock.stage("addresses")
-            configuring.enable_configuration(agents, scheme)
-            running.configure(scheme)
+    if agents is not None and config.autoconfigure:
+        clock.stage("addresses")
+        configuring.enable_configuration(agents, scheme)
+        running.configure(scheme)
     clock.stage("tables")
     if controller is not None:
         controller.wait_ready(STALL)
@@ -148,8 +143,9 @@ def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
 def build_network(running: Running, clock: Stages) -> None:
     """Create the servers' namespaces, links and switches; the shards' namespaces exist already.
 
-    Open vSwitch starts while namespaces and links are created.  Agents, where there are any, start
-    while the switches get their ports.
+    Open vSwitch starts while namespaces and links are created.  In large networks agents come before the
+    switches: an ovs-vswitchd hears of the TUN devices in all servers that it is linked to, and looks through
+    all its bridges at each event, which more than doubled the processor time of 32 of them.
     """
     fabric, shards = running.fabric, running.shards
     with ThreadPoolExecutor(1) as beside:
@@ -161,16 +157,31 @@ def build_network(running: Running, clock: Stages) -> None:
         _configure_plain_hosts(running)
         starting = prepared.result()
         carrying = beside.submit(netns.await_running, list(_ends(running)))
+        agents_first = not openvswitch.starts_early(shards)
         if running.agents is not None:
             running.agents.start(placements(fabric))
+        if agents_first:
+            _await_agents(running, clock)
         clock.stage("switches")
         openvswitch.start_switches(shards, starting)
         if running.datapath == "userspace":
             running.receive_buffers = ReceiveBuffers(shards)
             running.receive_buffers.keep()
+        if not agents_first:
+            _await_agents(running, clock)
         carrying.result()
     if running.config.shape:  # last: Open vSwitch removes queueing disciplines from ports that it adds
         shaping.impose(running.config.shape, _ends(running))
+
+
+def _await_agents(running: Running, clock: Stages) -> None:
+    """Wait until all agents are ready, if there are any, with the fast path if it is required."""
+    if running.agents is not None:
+        clock.stage("agents")
+        running.agents.wait_ready(STALL)
+        if running.config.fast_path == "on" and running.agents.no_fast_path:
+            text = f"no fast path: {running.agents.no_fast_path}; `--fast-path auto` does without it"
+            raise LabError(text)
 
 
 def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange) -> AgentPool | None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns, waiting
+from dcnlab.lab.emulation import appctl, netns, waiting
 from dcnlab.lab.errors import LabError
 
 PORTS_PER_SHARD = 64
@@ -137,7 +137,7 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
     _start_databases(shards)
     words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
     words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
-    early = _fits_cores(shards)
+    early = starts_early(shards)
     starting = _begin(_daemons(shards)) if early else []
     commands = [
         (
@@ -155,7 +155,7 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
 def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process]) -> None:
     """Add the ports of all bridges, whose interfaces exist; the bridges forward when this returns."""
     databases = DAEMONS[:1]
-    if _fits_cores(shards):
+    if starts_early(shards):
         waiting.finish(starting, _watched(shards, databases))
         wired = [(shard, shard.command("ovs-vsctl", "init", *_port_commands(shard))) for shard in shards]
         waiting.finish(_begin(wired), _watched(shards, DAEMONS))
@@ -163,7 +163,8 @@ def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process])
         waiting.finish(_begin(_daemons(shards)), _watched(shards, databases))
 
 
-def _fits_cores(shards: Sequence[Shard]) -> bool:
+def starts_early(shards: Sequence[Shard]) -> bool:
+    """Whether there is a core for each ovs-vswitchd, so that :func:`prepare` starts them."""
     return len(shards) <= len(os.sched_getaffinity(0))
 
 
@@ -218,7 +219,7 @@ def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:
 def purge_datapath_caches(shards: Sequence[Shard]) -> None:
     """Drop cached forwarding decisions: Open vSwitch acknowledges a change of tables some milliseconds
     before it revalidates its cache."""
-    _run((shard, shard.command("ovs-appctl", "revalidator/purge")) for shard in shards)
+    appctl.call([shard.rundir for shard in shards], "revalidator/purge")
 
 
 def _bridges(shard: Shard, datapath: str) -> list[str]:
