@@ -25,7 +25,7 @@ app = typer.Typer(
 PANELS = {
     "Labs": (
         "up", "ps", "exec", "fail", "restore", "heal", "down", "logs", "run", "events", "explain", "capture",
-        "view", "aacm", "reconfigure", "dissector",
+        "view", "api", "aacm", "reconfigure", "dissector",
     ),
     "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes
     "Networks, offline": (

@@ -19,7 +19,8 @@ namespace; the guard then removes the socket.
     inspection/   tables, explanations and captures of a running lab
     session/      the process that serves it: operations, prompt
     events/       what happens in a lab: the kinds of events, the journal
-    scenario/     scenario files            view/         the web view
+    scenario/     scenario files            drawing/      positions of nodes, pictures
+    api/          HTTP and JSON, events     view/         the page in the browser, a client of api/
     kv/           a key-value store         replication/  one server's data to several others
     mininet/      stock Mininet with our topologies, hosts and controller
 

@@ -19,6 +19,7 @@ from scapy.packet import Raw
 from scapy.utils import rdpcap
 from starlette.testclient import TestClient
 
+from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
 from dcnlab.lab.view.app import application
 from topos import registry
@@ -34,7 +35,7 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def client(lab: Lab) -> TestClient:
-    return TestClient(application(lab, "secret"), base_url="http://127.0.0.1/secret/")
+    return TestClient(application(lab, Broadcast(lab), "secret"), base_url="http://127.0.0.1/secret/api/")
 
 
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +53,7 @@ def number(lab: Lab, a: str, b: str) -> int:
 
 
 def test_the_fabric_is_the_labs(lab: Lab, client: TestClient) -> None:
-    found = client.get("fabric").json()
+    found = client.get("drawing").json()
     assert found["topology"] == "bcube:4,1"
     assert [(n["name"], n["label"], n["ipv4"]) for n in found["nodes"]] == [
         (n["name"], n["label"], n["ipv4"]) for n in lab.nodes()
@@ -83,19 +84,19 @@ def test_counters_are_those_of_the_interfaces(lab: Lab) -> None:
 def test_a_link_is_cut_and_healed(lab: Lab, client: TestClient) -> None:
     link = number(lab, "h0", "s4")
     assert client.get("state").json()["down"] == []
-    assert client.post(f"fail/{link}").json()["links"] == [link]
+    assert client.post(f"links/{link}/fail").json()["links"] == [link]
     try:
         assert client.get("state").json()["down"] == [link]
-        assert "s4" not in [step["node"] for step in client.get("explain/h0/h15").json()][:2]
+        assert "s4" not in [step["node"] for step in client.get("paths/h0/h15").json()][:2]
     finally:
-        assert client.post(f"restore/{link}").status_code == 200
+        assert client.post(f"links/{link}/restore").status_code == 200
     assert client.get("state").json()["down"] == []
 
 
 def test_tables_and_ways(lab: Lab, client: TestClient) -> None:
-    assert client.get("tables/s0").json() == lab.tables("s0")
-    assert [step["node"] for step in client.get("explain/h0/h15").json()] == lab.route("h0", "h15")
-    wrong = client.get("tables/s99")
+    assert client.get("nodes/s0/table").json() == lab.tables("s0")
+    assert [step["node"] for step in client.get("paths/h0/h15").json()] == lab.route("h0", "h15")
+    wrong = client.get("nodes/s99/table")
     assert wrong.status_code == 400
     assert "no node 's99'" in wrong.json()["error"]
 
@@ -109,10 +110,10 @@ def test_the_command_serves_until_it_is_interrupted(lab: Lab) -> None:
         text = "".join(itertools.takewhile(lambda line: line != "}\n", serving.stdout)) + "}"
         url = json.loads(text)["url"]
         assert url.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(url + "state", timeout=240) as answer:
+        with urllib.request.urlopen(url + "api/state", timeout=240) as answer:
             assert json.load(answer)["down"] == []
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(url.rsplit("/", 2)[0] + "/guess/state", timeout=240)
+            urllib.request.urlopen(url.rsplit("/", 2)[0] + "/guess/api/state", timeout=240)
     finally:
         serving.send_signal(signal.SIGINT)
         _, said = serving.communicate(timeout=120)

@@ -9,6 +9,7 @@ import sys
 import pytest
 from starlette.testclient import TestClient
 
+from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
 from dcnlab.lab.view.app import application
 from tests.lab import processes
@@ -38,7 +39,7 @@ def test_the_prompt_reports_it_below_lost_pings() -> None:
 
 def test_the_view_has_it_in_its_state() -> None:
     with Lab("bcube:2,1", "brp") as lab:
-        client = TestClient(application(lab, "token"), base_url="http://127.0.0.1/token/")
+        client = TestClient(application(lab, Broadcast(lab), "token"), base_url="http://127.0.0.1/token/api/")
         assert client.get("state").json()["ended"] == []
         processes.agents(lab).agents[0].kill()
         poll(lambda: client.get("state").json()["ended"] != [], 10)

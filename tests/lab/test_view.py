@@ -9,10 +9,13 @@ import pytest
 from matplotlib.bezier import BezierSegment
 from starlette.testclient import TestClient
 
+from dcnlab.lab.api.resources import fabric_json
+from dcnlab.lab.api.security import HEADERS, new_token
+from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
+from dcnlab.lab.drawing.layout import draw
 from dcnlab.lab.instruments.counters import parse
-from dcnlab.lab.view.app import HEADERS, application, fabric_json, new_token
-from dcnlab.lab.view.layout import draw
+from dcnlab.lab.view.app import application
 from topos import registry
 
 TOKEN = new_token()
@@ -22,12 +25,13 @@ EXAMPLES = [family.example for family in registry.known().values()]
 @pytest.fixture
 def client() -> TestClient:
     """A view of a lab that is not there."""
-    return TestClient(application(Lab("bcube:2,1", "brp", "no-such-lab"), TOKEN), base_url="http://127.0.0.1")
+    lab = Lab("bcube:2,1", "brp", "no-such-lab")
+    return TestClient(application(lab, Broadcast(lab), TOKEN), base_url="http://127.0.0.1")
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/fabric", f"/{TOKEN[:-1]}/", f"/{TOKEN}x/", "/%00/", f"//{TOKEN}/", "/é/"],
+    ["/", "/api/lab", f"/{TOKEN[:-1]}/", f"/{TOKEN}x/", "/%00/", f"//{TOKEN}/", "/é/"],
     ids=["root", "no token", "short", "long", "zero", "doubled slash", "accent"],  # the token is drawn anew
 )
 def test_nothing_without_the_token(client: TestClient, path: str) -> None:
@@ -52,16 +56,26 @@ def test_the_page_and_nothing_from_elsewhere(client: TestClient, page: str) -> N
     assert loaded == []
 
 
+@pytest.mark.parametrize("origin", ["null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1"])
+@pytest.mark.parametrize("page", ["", "api/lab", "api/links/0/fail"])
+def test_nothing_for_pages_of_other_origins(client: TestClient, origin: str, page: str) -> None:
+    for method in ("GET", "POST"):
+        answer = client.request(method, f"/{TOKEN}/{page}", headers={"Origin": origin})
+        assert answer.status_code == 403
+        assert {key: answer.headers[key] for key in HEADERS} == HEADERS
+    assert client.get(f"/{TOKEN}/", headers={"Origin": "http://127.0.0.1"}).status_code == 200
+
+
 def test_a_lab_that_is_not_there(client: TestClient) -> None:
-    answer = client.get(f"/{TOKEN}/state")
+    answer = client.get(f"/{TOKEN}/api/state")
     assert answer.status_code == 503
     assert "there is no lab named" in answer.json()["error"]
 
 
 def test_cutting_needs_a_post_and_a_link(client: TestClient) -> None:
-    assert client.get(f"/{TOKEN}/fail/0").status_code in (404, 405)
-    assert client.post(f"/{TOKEN}/fail/99").status_code == 400
-    assert client.post(f"/{TOKEN}/fail/none").status_code in (404, 405)
+    assert client.get(f"/{TOKEN}/api/links/0/fail").status_code in (404, 405)
+    assert client.post(f"/{TOKEN}/api/links/99/fail").status_code == 400
+    assert client.post(f"/{TOKEN}/api/links/none/fail").status_code == 400
 
 
 def test_tokens_differ_and_are_long() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dcnlab.cli.commands.topology import Format
-from dcnlab.lab.view.svg import svg
+from dcnlab.lab.drawing.svg import svg
 from topos.export import WRITERS, to_networkx
 from topos.fabric import Fabric
 from topos.layout import positions, scaled

@@ -53,7 +53,7 @@ def topology(
 def _written(fabric: Fabric, format: Format) -> str:
     """A network in a format."""
     if format is Format.svg:
-        from dcnlab.lab.view.svg import svg
+        from dcnlab.lab.drawing.svg import svg
 
         return svg(fabric)
     return WRITERS[format.value](fabric)

@@ -1,6 +1,6 @@
-// The page of `dcnlab view`: draws the fabric once, then requests the lab's state every second.
+// The page of `dcnlab view`: draws the fabric once, then follows the lab's state and events.
 
-const EVERY_MS = 1000;
+const API = "api/";
 const MIN_RATE = 1e4, MAX_RATE = 1e10; // bits per second: the ends of the colour scale
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -26,7 +26,7 @@ function element(parent, name, attributes = {}, text = "") {
 }
 
 async function ask(path, method = "GET") {
-  const answer = await fetch(path, { method });
+  const answer = await fetch(API + path, { method });
   const value = await answer.json();
   if (!answer.ok) throw new Error(value.error);
   return value;
@@ -178,7 +178,7 @@ function cutButton(parent, number) {
   const button = element(parent, "button", words, op === "restore" ? "Restore" : "Cut");
   button.addEventListener("click", async () => {
     button.disabled = true;
-    await ask(`${op}/${number}`, "POST").catch((error) => alert(error.message));
+    await ask(`links/${number}/${op}`, "POST").catch((error) => alert(error.message));
     await refresh();
     showDetails();
   });
@@ -197,7 +197,7 @@ async function nodeDetails(box, number) {
     const row = linkRow(table, index, number, `port ${port} → ${name(peer)}`);
     cutButton(element(row, "td"), index);
   }
-  const found = await ask(`tables/${encodeURIComponent(node.name)}`);
+  const found = await ask(`nodes/${encodeURIComponent(node.name)}/table`);
   const lines = found.installed ?? found.predicted;
   const verdict = found.equal === null ? "" : found.equal ? ", installed as predicted" : ", NOT as predicted";
   element(box, "p", { class: "quiet" }, lines.length ? `${lines.length} entries${verdict}` : "no entries");
@@ -206,7 +206,7 @@ async function nodeDetails(box, number) {
 
 async function pathDetails(box, a, b) {
   element(box, "h2", {}, `${name(a)} → ${name(b)}`);
-  const steps = await ask(`explain/${name(a)}/${name(b)}`);
+  const steps = await ask(`paths/${name(a)}/${name(b)}`);
   element(box, "p", { class: "quiet" },
     steps.at(-1).delivered ? `${steps.length - 1} links` : "not delivered with the present failures");
   const list = element(box, "ol");
@@ -232,7 +232,7 @@ function showPath(steps) {
   });
 }
 
-// --- state, once per second ---------------------------------------------------------------
+// --- state and events, as one stream ---------------------------------------------------------------
 
 function showEndedProcesses(lines) {
   const list = byId("ended-processes"), shown = [...list.children].map((item) => item.textContent);
@@ -243,11 +243,14 @@ function showEndedProcesses(lines) {
 }
 
 async function refresh() {
-  const now = await ask("state");
+  showState(await ask("state"));
+}
+
+function showState(now) {
   showEndedProcesses(now.ended);
   if (before) {
     const seconds = now.at - before.at;
-    if (seconds > 0) {
+    if (seconds > 0.2) {
       rates = now.links.map((bytes, link) => bytes.map((n, direction) => 8 * (n - before.links[link][direction]) / seconds));
     }
   }
@@ -259,14 +262,27 @@ async function refresh() {
   if (changed && (chosen.link !== null || chosen.nodes.length)) showDetails();
 }
 
-async function follow() {
-  try {
-    await refresh();
+function showLink(event) {
+  // At once, before the next state.
+  if (event.up) down.delete(event.link_number); else down.add(event.link_number);
+  showLoad();
+  if (chosen.link !== null || chosen.nodes.length) showDetails();
+}
+
+function follow() {
+  // Only what happens from now on: no event has a number as great as this.
+  const query = new URLSearchParams({ follow: true, state: true, kind: "link", after: Number.MAX_SAFE_INTEGER });
+  const stream = new EventSource(`${API}events?${query}`);
+  stream.addEventListener("message", (message) => showLink(JSON.parse(message.data)));
+  stream.addEventListener("state", (message) => {
     byId("ended").hidden = true;
-  } catch {
+    showState(JSON.parse(message.data));
+  });
+  stream.addEventListener("end", () => { byId("ended").hidden = false; });
+  stream.addEventListener("error", () => { // the browser tries again, except after an answer that is no stream
     byId("ended").hidden = false;
-  }
-  setTimeout(follow, EVERY_MS);
+    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 5000);
+  });
 }
 
 // --- zoom and pan -------------------------------------------------------------------------
@@ -311,7 +327,7 @@ function fromAddress() {
   numbers.filter((number) => number >= 0).slice(0, 2).forEach(chooseNode);
 }
 
-fabric = await ask("fabric");
+fabric = await ask("drawing");
 document.title = `${fabric.name} – dcnlab`;
 byId("name").textContent = fabric.name;
 const servers = fabric.nodes.filter((node) => node.kind === "server").length;

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from dcnlab.lab.view.layout import draw
+from dcnlab.lab.drawing.layout import draw
 from topos.fabric import Fabric
 from topos.graph import Node
 from topos.layout import Points
