@@ -8,6 +8,8 @@ destination.  The distance falls at every hop, so packets do not loop.
 Once failures are known, only candidates count from which the rule still arrives over links that are up.
 A node without such a candidate takes one step on a shortest path (the escape).  From the next node either
 the rule arrives, or the shortest distance falls again.
+
+NovaCube's PORA, of which the paper gives the name but no rule, is not here; POW runs on NovaCube too.
 """
 
 from __future__ import annotations

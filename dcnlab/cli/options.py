@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,17 @@ Duplicate = Annotated[float, number("Probability of a second copy.", 0, 1)]
 #: With more jitter than this, retransmissions would overload the agents.
 Jitter = Annotated[float, number("Mean extra delay in microseconds.", 0, 1000)]
 
+
+class FlowControl(StrEnum):
+    """What happens in a simulation of latency at a full buffer."""
+
+    none = "none"
+    credits = "credits"
+
+
+FlowControlOption = Annotated[
+    FlowControl, typer.Option(help="For latency: packets at a full buffer are dropped, or wait for credits.")
+]
 Pairs = Annotated[str, typer.Option(help="Pairs: servers, all (switches too), from:NODE or sample:N.")]
 
 Workers = Annotated[int, number("Worker processes; 0: one per core.", 0, 4096)]

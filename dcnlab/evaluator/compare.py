@@ -34,6 +34,7 @@ from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import Conditions, check
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from dcnlab.evaluator.traffic.latency import FlowControl
 from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool
 from topos import plugins
 from topos.registry import parse
@@ -75,7 +76,7 @@ class Request:
     """One evaluation.
 
     ``metrics`` is a comma-separated list of further metrics (see :mod:`dcnlab.evaluator.metrics`),
-    measured under ``traffic`` and, for latency, ``load``.
+    measured under ``traffic`` and, for latency, ``load`` and ``flow_control``.
     """
 
     topology: str
@@ -88,6 +89,7 @@ class Request:
     traffic: str = ""
     metrics: str = ""
     load: float = 0.0
+    flow_control: FlowControl = "none"
 
     @property
     def key(self) -> str:
@@ -107,6 +109,7 @@ def requests(
     pattern: str = "",
     metrics: Sequence[str] = (),
     loads: Sequence[float] = (0.5,),
+    flow_control: FlowControl = "none",
 ) -> list[Request]:
     """All combinations in which the scheme fits the topology; over ``loads`` only if ``metrics`` has latency.
 
@@ -116,7 +119,7 @@ def requests(
     wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
     at = loads if "latency" in wanted else (0.0,)
     for load in loads:
-        check(wanted, Conditions(load=load, traffic=pattern or "all-to-all"))
+        check(wanted, Conditions(load=load, traffic=pattern or "all-to-all", flow_control=flow_control))
     check_pairs(pairs)
     for text in failures:
         sizes_of(text)  # one error here instead of one per evaluation
@@ -125,9 +128,10 @@ def requests(
         family = parse(text)
         if split_spec(scheme)[0] in compatible_schemes(family):
             spec, names = _reseeded(text, seed), ",".join(wanted)
-            found[
-                Request(spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load)
-            ] = None
+            one = Request(
+                spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load, flow_control
+            )  # fmt: skip
+            found[one] = None
     if not found:
         raise SpecError("none of these schemes fits any of these topologies")
     return list(found)
@@ -152,6 +156,7 @@ def run_job(request: Request) -> Row:
         metrics=tuple(filter(None, request.metrics.split(","))),
         traffic=request.traffic or "all-to-all",
         load=request.load or 0.5,
+        flow_control=request.flow_control,
     )
     whole = report.as_dict()
     [scheme] = whole.pop("schemes")

@@ -29,6 +29,7 @@ from dcnlab.evaluator.routing.path_lengths import (
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
+from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
 from topos.registry import fabric, from_networkx
 from topos.spec import SpecError
@@ -155,6 +156,7 @@ def evaluate(
     metrics: Sequence[str] = (),
     traffic: str = "all-to-all",
     load: float = 0.5,
+    flow_control: FlowControl = "none",
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
@@ -162,11 +164,11 @@ def evaluate(
     ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
     :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
     are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
-    ``traffic`` and ``load``.  Raises SpecError with one line for the user.
+    ``traffic`` and, for latency, ``load`` and ``flow_control``.  Raises SpecError with one line for the user.
     """
     network = _network(topology)
     failed = failing.draw(network, failures, seed)
-    conditions = Conditions(seed, failed, failure_knowledge, traffic, load)
+    conditions = Conditions(seed, failed, failure_knowledge, traffic, load, flow_control)
     check(metrics, conditions)
     chosen = choose(network, pairs, seed, failed.nodes)
     if hops == "servers" and _highest(chosen) >= network.servers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from scipy import stats
 
@@ -19,7 +20,7 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.flows import flows
-from dcnlab.evaluator.traffic.latency import NO_FAILURES, simulate
+from dcnlab.evaluator.traffic.latency import NO_FAILURES, FlowControl, Settings, simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
 from dcnlab.evaluator.traffic.traffic import read, traffic
@@ -35,13 +36,14 @@ _PAIRS = 100
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions of a measurement; ``traffic`` applies to throughput and latency, ``load`` to latency."""
+    """The conditions of a measurement; ``traffic`` applies to throughput and latency, the rest to latency."""
 
     seed: int = 1
     failed: Failures = NO_FAILURES
     failure_knowledge: FailureKnowledge = "yes"
     traffic: str = "all-to-all"
     load: float = 0.5
+    flow_control: FlowControl = "none"
 
 
 def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
@@ -91,7 +93,8 @@ def _throughput(scheme: Scheme, conditions: Conditions) -> Figures:
 def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
     result = simulate(
         scheme, conditions.load, conditions.traffic, conditions.seed,
-        failed=conditions.failed, failure_knowledge=conditions.failure_knowledge,
+        Settings(flow_control=conditions.flow_control), failed=conditions.failed,
+        failure_knowledge=conditions.failure_knowledge,
     )  # fmt: skip
     return result.as_dict()
 
@@ -126,6 +129,9 @@ def check(names: Sequence[str], conditions: Conditions) -> None:
             f"load: {conditions.load:g} is not a valid multiple of the link rate:"
             f" write a number from {least:g} to {most:g}"
         )
+    known = get_args(FlowControl)
+    if conditions.flow_control not in known:
+        raise SpecError(f"flow control: {conditions.flow_control!r}: write {' or '.join(known)}")
     read(conditions.traffic)  # an invalid pattern is an error even if no metric uses it
 
 

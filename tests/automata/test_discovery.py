@@ -70,6 +70,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert all(sorted(row) == ["(1 2)", "(1 3)", "(1 4)"] for row in found["generators"].values())
     shown = subprocess.run([*command, "star:4"], capture_output=True, text=True, check=True)
     assert "generators found for all links" in shown.stdout
+    searched = [*command, "star:4", "--order", "search", "--seconds", "0", "--json"]
+    best = json.loads(subprocess.run(searched, capture_output=True, text=True, check=True).stdout)
+    assert best["trials"] >= 1
+    assert best["generators"] == found["generators"]
+    assert sorted(best["letters"]) == ["(1 2)", "(1 3)", "(1 4)"]
     refused = subprocess.run([*command, "bubblesort:4"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "no choice of generators satisfies its relators" in refused.stderr

@@ -17,6 +17,7 @@ from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.path_lengths import path_lengths
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths, uniform
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
+from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
 from dcnlab.evaluator.traffic.latency import BUFFER_FULL, NO_ROUTE, Settings, queue, simulate, summarise
 from dcnlab.evaluator.traffic.traffic import traffic
 from topos.graph import NONE
@@ -78,6 +79,62 @@ def test_every_packet_is_delivered_as_in_a_simple_simulation(
     assert found.tolist() == plain(made, paths, settings)
     assert (found >= 0).any()
     assert load < 1 or (found == BUFFER_FULL).any()
+
+
+CREDITS = Settings(buffer=3, until=2_000_000, warmup=0, flow_control="credits")
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [("torus:3x4", "dor"), ("clot:4x4", "pow"), ("bcube:3,1", "brp"), ("fattree:4", "ecmp")]
+)
+@pytest.mark.parametrize("failing", ["", "links=10%"])
+def test_with_room_for_all_packets_credits_change_nothing(spec: str, name: str, failing: str) -> None:
+    scheme = bind(name, fabric(spec))
+    failed = failures.draw(scheme.fabric, failing, 1)
+    roomy = Settings(buffer=10**6, until=1_000_000, warmup=0)
+    plainly = simulate(scheme, 2.5, seed=5, settings=roomy, failed=failed)
+    credited = simulate(scheme, 2.5, seed=5, settings=replace(roomy, flow_control="credits"), failed=failed)
+    assert credited.times.tolist() == plainly.times.tolist()
+    assert (credited.full, credited.no_route) == (0, plainly.no_route)
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [("torus:8", "dor"), ("clot:4x4", "pow"), ("novacube:4x4", "pow"), ("bcube:3,1", "brp")],
+)
+def test_with_credits_every_packet_that_enters_is_delivered(spec: str, name: str) -> None:
+    """Small buffers and four times the link rate: without the escape channel, rings deadlock."""
+    scheme = bind(name, fabric(spec))
+    found = simulate(scheme, 4.0, seed=2, settings=CREDITS)
+    assert found.no_route == 0
+    assert found.full > 0
+    assert len(found.times) + found.full == found.sent
+
+
+def test_without_escape_routes_a_ring_deadlocks() -> None:
+    scheme = bind("dor", fabric("torus:8"))
+    made = arrivals(traffic(scheme.fabric, "all-to-all"), 3_000.0, CREDITS.until, CREDITS.source, 2)
+    paths = sample_paths(scheme, made.source, made.destination, 2, 128)
+    routes = escape_routes(scheme.fabric)
+    ended = [
+        queue_with_credits(made, paths, scheme.fabric, escape, 12_000, 10_000, 5_000, 3)
+        for escape in (routes, np.full_like(routes, NONE))
+    ]
+    assert [NO_ROUTE in times for times in ended] == [False, True]
+
+
+def test_a_packet_waits_for_the_credit_of_the_next_buffer() -> None:
+    """By hand: from server 0 over 1 to 2, buffers of one packet; 12 to send, 5 to the other end, 10 there."""
+    scheme = bind("dor", fabric("torus:6"))
+    network = scheme.fabric
+    source, end = np.zeros(3, np.int32), np.full(3, 2, np.int32)
+    packets = Arrivals(np.array([0, 5, 12], np.int64), source, end)
+    paths = sample_paths(scheme, packets.source, packets.destination, 1, 128)
+    nowhere = np.full((network.servers, network.size), NONE, np.int32)
+    roomy, tight = (queue_with_credits(packets, paths, network, nowhere, 12, 10, 5, b) for b in (9, 1))
+    assert roomy.tolist() == [54, 66, 78]
+    # The source refuses the second.  The first leaves server 1 at 39, and its credit is back at 44.
+    assert tight.tolist() == [54, BUFFER_FULL, 44 + 54]
 
 
 def md1(load: float) -> float:

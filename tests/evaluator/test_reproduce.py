@@ -7,9 +7,13 @@ import math
 import networkx as nx
 import pytest
 
+from addressing.registry import bind
+from addressing.schemes.tz import Tz
+from addressing.table import compile_table
 from dcnlab.evaluator.reproduce.claim import Claim, Reading, Row
 from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
 from dcnlab.evaluator.reproduce.hrsw import cluster_diameters
+from dcnlab.evaluator.reproduce.hrsw_peers import largest_table
 from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, papers, run, summary
 from tests.topos.graphs import graph
 from topos.families.smallworld import SmallWorld
@@ -36,14 +40,22 @@ from topos.spec import SpecError
     ],
 )
 def test_verdicts(relation, printed, tolerance, measured, verdict) -> None:  # type: ignore[no-untyped-def]
-    claim = Claim("x", "paper", "statement", printed, "by hand", relation, tolerance)
+    claim = Claim("x", "paper", "statement", printed, "by hand", relation, tolerance, source="x")
     assert Row(claim, measured).verdict == verdict
 
 
 def test_a_claim_about_one_draw_holds_within_the_range_of_the_seeds() -> None:
-    claim = Claim("x", "paper", "longest", 88, "seeds", tolerance=0.5)
+    claim = Claim("x", "paper", "longest", 88, "seeds", tolerance=0.5, source="x")
     assert Row(claim, 80, (66, 100)).verdict == "holds"
     assert Row(claim, 80, (66, 87)).verdict == "does not hold"
+
+
+def test_a_published_range_holds_between_its_ends() -> None:
+    claim = Claim("x", "paper", "saving", 42, "by hand", tolerance=0.5, upper=50, source="x")
+    values = (41.4, 41.5, 46, 50.5, 50.6)
+    assert [claim.holds(one) for one in values] == [False, True, True, True, False]
+    assert claim.holds(55, (49, 61))
+    assert cells(Row(claim, 46))[2] == "42 to 50"
 
 
 def test_a_claim_holds_under_the_readings_whose_values_satisfy_it() -> None:
@@ -91,7 +103,7 @@ def test_reports_have_rows_and_verdicts() -> None:
 
 
 def test_agreement_is_judged_by_the_range_over_choices() -> None:
-    claim = Claim("x", "paper", "share", None, "roots", computed=75.6, spread=0.1)
+    claim = Claim("x", "paper", "share", None, "roots", computed=75.6, spread=0.1, source="x")
     assert Row(claim, 76.3, (72.7, 78.9)).agrees
     assert Row(claim, 76.3, (75.7, 78.9)).agrees
     assert Row(claim, 76.3, (75.8, 78.9)).agrees is False
@@ -124,3 +136,12 @@ def test_the_diameters_of_clusters(topology: str) -> None:
     groups = ([node for node in whole if cluster[node] == one] for one in set(cluster.values()))
     inner = max(nx.diameter(whole.subgraph(nodes)) for nodes in groups)
     assert cluster_diameters(network) == (nx.diameter(outer), inner)
+
+
+@pytest.mark.parametrize("topology", ["smallworld:8x8,clusters=2x2", "random:60,4,hosts=1"])
+@pytest.mark.parametrize("options", ["tz", "tz:represented=yes", "tz:sample=root-log,represented=yes"])
+def test_the_largest_table_of_thorup_zwick_is_that_of_the_compiled_ones(topology: str, options: str) -> None:
+    scheme = bind(options, fabric(topology))
+    assert isinstance(scheme, Tz)
+    switches = range(scheme.fabric.servers, scheme.fabric.size)
+    assert largest_table(scheme) == max(len(compile_table(scheme, at).entries) for at in switches)

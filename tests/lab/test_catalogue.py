@@ -47,6 +47,20 @@ def test_all_pairs_ping(topology: str, scheme: str) -> None:
                 assert lab.tables(node["name"])["equal"], node["name"]
 
 
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("topology", "scheme", "options"),
+    [("torus:3x4", "wmgr-cayley", {}), ("torus:3x4", "min-ad", {"flow_control": "credits"})],
+    ids=["a torus as a Cayley graph", "adaptive by credits"],
+)
+def test_schemes_with_rules_of_their_own_for_a_network(
+    topology: str, scheme: str, options: dict[str, Any]
+) -> None:
+    """Neither is a kind of network, or a setting of the scheme, that the cover knows."""
+    with Lab(topology, scheme, **options) as lab:
+        assert lab.pingall().lost == []
+
+
 def test_what_runs_covers_what_there_is() -> None:
     """By both registries, without the code that chooses."""
     chosen = cover.cover()

@@ -161,7 +161,8 @@ class DCube(CubeOfSwitches):
     """dcube:n,k,cube=mobius0 -- the structure over any cube of MASKS.
 
     ``hyper`` and ``mobius1`` are the paper's H-DCube and M-DCube, also named hdcube:n,k and
-    mdcube:n,k; the paper names ``mobius0`` and ``twisted`` as further choices.
+    mdcube:n,k; the paper names ``mobius0`` and ``twisted`` as further choices.  It also names Flip
+    MCube and Fastcube, without their definitions; these are not here.
     """
 
     name: ClassVar[str] = "dcube"

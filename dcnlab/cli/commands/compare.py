@@ -48,6 +48,7 @@ def compare(
         str,
         typer.Option(help="For latency: comma-separated loads, as multiples of the link rate."),
     ] = "0.5",
+    flow_control: options.FlowControlOption = options.FlowControl.none,
     results: options.Results = Path("results"),
     report: options.Html = None,
     figures: Annotated[
@@ -73,6 +74,7 @@ def compare(
         wanted = grid.requests(
             split_specs(topologies), schemes_of(schemes), ["", *failures], range(1, seeds + 1),
             pairs=pairs, pattern=traffic, metrics=required_metrics(columns), loads=_numbers(loads),
+            flow_control=flow_control.value,
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error

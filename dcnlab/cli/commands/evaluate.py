@@ -56,6 +56,7 @@ def evaluate(
     load: Annotated[
         float, typer.Option(help="Offered load per server for latency, as a multiple of the link rate.")
     ] = 0.5,
+    flow_control: options.FlowControlOption = options.FlowControl.none,
     json: JsonFlag = False,
 ) -> None:
     """Evaluate routing schemes offline: delivery, path length, stretch, table entries and bits."""
@@ -74,6 +75,7 @@ def evaluate(
                 metrics=words(metrics),
                 traffic=traffic,
                 load=load,
+                flow_control=flow_control.value,
             ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error

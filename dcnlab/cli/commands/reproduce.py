@@ -134,6 +134,7 @@ def _plain(row: Row) -> dict[str, Any]:
         "claim": claim.statement,
         "source": claim.source,
         "printed": claim.printed,
+        "upper": claim.upper,
         "relation": claim.relation,
         "computed": claim.computed,
         "measured": row.measured,

@@ -17,8 +17,8 @@
     dcube_cost.py      Guo et al., DCube: Figures 6 to 8, switches, wires, price, power
     dcube_paths.py     Guo et al., DCube: Figure 4, parallel paths and complete graphs
     dcube_throughput.py  Guo et al., DCube: Figure 5, throughput beside DCell and HCN
-    hrsw.py            Kieu et al., HR-SW: Figure 3, Fact 1, table entries, the torus, set mode
-    hrsw_peers.py      Kieu et al., HR-SW: Figure 5, comparison with other schemes
+    hrsw.py            Kieu et al., HR-SW: Figure 3, Fact 1, table entries, set mode
+    hrsw_peers.py      Kieu et al., HR-SW: Figures 4 and 5, comparison with other schemes
     wmgr.py            Aguirre-Guerrero et al., WMGR: Figures 8 to 11, Theorems 9 and 10
     wmgr_charts.py     Aguirre-Guerrero et al., WMGR: the charts of the figures
     wmgr_complexity.py Aguirre-Guerrero et al., WMGR: Tables I to IV, growth of the quantities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dcnlab.evaluator.reporting.plots import Chart
@@ -32,7 +32,8 @@ class Claim:
     in the unit of the value: half a unit of the last published digit, or more where the paper
     says "about".  ``computed`` is the result of an independent computation from the paper's
     definitions, if there is one, and ``spread`` its tolerance.  ``source`` is the place in the
-    paper: section, equation, table row or figure.
+    paper: section, equation, table row or figure.  Where the paper gives a range ("35 % ~ 50 %"),
+    ``printed`` is its lower and ``upper`` its upper end: an equality holds within it.
     """
 
     id: str
@@ -44,7 +45,9 @@ class Claim:
     tolerance: float = 0.0
     computed: float | None = None
     spread: float = 0.0
-    source: str = ""
+    upper: float | None = None
+    #: Every claim names its place, be it "not in the paper".
+    source: str = field(kw_only=True)
 
     def holds(self, measured: float, seen: tuple[float, float] | None = None) -> bool:
         """True if the measured value (or the range ``seen``) satisfies the claim.
@@ -55,7 +58,8 @@ class Claim:
             return False
         low, high = seen or (measured, measured)
         if self.relation == "=":
-            return low - self.tolerance - _EQUAL <= self.printed <= high + self.tolerance + _EQUAL
+            slack, upper = self.tolerance + _EQUAL, self.printed if self.upper is None else self.upper
+            return low - slack <= upper and self.printed <= high + slack
         slack = self.tolerance if self.relation in ("<=", "<") else -self.tolerance
         slack += _EQUAL if self.relation in ("<=", ">") else -_EQUAL
         return _RELATIONS[self.relation](measured, self.printed + slack)

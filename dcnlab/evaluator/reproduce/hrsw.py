@@ -18,7 +18,7 @@ from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.plots import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
-from dcnlab.evaluator.reproduce.measure import from_node, routed, scheme_or_none, to_sampled_destinations
+from dcnlab.evaluator.reproduce.measure import routed, scheme_or_none, to_sampled_destinations
 from dcnlab.evaluator.statistics import mean_and_error
 from topos.fabric import Fabric
 from topos.families.smallworld import SmallWorld
@@ -213,28 +213,6 @@ def _entries() -> Iterator[Row]:
         )
 
 
-# --- section I and IV-B ---------------------------------------------------------------
-
-
-def _text() -> Iterator[Row]:
-    longest, torus = from_node(fabric("torus:16x16x32"))
-    pairs, how = over_seeds(8192, 16), f"{HOW}; torus:16x16x32 exact"
-    source = "section IV-B, the paragraph on Figures 4 and 5"
-    claim = Claim(
-        "average-8192", PAPER, "average path, 8192 switches, 16 clusters", 9.05, HOW,
-        tolerance=0.05, computed=9.066, spread=0.03, source="section I, first contribution",
-    )  # fmt: skip
-    yield mean_row(claim, [mean for mean, _ in pairs])
-    statement = "path below the 3-D torus's, 8192 switches, per cent"
-    claim = Claim(
-        "torus-average", PAPER, f"average {statement}", 43.4, how, tolerance=0.5,
-        source=f"section I, second contribution; {source}",
-    )  # fmt: skip
-    yield mean_row(claim, [100 * (1 - mean / torus) for mean, _ in pairs])
-    claim = Claim("torus-longest", PAPER, f"longest {statement}", 34.4, how, tolerance=0.05, source=source)
-    yield mean_row(claim, [100 * (1 - most / longest) for _, most in pairs], drawn=True)
-
-
 # --- set mode, ours -----------------------------------------------------------------
 
 
@@ -275,6 +253,5 @@ EXPERIMENTS = (
     _experiment("hrsw-fig3", "path lengths and table entries over clusters", _figure_3, _figure_3_charts),
     _experiment("hrsw-fact1", "bound of the longest path", _fact_1),
     _experiment("hrsw-entries", "table entries", _entries),
-    _experiment("hrsw-text", "8192 switches, beside the 3-D torus", _text),
     _experiment("hrsw-set-mode", "set mode, this project's", _set_mode, _set_mode_charts),
 )

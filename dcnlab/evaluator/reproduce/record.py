@@ -67,7 +67,7 @@ def _plain(row: Row) -> dict[str, Any]:
     return plain
 
 
-_DEFAULTS = {"relation": "=", "tolerance": 0.0, "computed": None, "spread": 0.0, "source": ""}
+_DEFAULTS = {"relation": "=", "tolerance": 0.0, "computed": None, "spread": 0.0, "upper": None}
 _MEASURED = ("measured", "seen", "readings")
 
 

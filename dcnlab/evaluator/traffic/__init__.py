@@ -9,4 +9,5 @@ trees.py       rates along given paths and trees: data replication
 onoff.py       rates over time of flows that alternate between on and off
 arrivals.py    when on/off or Poisson sources create packets
 latency.py     packet-level simulation: latency, loss and throughput at a given load
+credits.py     the same with credits, in place of dropped packets
 """

@@ -3,8 +3,9 @@
 Every directed link has a buffer of ``buffer`` packets, including the one being sent, and
 transmits a packet in ``packet * 8 / rate``.  The packet then needs ``propagation`` to the
 other end and ``processing`` there, at a relay, a switch or the destination.  A packet that
-finds the buffer full is dropped.  Packets that arrive at the same time are handled in the
-order of their creation.  Times are whole nanoseconds, so that results are reproducible.
+finds the buffer full is dropped; with credits it waits
+(:mod:`dcnlab.evaluator.traffic.credits`).  Packets that arrive at the same time are handled in
+the order of their creation.  Times are whole nanoseconds, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +26,13 @@ from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
+from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
 from dcnlab.evaluator.traffic.traffic import Traffic, traffic
 from topos.graph import NONE, IntArray
 
 Times = NDArray[np.int64]
+#: What happens at a full buffer: packets are dropped (none), or wait for credits.
+FlowControl = Literal["none", "credits"]
 #: Instead of a time of delivery: the packet found a full buffer, or had no route.
 BUFFER_FULL, NO_ROUTE = -1, -2
 _BATCHES = 10
@@ -51,6 +56,7 @@ class Settings:
     warmup: int = 1_000_000
     until: int = 6_000_000
     source: Source = field(default_factory=Source)
+    flow_control: FlowControl = "none"
 
     @property
     def transmission_time(self) -> int:
@@ -152,7 +158,13 @@ def simulate(
         failed.links,
         failure_knowledge=failure_knowledge,
     )
-    arrived = queue(packets, paths, len(scheme.fabric.adjacency.peer), settings)
+    if settings.flow_control == "credits":
+        arrived = queue_with_credits(
+            packets, paths, scheme.fabric, escape_routes(scheme.fabric, failed.links),
+            settings.transmission_time, settings.processing, settings.propagation, settings.buffer,
+        )  # fmt: skip
+    else:
+        arrived = queue(packets, paths, len(scheme.fabric.adjacency.peer), settings)
     return summarise(load, packets, arrived, len(np.unique(wanted.sources)), settings)
 
 
