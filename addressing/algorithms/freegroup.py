@@ -13,7 +13,7 @@ import numpy as np
 
 from addressing.algorithms.shortest_paths import Starts, live_rows
 from topos.fabric import Fabric
-from topos.graph import NONE, IntArray, LinkState
+from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
 Word = tuple[int, ...]
 
@@ -115,15 +115,14 @@ def embed(fabric: Fabric, known: LinkState, root: int) -> Embedding:
     return Embedding(parent, letter, depth + common, common)
 
 
-def _grow(
-    root: int, start: Starts, peer: IntArray, parent: IntArray, letter: IntArray, depth: IntArray
-) -> None:
+def _grow(root: int, start: Starts, peer: IntArray, parent: IntArray, letter: IntArray, depth: IntArray) -> int:
     """Write the tree of one root, one level at a time.  Nodes of a level are in the order in which the
-    search reaches them; the first link that reaches a node is its link in the tree."""
-    frontier, hops = np.array([root]), 0
+    search reaches them; the first link that reaches a node is its link in the tree.  Returns the node
+    that is reached last."""
+    frontier, hops, last = np.array([root]), 0, root
     depth[root] = 0
     while len(frontier):
-        hops += 1
+        hops, last = hops + 1, int(frontier[-1])
         count = start[frontier + 1] - start[frontier]
         before = np.cumsum(count) - count
         links = np.repeat(start[frontier] - before, count) + np.arange(int(count.sum()))
@@ -138,6 +137,7 @@ def _grow(
         fresh = np.concatenate([[True], owners[1:] != owners[:-1]])[: len(ends)]
         letter[ends] = place - np.maximum.accumulate(np.where(fresh, place, 0)) + 1
         frontier = ends
+    return last
 
 
 def common_prefix_length(a: Word, b: Word) -> int:
@@ -154,21 +154,12 @@ def common_prefix_length(a: Word, b: Word) -> int:
 def centre(fabric: Fabric) -> int:
     """The middle of a long shortest path, found by two breadth-first searches: from node 0 to the
     farthest node, and from there to the farthest again.  Exact on trees, approximate elsewhere."""
-    far, _ = _farthest(fabric, 0)
-    end, parents = _farthest(fabric, far)
-    path = [end]
-    while parents[path[-1]] != NONE:
-        path.append(parents[path[-1]])
+    start, peer = live_rows(fabric, ALL_UP)
+    ends = [0, 0]
+    for _ in range(2):
+        parent, letter, depth = (np.full(fabric.size, value, dtype=np.int32) for value in (NONE, 0, NONE))
+        ends = [_grow(ends[0], start, peer, parent, letter, depth), ends[0]]
+    path = [ends[0]]
+    while parent[path[-1]] != NONE:
+        path.append(int(parent[path[-1]]))
     return path[len(path) // 2]
-
-
-def _farthest(fabric: Fabric, start: int) -> tuple[int, list[int]]:
-    """The last node that a breadth-first search from ``start`` visits, and the parents of all nodes."""
-    parents, seen, queue = [NONE] * fabric.size, [False] * fabric.size, [start]
-    seen[start] = True
-    for at in queue:
-        for end in fabric.neighbours(at):
-            if not seen[end]:
-                seen[end], parents[end] = True, at
-                queue.append(end)
-    return queue[-1], parents

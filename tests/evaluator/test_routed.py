@@ -15,6 +15,7 @@ from addressing.header import Deliver, Forward
 from addressing.registry import bind, compatible_schemes
 from addressing.scheme import Scheme, walk
 from dcnlab.evaluator.graph import failures
+from dcnlab.evaluator.graph.hop_graph import Hops
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.path_lengths import (
@@ -23,7 +24,15 @@ from dcnlab.evaluator.routing.path_lengths import (
     path_lengths,
     with_failure_knowledge,
 )
-from dcnlab.evaluator.routing.vectorized import rule_of, shares_of, source_routes_of
+from dcnlab.evaluator.routing.vectorized import (
+    always_shortest,
+    lengths_of,
+    rule_of,
+    shares_of,
+    source_routes_of,
+    spread_of,
+    symmetric,
+)
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE
 from topos.registry import fabric, known
@@ -36,8 +45,13 @@ def vectorised() -> list[tuple[str, str]]:
         (network.spec, name)
         for network in networks
         for name in compatible_schemes(network.family)
-        if any(form(bind(name, network), ALL_UP) for form in (rule_of, source_routes_of, shares_of))
+        if has_form(bind(name, network))
     ]
+
+
+def has_form(scheme: Scheme) -> bool:
+    forms = (rule_of(scheme, ALL_UP), source_routes_of(scheme, ALL_UP), shares_of(scheme, ALL_UP))
+    return any((*forms, lengths_of(scheme), spread_of(scheme), always_shortest(scheme), symmetric(scheme)))
 
 
 def same(a: PathLengths, b: PathLengths) -> bool:
@@ -70,6 +84,34 @@ def test_the_vectorised_form_equals_the_rule(spec: str, name: str, failing: str)
     if servers:
         counted = path_lengths(scheme, pairs, failed.links, hops="servers")
         assert same(counted, path_lengths(scheme, pairs, failed.links, hops="servers", generic=True))
+
+
+#: Beside the examples of all families: other shapes, plain hosts at the vertices, parameters of schemes.
+SHAPES = (
+    ("bcube:3,2", "brp"), ("bcube:4,1,parts=3", "brp"), ("bcube:3,2", "wmgr-cayley"),
+    ("torus:2x3", "wmgr-cayley"), ("star:4,hosts=2", "wmgr-cayley"),
+    ("hypercube:4,hosts=2", "permsort"), ("transposition:4,hosts=1", "permsort"), ("butterfly:4", "permsort"),
+    ("hdcube:8,4", "dcube-shortest"), ("borel:11,3,1,2", "cr:d=4"), ("borel:7,2,0,1", "cr-bfs:d=3"),
+    ("borel:7,2,1,2,hosts=2", "cr"), ("torus:2x4x3", "min-ad"), ("clot:4x6", "min-ad"),
+    ("torus:2x4x3", "valiant"), ("torus:2x2", "valiant"), ("torus:2", "valiant"), ("torus:3", "valiant"),
+    ("novacube:4x6", "valiant"), ("clot:6x6", "greedy"), ("novacube:4x6", "greedy"),
+    ("smallworld:6x6,clusters=2x2,hosts=2", "greedy"), ("bcube:3,2", "ecmp"), ("fattree:6", "twolevel"),
+    ("clot:4x6", "pow"), ("novacube:4x6", "pow"), ("random:30,3", "updown"), ("fattree:4", "updown"),
+    ("bcube:3,2", "updown"), ("random:60,3,hosts=0", "tz"), ("fattree:4", "tz"), ("random:40,4,hosts=2", "tz"),
+    ("smallworld:8x8,clusters=4x4,hosts=2", "hrsw"), ("smallworld:8x8,clusters=2x4,hosts=2", "hrsw-set"),
+    ("random:60,4", "hier:clusters=5"), ("fattree:6", "hier"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "name"), SHAPES)
+@pytest.mark.parametrize("chosen", ["servers", "sample:30", "from:h1"])
+def test_other_shapes_equal_the_rule_as_well(spec: str, name: str, chosen: str) -> None:
+    network = fabric(spec)
+    scheme, pairs = bind(name, network), choose(network, chosen, 1)
+    units: tuple[Hops, ...] = ("links", "servers")
+    for hops in units:
+        counted = path_lengths(scheme, pairs, hops=hops)
+        assert same(counted, path_lengths(scheme, pairs, hops=hops, generic=True))
 
 
 @pytest.mark.parametrize("spec", ["smallworld:6x6,clusters=2x2", "bcube:4,1", "jellyfish:5,20,3"])

@@ -3,6 +3,7 @@
     hop_graph.py       a fabric as compressed adjacency rows, without failed links
     distances.py       exact distances by bit-parallel breadth-first search
     nearest.py         next hops towards the nearest of a set of nodes
+    first_paths.py     the first shortest path between single nodes of a large network
     next_hops.py       kernels over next-hop arrays: hop counts, tallies
     betweenness.py     link loads when traffic spreads over all shortest paths
     bisection.py       the bisection width: the best cut found and lower bounds

@@ -67,3 +67,27 @@ def bfs_next_hops_each(
         depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
         depth[roots[i]], queue[0] = 0, roots[i]
         bfs_next_hops(out[i], depth, queue, 1, start, peer, known, live, group)
+
+
+@compiled
+def ball(
+    depth: IntArray,
+    queue: IntArray,
+    radius: int,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+) -> int:
+    """Search from ``queue[0]`` (``depth`` 0, all others ``UNVISITED``) up to ``radius`` hops over ``usable``
+    links.  Returns the number of nodes in ``queue``."""
+    head, reached = 0, 1
+    while head < reached and depth[queue[head]] < radius:
+        at = queue[head]
+        head += 1
+        for link in range(start[at], start[at + 1]):
+            end = peer[link]
+            if usable[link] and depth[end] == UNVISITED:
+                depth[end] = depth[at] + 1
+                queue[reached] = end
+                reached += 1
+    return reached

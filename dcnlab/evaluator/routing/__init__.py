@@ -7,6 +7,8 @@
     reroute.py        backup paths around known failures for source routes
     markov.py         any scheme as a Markov chain, solved exactly: needs no vectorised form
     splits.py         kernels over weighted next hops: hop counts, loads, flows
+    torus_distances.py  distances on a torus in closed form
+    single_pairs.py   path lengths of single pairs: the common parts
     path_lengths.py   routed path lengths and stretch
     sampled_paths.py  one random path per packet
     table_sizes.py    forwarding-table entries and bits

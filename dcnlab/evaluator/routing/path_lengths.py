@@ -9,7 +9,7 @@ distance, from which every figure follows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -23,10 +23,17 @@ from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels, distance_rows, pair_distances
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.forms import Lengths, Rule, Shares, SourceRoutes
+from dcnlab.evaluator.routing.forms import Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits
-from dcnlab.evaluator.routing.vectorized import Forms, forms_of, lengths_of
+from dcnlab.evaluator.routing.vectorized import (
+    always_shortest,
+    forms_of,
+    lengths_of,
+    pair_lengths_of,
+    spread_of,
+    symmetric,
+)
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 
@@ -115,6 +122,10 @@ class PathLengths:
             joint[: part.shape[0], : part.shape[1]] += part
         return PathLengths(joint, self.pairs + other.pairs, self.connected + other.connected)
 
+    def times(self, count: int) -> PathLengths:
+        """The lengths over ``count`` sets of pairs that are all like these."""
+        return PathLengths(self.joint * count, self.pairs * count, self.connected * count)
+
 
 def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
     """Mean and standard deviation; NaN if all weights are 0."""
@@ -158,26 +169,49 @@ def path_lengths(
 
     ``generic`` evaluates the scheme state by state even where it has a vectorised form.
     """
+    if not generic and not down and _every_server(pairs, scheme.fabric) and symmetric(scheme):
+        one = Pairs(pairs.destinations[:1], pairs.sources)
+        return path_lengths(scheme, one, hops=hops).times(len(pairs.destinations))
     graph = hop_graph(scheme.fabric, down, hops)
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    cost = arrival_cost(scheme.fabric, hops)
-    few_pairs = not pairs.shared and bound.fabric.size > _FEW_NODES
-    forms = Forms() if generic else forms_of(bound, known_down, few_pairs=few_pairs)
-    lengths = None if generic or down or not pairs.shared else lengths_of(bound)
+    counted = _counting(bound, pairs, arrival_cost(scheme.fabric, hops), down, known_down, generic)
     total = EMPTY
     for block in blocks(graph, pairs):
-        if lengths is not None:
-            joint = _from_lengths(lengths, block, cost)
-        elif forms.rule is not None:
-            joint = _from_next_hops(bound.fabric, forms.rule, block, cost, down)
-        elif forms.source_routes is not None:
-            joint = _from_source_routes(bound.fabric, forms.source_routes, block, cost, down)
-        elif forms.shares is not None:
-            joint = _from_shares(bound.fabric, forms.shares, block, cost, down)
-        else:
-            joint = _from_chain(bound, block, cost, down, known_down)
-        total = total.plus(PathLengths(joint, len(block.pairs), block.connected))
+        total = total.plus(PathLengths(counted(block), len(block.pairs), block.connected))
     return total
+
+
+def _every_server(pairs: Pairs, fabric: Fabric) -> bool:
+    """True for all ordered pairs of servers."""
+    return pairs.shared and len(pairs.destinations) == len(pairs.sources[0]) == fabric.servers > 0
+
+
+def _counting(
+    bound: Scheme, pairs: Pairs, cost: IntArray, down: LinkState, known_down: LinkState, generic: bool
+) -> Callable[[Block], Floats]:
+    """The fastest way to count a block's pairs by hops and distance, of those that apply."""
+    if generic:
+        return lambda block: _from_chain(bound, block, cost, down, known_down)
+    if down == bound.known == known_down and cost.all() and always_shortest(bound):
+        return _from_distances
+    lengths = lengths_of(bound) if pairs.shared and not down else None
+    single = pair_lengths_of(bound) if not (pairs.shared or down) else None
+    spread = spread_of(bound) if not down and lengths is None else None
+    if lengths is not None:
+        return lambda block: _from_lengths(lengths, block, cost)
+    if single is not None:
+        return lambda block: _from_pair_lengths(single, block, cost)
+    if spread is not None:
+        return lambda block: _from_spread(spread, block, cost)
+    forms = forms_of(bound, known_down, few_pairs=not pairs.shared and bound.fabric.size > _FEW_NODES)
+    rule, source_routes, shares = forms
+    if rule is not None:
+        return lambda block: _from_next_hops(bound.fabric, rule, block, cost, down)
+    if source_routes is not None:
+        return lambda block: _from_source_routes(bound.fabric, source_routes, block, cost, down)
+    if shares is not None:
+        return lambda block: _from_shares(bound.fabric, shares, block, cost, down)
+    return lambda block: _from_chain(bound, block, cost, down, known_down)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,6 +315,39 @@ def _from_lengths(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
     """``[hops, distance]``: the pairs of a block with shared sources, counted from their path lengths."""
     hops = lengths(block.pairs.of(0), block.pairs.destinations, cost)
     return _tally(hops, block, by_node=False)
+
+
+def _from_distances(block: Block) -> Floats:
+    """``[hops, distance]``: the pairs of a block whose packets all take shortest paths."""
+    counts = np.zeros(block.farthest + 1)
+    for row in (block.distances,) if isinstance(block.distances, np.ndarray) else block.distances:
+        connected = row[row != UNREACHABLE]
+        counts += np.bincount(connected, minlength=len(counts))
+    counts[0] = 0  # a node with itself
+    return np.diag(counts)
+
+
+def _from_pair_lengths(single: PairLengths, block: Block, cost: IntArray) -> Floats:
+    """``[hops, distance]``: the pairs of a block, each with its path length."""
+    ends = block.pairs.destinations
+    sources = np.concatenate([block.pairs.of(position) for position in range(len(ends))])
+    hops = single(sources, np.repeat(ends, [len(row) for row in block.distances]), cost)
+    joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
+    delivered = hops != next_hops.LOST
+    np.add.at(joint, (hops[delivered], np.concatenate(block.distances)[delivered]), 1)
+    return joint
+
+
+def _from_spread(spread: Spread, block: Block, cost: IntArray) -> Floats:
+    """``[hops, distance]``: the expected pairs of a block, from the distribution of each pair's hops."""
+    total = EMPTY
+    for _, to, sources, distance in block:
+        others = sources != to
+        chance = spread(sources[others], to, cost)
+        joint = np.zeros((chance.shape[1], block.farthest + 1))
+        np.add.at(joint.T, distance[others], chance)
+        total = total.plus(PathLengths(joint, 0, 0))
+    return total.joint
 
 
 def _from_shares(fabric: Fabric, towards: Shares, block: Block, cost: IntArray, down: LinkState) -> Floats:

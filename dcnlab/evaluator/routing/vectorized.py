@@ -10,7 +10,16 @@ from typing import NamedTuple, cast
 from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing import vector
-from dcnlab.evaluator.routing.forms import Lengths, Loads, Rule, Shares, SourceRoutes, Tables
+from dcnlab.evaluator.routing.forms import (
+    Lengths,
+    Loads,
+    PairLengths,
+    Rule,
+    Shares,
+    SourceRoutes,
+    Spread,
+    Tables,
+)
 from dcnlab.evaluator.routing.repair import repaired
 from topos.graph import LinkState
 
@@ -25,10 +34,13 @@ class Forms(NamedTuple):
 
 def forms_of(scheme: Scheme, known_down: LinkState, *, few_pairs: bool = False) -> Forms:
     """The form of ``scheme`` while its nodes know the links ``known_down`` to be down; for ``few_pairs``
-    source routes rather than the next hops of all nodes, where the scheme has both."""
+    source routes rather than the next hops of all nodes, where the scheme has both, and no form where the
+    scheme itself takes few steps."""
     source_routes = source_routes_of(scheme, known_down) if few_pairs else None
     if source_routes is not None:
         return Forms(source_routes=source_routes)
+    if few_pairs and _states(scheme, "few_steps"):
+        return Forms()
     rule = rule_of(scheme, known_down)
     if rule is not None:
         return Forms(rule=rule)
@@ -61,6 +73,29 @@ def lengths_of(scheme: Scheme) -> Lengths | None:
     return None if bind is None or scheme.known else cast(Lengths | None, bind(scheme))
 
 
+def pair_lengths_of(scheme: Scheme) -> PairLengths | None:
+    """The path lengths of single pairs of ``scheme`` without failures; None without such a form."""
+    bind = _function(scheme, "pair_lengths")
+    return None if bind is None or scheme.known else cast(PairLengths | None, bind(scheme))
+
+
+def spread_of(scheme: Scheme) -> Spread | None:
+    """The distribution of path lengths of ``scheme`` without failures; None without such a form."""
+    bind = _function(scheme, "spread")
+    return None if bind is None or scheme.known else cast(Spread | None, bind(scheme))
+
+
+def always_shortest(scheme: Scheme) -> bool:
+    """True where all packets of ``scheme`` take shortest paths, counted in links, while every node knows
+    all failures."""
+    return _states(scheme, "always_shortest")
+
+
+def symmetric(scheme: Scheme) -> bool:
+    """True where, without failures, all servers see paths of the same lengths from all others."""
+    return _states(scheme, "symmetric")
+
+
 def loads_of(scheme: Scheme, down: LinkState) -> Loads | None:
     """The link loads of ``scheme`` while links are ``down``; None without such a form, or if the control
     plane does not know all of ``down``."""
@@ -78,6 +113,11 @@ def tables_of(scheme: Scheme) -> Tables | None:
     form."""
     bind = _function(scheme, "table_counts")
     return None if bind is None else cast(Tables | None, bind(scheme))
+
+
+def _states(scheme: Scheme, fact: str) -> bool:
+    holds = _function(scheme, fact)
+    return holds is not None and bool(holds(scheme))
 
 
 def _bound(scheme: Scheme, known_down: LinkState, function: str) -> object:

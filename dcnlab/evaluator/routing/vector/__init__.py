@@ -27,13 +27,17 @@ Weighted next hops that depend on the destination alone and are free of cycles:
 
 gives the probability with which a node sends over each of its links.
 
-Two further functions avoid work that a caller does not need.  Beside ``source_routes``, without
-failures, path lengths only:
+Further functions avoid work that a caller does not need.  Without failures, path lengths only:
 
     lengths(scheme) -> Lengths                         sources, destinations, cost -> hops[destination, source]
 
-``cost[v]`` is the number of hops that an arrival at v counts.  Beside ``shares``, where all
-failures are known, link loads only:
+``cost[v]`` is the number of hops that an arrival at v counts.  The same for single pairs, without a look
+at the rest of a large network, and where path lengths are random:
+
+    pair_lengths(scheme) -> PairLengths                sources, destinations, cost -> hops[pair]
+    spread(scheme) -> Spread                           sources, destination, cost -> chance[source, hops]
+
+Beside ``shares``, where all failures are known, link loads only:
 
     loads(scheme) -> Loads                             pairs -> packets[link]
 
@@ -42,28 +46,35 @@ those of the compiled tables:
 
     table_counts(scheme) -> Tables                     nodes -> entries, bits compared, next hops
 
+Facts about a scheme, which are False without the function:
+
+    always_shortest(scheme) -> bool   all packets take shortest paths, in links, if nodes know all failures
+    symmetric(scheme) -> bool         without failures, the lengths of paths to a server are the same for all
+    few_steps(scheme) -> bool         without failures, single paths are best followed by the scheme itself
+
 The modules:
 
-    brp.py             BCube's parallel paths: source routes
-    cr.py              CR routing on Borel Cayley graphs, depth first: source routes
+    brp.py             BCube's parallel paths: source routes, lengths
+    cr.py              CR routing on Borel Cayley graphs, depth first: source routes, lengths
     cr_bfs.py          the same, nearest end first
     dcube.py           DCube's published routing: source routes, lengths
-    dcube_shortest.py  DCube's shortest source routes
+    dcube_shortest.py  DCube's shortest source routes, lengths
     dfr.py             DCellRouting: next hops
     dor.py             dimension-order routing: next hops
     ecmp.py            equal-cost multipath: shares, loads
-    greedy.py          greedy routing by torus distance: table sizes
+    greedy.py          greedy routing by torus distance: next hops
     hier.py            hierarchical routing on any network: as hrsw
-    hrsw.py            HR-SW: next hops
-    hrsw_set.py        HR-SW's set mode: next hops
+    hrsw.py            HR-SW: next hops, pair lengths
+    hrsw_set.py        HR-SW's set mode: next hops, pair lengths
+    min_ad.py          minimal adaptive routing: lengths, pair lengths
     permsort.py        sorting on Cayley graphs: table sizes
-    pow.py             POW on CLOT and torus networks: shares
+    pow.py             POW on CLOT and torus networks: shares, pair lengths
     shortest.py        full tables: next hops
     twolevel.py        a fat tree's two-level tables: table sizes
     twophase.py        Two-Phase routing on Borel Cayley graphs: source routes, lengths
-    tz.py              Thorup-Zwick routing: next hops
-    updown.py          up*/down* routing: next hops
-    valiant.py         Valiant routing on Dragonfly: table sizes
+    tz.py              Thorup-Zwick routing: next hops, pair lengths
+    updown.py          up*/down* routing: next hops, pair lengths
+    valiant.py         Valiant routing: on tori spread
     wmgr.py            WMGR by the word metric: next hops, source routes
     wmgr_cayley.py     WMGR on Cayley graphs: next hops
 """

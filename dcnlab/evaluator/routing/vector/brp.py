@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.jit import compiled
+from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.brp import Brp
 from addressing.schemes.shortest import Shortest
-from dcnlab.evaluator.routing.forms import SourceRoutes, Tables
+from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes, Tables
 from dcnlab.evaluator.routing.reroute import blockwise, with_backup_routes
 from dcnlab.evaluator.routing.table_counts import by_kind
 from dcnlab.evaluator.routing.vector import shortest
@@ -38,6 +39,21 @@ def source_routes(scheme: Scheme, known_down: LinkState) -> SourceRoutes | None:
     return with_backup_routes(scheme.fabric, candidates, backup_next_hops, down, fits)
 
 
+def lengths(scheme: Scheme) -> Lengths | None:
+    """One switch hop per digit that differs; None where flows use all parallel paths."""
+    brp = cast(Brp, scheme)
+    if brp.multipath:
+        return None
+    every = np.arange(brp.fabric.servers)
+    digits = np.stack([every // brp.bcube.n**level % brp.bcube.n for level in range(brp.bcube.k + 1)])
+    digits = digits.astype(np.int16)
+
+    def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _differing(digits[:, sources], digits[:, destinations], int(cost[0] + cost[-1]))
+
+    return hops_of
+
+
 def table_counts(scheme: Scheme) -> Tables:
     """All servers have tables of equal size, and so have all switches of a level."""
     starts = np.array(cast(Brp, scheme).bcube.level_starts)
@@ -55,6 +71,19 @@ class _Paths:
         """The path of this rank among all k + 1: sorted by length, then from the highest level down."""
         start, k = self.fabric.adjacency.start, self.bcube.k
         return _trace(sources, destinations, rank, self.bcube.n, k, self.radices, self.level_starts, start)
+
+
+@threaded
+def _differing(sources: NDArray[np.int16], destinations: NDArray[np.int16], each: int) -> IntArray:
+    """``[destination, source]``: ``each`` times the number of digits that differ; a row per level."""
+    levels, count = sources.shape
+    hops = np.zeros((destinations.shape[1], count), np.int32)
+    for i in numba.prange(len(hops)):
+        for level in range(levels):
+            wanted = destinations[level, i]
+            for j in range(count):
+                hops[i, j] += each * (sources[level, j] != wanted)
+    return hops
 
 
 @compiled

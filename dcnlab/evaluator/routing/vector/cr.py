@@ -7,17 +7,19 @@ shortest path.  The graph is vertex-transitive, so one search from the identity 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.jit import compiled
+from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.cr import Cr
 from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.hop_graph import hop_graph
-from dcnlab.evaluator.routing.forms import SourceRoutes
+from dcnlab.evaluator.routing.forms import Lengths, SourceRoutes
 from topos.graph import NONE, IntArray, LinkState
 
 #: The initial number of columns of the table of routes.
@@ -66,6 +68,30 @@ def routes(scheme: Scheme, known_down: LinkState, nearest: bool) -> SourceRoutes
     return routes_of
 
 
+def lengths(scheme: Scheme) -> Lengths | None:
+    """The paths are the same one period of the ring further on, because that is a translation of the graph:
+    they are followed from the first period alone.  None where the vertices are switches with hosts."""
+    return lengths_by_period(scheme, nearest=False)
+
+
+def lengths_by_period(scheme: Scheme, nearest: bool) -> Lengths | None:
+    """The lengths of the routes of :func:`routes`."""
+    if not scheme.fabric.relaying:
+        return None
+    ring, depth = cast(Cr, scheme).ring, cast(Cr, scheme).d
+    labels = np.array(ring.labels, dtype=np.int32)
+    graph = _graph(cast(Cr, scheme))
+
+    @lru_cache(maxsize=1)
+    def first_period() -> IntArray:
+        return _count(len(ring.word), graph, depth, nearest)
+
+    def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _translated(labels[sources], labels[destinations], first_period())
+
+    return hops_of
+
+
 def _graph(scheme: Cr) -> _Graph:
     ring, family = scheme.ring, scheme.ring.family
     vertices, labels = np.array(ring.vertices), np.array(ring.labels, dtype=np.int32)
@@ -93,6 +119,39 @@ def _routes(
             at, came, hop = graph.ends[at, column], at, hop + 1
         longest = max(longest, hop)
     return out[:, :longest]
+
+
+@threaded
+def _count(period: int, graph: _Graph, depth: int, nearest: bool) -> IntArray:
+    """``[label, target]``: the hops of each pair whose source is in the first period."""
+    size = len(graph.ends)
+    first, hops = np.arange(period), np.zeros((period, size), np.int32)
+    for source in numba.prange(period):
+        look_ahead = _LookAhead(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
+        for target in range(size):
+            at, came, intact = first[source], NONE, False
+            while at != target:
+                intact = intact or _arrives(at, came, target, graph, look_ahead)
+                if intact:
+                    column = _choose(at, came, target, graph, look_ahead)
+                else:
+                    column = _backup_hop(at, target, graph)
+                at, came = graph.ends[at, column], at
+                hops[source, target] += 1
+    return hops
+
+
+@threaded
+def _translated(sources: IntArray, targets: IntArray, first: IntArray) -> IntArray:
+    """``[target, source]``: the hops, moved back along the ring until the source is in the first period."""
+    period, size = first.shape
+    hops = np.empty((len(targets), len(sources)), np.int32)
+    for i in numba.prange(len(targets)):
+        for j in range(len(sources)):
+            place = sources[j] % period
+            target = targets[i] - (sources[j] - place)
+            hops[i, j] = first[place, target if target >= 0 else target + size]
+    return hops
 
 
 @compiled

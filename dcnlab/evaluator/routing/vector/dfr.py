@@ -41,6 +41,11 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
     return repaired(dfr, towards) if dfr.known else towards
 
 
+def few_steps(scheme: Scheme) -> bool:
+    """A node computes a step from coordinates alone."""
+    return not scheme.known
+
+
 def table_counts(scheme: Scheme) -> Tables:
     """All switches have tables of equal size."""
     return by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))

@@ -41,6 +41,11 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
     return towards
 
 
+def few_steps(scheme: Scheme) -> bool:
+    """A node computes a step from coordinates alone."""
+    return not scheme.known
+
+
 def table_counts(scheme: Scheme) -> Tables | None:
     """On a grid the prefixes of each dimension depend on the node's own coordinate there alone; a
     Dragonfly's routers have tables of equal size.  None with known failures."""

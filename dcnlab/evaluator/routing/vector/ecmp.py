@@ -34,6 +34,11 @@ def loads(scheme: Scheme) -> Loads:
     return partial(shortest_path_loads, scheme.fabric, down=scheme.known)
 
 
+def always_shortest(scheme: Scheme) -> bool:
+    """Every next hop is on a shortest path."""
+    return True
+
+
 def table_counts(scheme: Scheme) -> Tables:
     """One entry per server at every node, with all ports on shortest paths as its next hops."""
     servers, label_bits = scheme.fabric.servers, scheme.label_bits

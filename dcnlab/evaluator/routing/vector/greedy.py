@@ -1,4 +1,4 @@
-"""Greedy routing by torus distance, vectorised: table sizes."""
+"""Greedy routing by torus distance, vectorised: next hops, and table sizes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,39 @@ from addressing.header import Forward
 from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.greedy import Greedy
-from dcnlab.evaluator.routing.forms import TableCounts, Tables
+from dcnlab.evaluator.graph.hop_graph import attachment_points
+from dcnlab.evaluator.routing.forms import Rule, TableCounts, Tables
 from dcnlab.evaluator.routing.prefix_counts import WIDTH, Trie, Words
 from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
-from topos.graph import NONE, IntArray
+from topos.families.clot import Clot
+from topos.graph import NONE, IntArray, LinkState
 
 #: The most elements of an array of decisions.
 _ROOM = 1 << 22
+
+
+def rule(scheme: Scheme, known_down: LinkState) -> Rule:
+    """The first port to a node of least distance; a CLOT switch is one hop from its nearest member."""
+    fabric, grid = scheme.fabric, cast(Greedy, scheme).grid
+    places, sizes = _places(grid), np.array(grid.sizes, dtype=np.int32)
+    first = 0 if fabric.relaying else fabric.servers
+    last, final = attachment_points(fabric)
+    through_switches, adjacency = isinstance(fabric.family, Clot), fabric.adjacency
+
+    def towards(destinations: IntArray) -> IntArray:
+        ends = last[destinations]
+        out = _nearest(
+            ends, first, places, sizes, grid.wraps, adjacency.start, adjacency.peer, through_switches
+        )
+        out[np.arange(len(out)), ends] = final[destinations]
+        return out
+
+    return towards
+
+
+def few_steps(scheme: Scheme) -> bool:
+    """A node compares its neighbours only."""
+    return not scheme.known
 
 
 def table_counts(scheme: Scheme) -> Tables | None:
@@ -96,4 +122,43 @@ def _decide(
                     least[vertex], out[i, vertex] = distance, bit[link - start[node] + 1]
         if 0 <= node - first < count:
             out[i, node - first] = 0
+    return out
+
+
+@threaded
+def _nearest(
+    ends: IntArray,
+    first: int,
+    places: IntArray,
+    sizes: IntArray,
+    wraps: bool,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    through_switches: bool,
+) -> IntArray:
+    """``[i, node]``: the first link to a node of least distance from ``ends[i]``."""
+    count, size = len(places), len(start) - 1
+    far = np.iinfo(np.int32).max
+    out = np.full((len(ends), size), NONE, np.int32)
+    for i in numba.prange(len(ends)):
+        wanted = places[ends[i] - first]
+        gaps = np.zeros((len(sizes), sizes.max()), np.int32)
+        for dimension in range(len(sizes)):
+            for value in range(sizes[dimension]):
+                gap = abs(value - wanted[dimension])
+                gaps[dimension, value] = min(gap, sizes[dimension] - gap) if wraps else gap
+        distance = np.full(size, far, np.int32)
+        for vertex in range(count):
+            total = 0
+            for dimension in range(len(sizes)):
+                total += gaps[dimension, places[vertex, dimension]]
+            distance[first + vertex] = total
+        for switch in range(first + count, size if through_switches else 0):
+            for link in range(start[switch], start[switch + 1]):
+                distance[switch] = min(distance[switch], distance[peer[link]] + 1)
+        for node in range(first, size):
+            least = far
+            for link in range(start[node], start[node + 1]):
+                if peer[link] != NONE and distance[peer[link]] < least:
+                    least, out[i, node] = distance[peer[link]], link
     return out

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from addressing.hierarchy import Hierarchy
-from addressing.jit import compiled
+from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops, bfs_next_hops_each
-from dcnlab.evaluator.routing.forms import Longs, Rule, TableCounts, Tables
+from dcnlab.evaluator.graph.next_hops import LOST
+from dcnlab.evaluator.routing.forms import Longs, PairLengths, Rule, TableCounts, Tables
+from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.table_counts import one_next_hop, vertex_mask, with_local
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState
@@ -26,6 +29,43 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Between parts by the agreed next part, inside the last part by shortest paths, then to the host."""
     hierarchy = cast(Hierarchy, scheme)
     return with_intra_part_routing(hierarchy, _InterPartRouting(hierarchy).towards)
+
+
+def pair_lengths(scheme: Scheme) -> PairLengths | None:
+    """As :func:`rule`, part by part from the source on; None where a cluster is not connected."""
+    hierarchy = cast(Hierarchy, scheme)
+    if hierarchy.split_clusters:
+        return None
+    fabric, group = scheme.fabric, np.array(hierarchy.clustering, dtype=np.int32)
+    first, members = by_cluster(group)
+    near_start, near = neighbouring_clusters(fabric, group)
+    adjacency, usable = fabric.adjacency, live_links(fabric)
+
+    def vertex_hops(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _hops(
+            sources, destinations, cost, group, first, members, near_start, near,
+            adjacency.start, adjacency.peer, usable, numba.get_num_threads(),
+        )  # fmt: skip
+
+    return between_vertices(fabric, vertex_hops)
+
+
+def by_cluster(group: IntArray) -> tuple[Longs, IntArray]:
+    """The nodes of each cluster as compressed rows, ascending; plain hosts are left out."""
+    order = np.argsort(group, kind="stable").astype(np.int32)
+    members = order[np.count_nonzero(group == NONE) :]
+    counts = np.bincount(group[members])
+    return np.concatenate([[0], np.cumsum(counts)]), members
+
+
+def neighbouring_clusters(fabric: Fabric, group: IntArray) -> tuple[Longs, IntArray]:
+    """The clusters that a link joins to each cluster, as compressed rows, ascending."""
+    ends = fabric.link_ends[:, [0, 2]]
+    a, b = group[ends].T.astype(np.int64)
+    across, count = (a != b) & (a != NONE) & (b != NONE), int(group.max()) + 1
+    pairs = np.unique(np.concatenate([a[across] * count + b[across], b[across] * count + a[across]]))
+    start = np.searchsorted(pairs, np.arange(count + 1) * count)
+    return start, (pairs % count).astype(np.int32)
 
 
 def table_counts(scheme: Scheme) -> Tables:
@@ -157,3 +197,91 @@ def _to_exits(
             reached += 1
     bfs_next_hops(out, depth, queue, reached, start, peer, usable, usable, group)
     return out
+
+
+@threaded
+def _hops(
+    sources: IntArray, destinations: IntArray, cost: IntArray, group: IntArray, first: Longs, members: IntArray,
+    near_start: Longs, near: IntArray, start: Longs, peer: IntArray, usable: NDArray[np.bool_], threads: int,
+) -> IntArray:  # fmt: skip
+    """``[pair]``: the hops between two different nodes."""
+    size, hops = len(group), np.full(len(sources), LOST, np.int32)
+    for thread in numba.prange(threads):
+        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
+        distance = np.full(len(first) - 1, UNVISITED, np.int32)
+        parts = np.empty(len(first) - 1, np.int32)
+        for pair in range(thread, len(sources), threads):
+            at, to, total = sources[pair], destinations[pair], 0
+            reached = _cluster_distances(group[to], distance, parts, near_start, near)
+            while total != LOST and group[at] != group[to]:
+                own, following = group[at], NONE
+                for place in range(near_start[own + 1] - 1, near_start[own] - 1, -1):
+                    if distance[near[place]] == distance[own] - 1 and distance[own] > 0:
+                        following = near[place]
+                if following == NONE:
+                    total = LOST
+                    break
+                roots = 0
+                for node in members[first[own] : first[own + 1]]:
+                    for link in range(start[node], start[node + 1]):
+                        if usable[link] and group[peer[link]] == following and depth[node] == UNVISITED:
+                            depth[node], queue[roots] = 0, node
+                            roots += 1
+                at, total = _walk(at, total, cost, depth, queue, roots, start, peer, usable, group)
+                for link in range(start[at], start[at + 1]):
+                    if usable[link] and group[peer[link]] == following:
+                        at = peer[link]
+                        total += cost[at]
+                        break
+            if total != LOST:
+                depth[to], queue[0] = 0, to
+                at, total = _walk(at, total, cost, depth, queue, 1, start, peer, usable, group)
+            hops[pair] = total
+            distance[parts[:reached]] = UNVISITED
+    return hops
+
+
+@compiled
+def _cluster_distances(goal: int, distance: IntArray, queue: IntArray, start: Longs, near: IntArray) -> int:
+    """Write the hops to ``goal`` in the graph of clusters; returns how many clusters were reached."""
+    distance[goal], queue[0] = 0, goal
+    head, reached = 0, 1
+    while head < reached:
+        at = queue[head]
+        head += 1
+        for place in range(start[at], start[at + 1]):
+            end = near[place]
+            if distance[end] == UNVISITED:
+                distance[end] = distance[at] + 1
+                queue[reached] = end
+                reached += 1
+    return reached
+
+
+@compiled
+def _walk(
+    at: int, total: int, cost: IntArray, depth: IntArray, queue: IntArray, roots: int, start: Longs,
+    peer: IntArray, usable: NDArray[np.bool_], group: IntArray,
+) -> tuple[int, int]:  # fmt: skip
+    """(node, hops so far) after a walk inside a cluster to the nearest of ``queue[:roots]``, which have
+    ``depth`` 0; ``depth`` is UNVISITED everywhere afterwards."""
+    head, reached = 0, roots
+    while head < reached and depth[at] == UNVISITED:
+        node = queue[head]
+        head += 1
+        for link in range(start[node], start[node + 1]):
+            end = peer[link]
+            if usable[link] and depth[end] == UNVISITED and group[end] == group[node]:
+                depth[end] = depth[node] + 1
+                queue[reached] = end
+                reached += 1
+    # All nodes nearer than ``at`` have their depths by now.
+    while depth[at] > 0:
+        for link in range(start[at], start[at + 1]):
+            end = peer[link]
+            if usable[link] and group[end] == group[at] and depth[end] == depth[at] - 1:
+                at = end
+                total += cost[end]
+                break
+    depth[queue[:reached]] = UNVISITED
+    return at, total

@@ -14,6 +14,11 @@ from topos.families.butterfly import Butterfly
 from topos.graph import IntArray
 
 
+def symmetric(scheme: Scheme) -> bool:
+    """The port depends only on where the destination has the vertex's own symbols: on u^-1 v."""
+    return True
+
+
 def table_counts(scheme: Scheme) -> Tables | None:
     """All vertices have tables of equal size, on the butterfly all of a level; None with known failures.
 

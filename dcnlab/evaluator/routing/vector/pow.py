@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from addressing.jit import inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.pow import Pow
-from dcnlab.evaluator.routing.forms import Longs, Shares, TableCounts, Tables
+from dcnlab.evaluator.routing.forms import Longs, PairLengths, Shares, TableCounts, Tables
 from dcnlab.evaluator.routing.table_counts import one_next_hop
+from dcnlab.evaluator.routing.torus_distances import torus_distance_of_pairs
 from topos.families.clot import Clot
+from topos.families.torus import Torus
 from topos.graph import NONE, IntArray, LinkState
 
 Floats = NDArray[np.float64]
@@ -36,6 +38,17 @@ def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
         return _weigh(destinations, position, sizes, members, adjacency.start, adjacency.peer)
 
     return towards
+
+
+def symmetric(scheme: Scheme) -> bool:
+    """The weights, and the members that switches choose, depend on differences of coordinates alone."""
+    return True
+
+
+def pair_lengths(scheme: Scheme) -> PairLengths | None:
+    """The torus distance where all links are torus links: every hop is to a nearer server."""
+    plain = type(cast(Pow, scheme).torus) is Torus
+    return torus_distance_of_pairs(cast(Pow, scheme).torus.sizes) if plain else None
 
 
 def table_counts(scheme: Scheme) -> Tables | None:

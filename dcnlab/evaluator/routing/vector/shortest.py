@@ -26,6 +26,11 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     return towards
 
 
+def always_shortest(scheme: Scheme) -> bool:
+    """Every next hop is on a shortest path."""
+    return True
+
+
 def table_counts(scheme: Scheme) -> Tables:
     """One entry per server at every node."""
     return constant(scheme.fabric.servers, scheme.fabric.servers * scheme.label_bits)

@@ -1,4 +1,4 @@
-"""Two-level tables of a fat tree, vectorised: table sizes."""
+"""Two-level tables of a fat tree, vectorised: shortest paths, and table sizes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from addressing.schemes.twolevel import TwoLevel
 from dcnlab.evaluator.routing.forms import Longs, Tables
 from dcnlab.evaluator.routing.table_counts import by_kind
 from topos.graph import IntArray
+
+
+def always_shortest(scheme: Scheme) -> bool:
+    """Packets go up only as far as they must, unless failures are known and paths are repaired."""
+    return not scheme.known
 
 
 def table_counts(scheme: Scheme) -> Tables | None:

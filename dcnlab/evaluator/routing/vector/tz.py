@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import cast
 
+import numba
 import numpy as np
+from numpy.typing import NDArray
 
+from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.tz import Tz
 from dcnlab.evaluator.graph.distances import UNREACHABLE, distance_rows
+from dcnlab.evaluator.graph.first_paths import first_path, room
 from dcnlab.evaluator.graph.hop_graph import attachment_points, hop_graph, live_links
-from dcnlab.evaluator.graph.nearest import bfs_next_hops_each
-from dcnlab.evaluator.routing.forms import Rule, TableCounts, Tables
+from dcnlab.evaluator.graph.nearest import UNVISITED, ball, bfs_next_hops_each
+from dcnlab.evaluator.graph.next_hops import LOST
+from dcnlab.evaluator.routing.forms import PairLengths, Rule, TableCounts, Tables
+from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
 from topos.graph import NONE, IntArray, LinkState
 
@@ -25,30 +31,64 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule | None:
     if known_down.down - bound.known.down:
         return None
     fabric, landmarks = bound.fabric, np.array(bound.landmarks, dtype=np.int32)
-    graph, usable = hop_graph(fabric, bound.known), live_links(fabric, bound.known)
+    adjacency, usable = fabric.adjacency, live_links(fabric, bound.known)
     vertices, final = attachment_points(fabric)
+    to_landmarks = np.full((len(landmarks), fabric.size), NONE, np.int32)
     everywhere = np.zeros(fabric.size, np.int32)
-
-    def towards_each(roots: IntArray) -> IntArray:
-        out = np.full((len(roots), fabric.size), NONE, np.int32)
-        adjacency = fabric.adjacency
-        bfs_next_hops_each(out, roots, adjacency.start, adjacency.peer, usable, usable, everywhere)
-        return out
-
-    to_landmarks = towards_each(landmarks)
+    bfs_next_hops_each(to_landmarks, landmarks, adjacency.start, adjacency.peer, usable, usable, everywhere)
 
     def towards(destinations: IntArray) -> IntArray:
         last = vertices[destinations]
-        rows, numbers = np.arange(len(last)), bound.nearest[last]
-        distance = distance_rows(graph, last)
-        stored = (distance < bound.radius[last][:, None]) & (distance != UNREACHABLE)
-        # The landmark knows the next hop as well: it stores the vertex, or finds the port in the label.
-        stored[rows, landmarks[numbers]] = True
-        out = np.where(stored, towards_each(last), to_landmarks[numbers])
-        out[rows, last] = final[destinations]
+        out = to_landmarks[bound.nearest[last]]
+        ends, radius = landmarks[bound.nearest[last]], bound.radius[last]
+        _enter_clusters(out, last, radius, ends, adjacency.start, adjacency.peer, usable)
+        out[np.arange(len(last)), last] = final[destinations]
         return out
 
     return towards
+
+
+@threaded
+def _enter_clusters(
+    out: IntArray,
+    last: IntArray,
+    radius: IntArray,
+    landmarks: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+) -> None:
+    """Next hops of the nodes that store ``last[i]``: those nearer than ``radius[i]``, and its landmark, which
+    stores it as well or finds the port in the label."""
+    size = len(start) - 1
+    for i in numba.prange(len(last)):
+        depth, queue = np.full(size, UNVISITED, np.int32), np.empty(size + 1, np.int32)
+        depth[last[i]], queue[0] = 0, last[i]
+        reached = ball(depth, queue, radius[i] - 1, start, peer, usable)
+        queue[reached] = landmarks[i]
+        for place in range(1, reached + (depth[landmarks[i]] == UNVISITED)):
+            at = queue[place]
+            depth[at] = radius[i] if place == reached else depth[at]
+            out[i, at] = NONE
+            for link in range(start[at], start[at + 1]):
+                if usable[link] and depth[peer[link]] == depth[at] - 1:
+                    out[i, at] = link
+                    break
+
+
+def pair_lengths(scheme: Scheme) -> PairLengths:
+    """The first shortest path to the landmark, left at the first node that stores the destination."""
+    tz, fabric = cast(Tz, scheme), scheme.fabric
+    adjacency, usable = fabric.adjacency, live_links(fabric)
+    landmarks = np.array(tz.landmarks, dtype=np.int32)
+
+    def vertex_hops(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        return _hops(
+            sources, destinations, landmarks[tz.nearest[destinations]], tz.radius[destinations], cost,
+            adjacency.start, adjacency.peer, usable, numba.get_num_threads(),
+        )  # fmt: skip
+
+    return between_vertices(fabric, vertex_hops)
 
 
 def table_counts(scheme: Scheme) -> Tables | None:
@@ -81,3 +121,41 @@ def table_counts(scheme: Scheme) -> Tables | None:
         return one_next_hop(*np.array([count(*pair) for pair in zip(nodes.tolist(), rows, strict=True)]).T)
 
     return with_local(tz, transit)
+
+
+@threaded
+def _hops(
+    sources: IntArray,
+    destinations: IntArray,
+    landmarks: IntArray,
+    radius: IntArray,
+    cost: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    threads: int,
+) -> IntArray:
+    """``[pair]``: the hops between two different nodes."""
+    size, hops = len(start) - 1, np.full(len(sources), LOST, np.int32)
+    for thread in numba.prange(threads):
+        memory, depth, queue = room(size), np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
+        for pair in range(thread, len(sources), threads):
+            at, to = sources[pair], destinations[pair]
+            depth[to], queue[0] = 0, to
+            reached = ball(depth, queue, radius[pair] - 1, start, peer, usable)
+            total = 0
+            if depth[at] == UNVISITED:
+                far = first_path(at, landmarks[pair : pair + 1], start, peer, usable, memory)
+                total = 0 if far != NONE else LOST
+                for hop in range(far):
+                    if depth[at] == UNVISITED:
+                        at = memory.trail[hop]
+                        total += cost[at]
+            if total != LOST:
+                far = first_path(at, destinations[pair : pair + 1], start, peer, usable, memory)
+                total = total if far != NONE else LOST
+                for hop in range(far):
+                    total += cost[memory.trail[hop]]
+            hops[pair] = total
+            depth[queue[:reached]] = UNVISITED
+    return hops

@@ -8,12 +8,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.jit import threaded
+from addressing.jit import compiled, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.updown import UpDown
 from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED
-from dcnlab.evaluator.routing.forms import Rule, Tables
+from dcnlab.evaluator.graph.next_hops import LOST
+from dcnlab.evaluator.routing.forms import PairLengths, Rule, Tables
+from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.table_counts import each_vertex
 from topos.graph import NONE, IntArray, LinkState
 
@@ -33,6 +35,20 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         return out
 
     return towards
+
+
+def pair_lengths(scheme: Scheme) -> PairLengths:
+    """As :func:`rule`, from the nodes above the two ends alone."""
+    fabric, order = scheme.fabric, np.array(cast(UpDown, scheme).order, dtype=np.int32)
+    adjacency, usable = fabric.adjacency, live_links(fabric)
+    rank = np.full(fabric.size, NONE, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+
+    def vertex_hops(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        threads = numba.get_num_threads()
+        return _hops(sources, destinations, cost, order, rank, adjacency.start, adjacency.peer, usable, threads)
+
+    return between_vertices(fabric, vertex_hops)
 
 
 def table_counts(scheme: Scheme) -> Tables:
@@ -77,3 +93,99 @@ def _sweep(
                     if above and hops[end] != UNVISITED and (out[i, at] == NONE or hops[end] < hops[at] - 1):
                         out[i, at], hops[at] = link, hops[end] + 1
     return out
+
+
+@threaded
+def _hops(
+    sources: IntArray,
+    destinations: IntArray,
+    cost: IntArray,
+    order: IntArray,
+    rank: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    threads: int,
+) -> IntArray:
+    """``[pair]``: the hops between two different nodes."""
+    size, hops = len(rank), np.full(len(sources), LOST, np.int32)
+    for thread in numba.prange(threads):
+        down, up = np.full(size, UNVISITED, np.int32), np.full(size, UNVISITED, np.int32)
+        below, above = np.empty(size, np.int32), np.empty(size, np.int32)
+        for pair in range(thread, len(sources), threads):
+            at, to = sources[pair], destinations[pair]
+            # Links down alone lead to the destination from the nodes above it.
+            down[to], below[0] = 0, to
+            reached = _climb(down, below, down, rank, start, peer, usable, False)
+            up[at], above[0] = 0, at
+            climbed = _climb(up, above, down, rank, start, peer, usable, True)
+            for place in np.sort(rank[above[:climbed]]):
+                node = order[place]
+                up[node] = down[node]
+                for link in range(start[node], start[node + 1]):
+                    end = peer[link]
+                    higher = usable[link] and rank[end] != NONE and rank[end] < rank[node]
+                    if down[node] != UNVISITED or not higher or up[end] == UNVISITED:
+                        continue
+                    if up[node] == UNVISITED or up[end] < up[node] - 1:
+                        up[node] = up[end] + 1
+            total = 0 if up[at] != UNVISITED else LOST
+            while total != LOST and at != to:
+                at = _step(at, down, up, rank, start, peer, usable)
+                total += cost[at]
+            hops[pair] = total
+            down[below[:reached]] = UNVISITED
+            up[above[:climbed]] = UNVISITED
+    return hops
+
+
+@compiled
+def _climb(
+    depth: IntArray,
+    queue: IntArray,
+    down: IntArray,
+    rank: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    stop: bool,
+) -> int:
+    """Search from ``queue[0]`` over links up; with ``stop`` not beyond nodes from which links lead down to
+    the destination.  Returns the number of nodes in ``queue``."""
+    head, reached = 0, 1
+    while head < reached:
+        at = queue[head]
+        head += 1
+        if stop and down[at] != UNVISITED:
+            continue
+        for link in range(start[at], start[at + 1]):
+            end = peer[link]
+            if usable[link] and rank[end] != NONE and rank[end] < rank[at] and depth[end] == UNVISITED:
+                depth[end] = depth[at] + 1
+                queue[reached] = end
+                reached += 1
+    return reached
+
+
+@compiled
+def _step(
+    at: int,
+    down: IntArray,
+    up: IntArray,
+    rank: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+) -> int:
+    """The next node: by the first link down where those lead to the destination, else by the first link up
+    to a node with the fewest hops left."""
+    for link in range(start[at], start[at + 1]):
+        end = peer[link]
+        if not usable[link] or rank[end] == NONE:
+            continue
+        if down[at] != UNVISITED:
+            if rank[end] > rank[at] and down[end] == down[at] - 1:
+                return int(end)
+        elif rank[end] < rank[at] and up[end] == up[at] - 1:
+            return int(end)
+    return NONE

@@ -1,16 +1,124 @@
-"""Valiant routing on a Dragonfly, vectorised: table sizes."""
+"""Valiant routing, vectorised: path lengths on tori, and table sizes."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.jit import compiled
 from addressing.scheme import Scheme
-from dcnlab.evaluator.routing.forms import Tables
+from addressing.schemes.valiant import Valiant
+from dcnlab.evaluator.routing.forms import Longs, Spread, TableCounts, Tables
 from dcnlab.evaluator.routing.table_counts import by_kind
+from dcnlab.evaluator.routing.vector import dor
+from topos.families.torus import Torus
+from topos.graph import IntArray
+
+Floats = NDArray[np.float64]
+
+
+def symmetric(scheme: Scheme) -> bool:
+    """On a torus, the paths of all pairs with the same difference of coordinates have the same lengths."""
+    return isinstance(scheme.fabric.family, Torus)
+
+
+def spread(scheme: Scheme) -> Spread | None:
+    """The sum of two distances over all stops, less the paths that meet the destination on the first leg.
+
+    The dimensions of a stop are independent, so the number of stops by path length is a convolution.
+    None on a Dragonfly."""
+    family = scheme.fabric.family
+    if not isinstance(family, Torus):
+        return None
+    sizes = np.array(family.sizes)
+
+    def chances(sources: IntArray, destination: int, cost: IntArray) -> Floats:
+        places = np.stack(np.unravel_index(sources, family.sizes), axis=1)
+        return _chances(places, np.array(family.coordinates(destination)), sizes)
+
+    return chances
 
 
 def table_counts(scheme: Scheme) -> Tables | None:
-    """All routers of a Dragonfly have tables of equal size, unless failures are known; tori are compiled."""
-    if scheme.known or scheme.fabric.family.name != "dragonfly":
+    """All routers of a Dragonfly have tables of equal size; None where failures are known."""
+    if scheme.known:
         return None
+    if isinstance(scheme.fabric.family, Torus):
+        return _torus_tables(cast(Valiant, scheme))
     return by_kind(scheme, lambda nodes: np.zeros(len(nodes), dtype=np.int64))
+
+
+def _torus_tables(scheme: Valiant) -> Tables:
+    """At a server: an entry per path to another stop, an entry per destination for which a stop is drawn,
+    one per tag for the server itself, and those of minimal routing twice.  Switches drop all packets."""
+    servers, bits, tag = scheme.fabric.servers, scheme.vertex_bits, scheme.tag_bits
+    minimal, others, own = dor.table_counts(scheme.minimal), servers - 1, servers + 2
+    assert minimal is not None
+    drawn = others * max(1, servers - 2)
+    at_server = (
+        others + others + own + 1,
+        others * tag + (others + own) * (bits + tag) + bits,
+        others + drawn + own + 1,
+    )
+    at_switch = servers, servers * (bits + tag), servers
+
+    def counts(nodes: IntArray) -> TableCounts:
+        here = nodes < servers
+        entries, compared, next_hops = np.stack(minimal(nodes)) - here * np.array([[1], [bits], [1]])
+        legs = np.stack([2 * entries, 2 * (compared + entries * tag), 2 * next_hops])
+        fixed = np.where(here, np.array([at_server]).T, np.array([at_switch]).T)
+        return TableCounts(*(legs + fixed))
+
+    return counts
+
+
+@compiled
+def _chances(sources: Longs, to: Longs, sizes: Longs) -> Floats:
+    """``[source, hops]``: the share of the stops over which a packet takes that many hops."""
+    width = 1
+    for size in sizes:
+        width += 2 * (size // 2)
+    out = np.zeros((len(sources), width))
+    for i in range(len(sources)):
+        at = sources[i]
+        distance, decisive = 0, 0
+        for dimension in range(len(sizes)):
+            gap = abs(at[dimension] - to[dimension])
+            distance += min(gap, sizes[dimension] - gap)
+            if gap:
+                decisive = dimension
+        every, early = np.zeros(width), np.zeros(width)
+        every[0], early[0] = 1.0, 1.0
+        for dimension in range(len(sizes)):
+            here, there, size = at[dimension], to[dimension], sizes[dimension]
+            every = _with_legs(every, here, there, size, True, True)
+            early = _with_legs(early, here, there, size, dimension > decisive, dimension >= decisive)
+        # Paths that meet the destination on the first leg end there.  Source and destination are no stops.
+        every -= early
+        every[distance] += early.sum() - 2
+        if every.sum() < 0.5:
+            every[distance] = 1.0
+        out[i] = every / every.sum()
+    return out
+
+
+@compiled
+def _with_legs(counts: Floats, here: int, there: int, size: int, all_stops: bool, beyond: bool) -> Floats:
+    """``counts`` with one more dimension: the hops there from ``here`` to a stop and on to ``there``.
+
+    Over all stops; else only over those to which the path visits ``there`` or, without ``beyond``, that are
+    ``there``."""
+    out = np.zeros(len(counts))
+    for stop in range(size):
+        ahead = (stop - here) % size
+        plus = ahead <= size // 2
+        met = (there - here) % size <= ahead if plus else (here - there) % size <= size - ahead
+        if not (all_stops or (met if beyond else stop == there)):
+            continue
+        back = abs(there - stop)
+        hops = min(ahead, size - ahead) + min(back, size - back)
+        for i in range(len(counts) - hops):
+            out[i + hops] += counts[i]
+    return out

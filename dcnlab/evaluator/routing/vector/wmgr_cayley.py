@@ -47,6 +47,16 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     return towards
 
 
+def always_shortest(scheme: Scheme) -> bool:
+    """Normal forms are shortest words, unless failures are known and paths are repaired."""
+    return not scheme.known
+
+
+def symmetric(scheme: Scheme) -> bool:
+    """The path from u to v is the normal form of u^-1 v."""
+    return True
+
+
 def table_counts(scheme: Scheme) -> Tables | None:
     """The fewest prefixes of the labels; None where failures are known, or with more than 64 bits or ports."""
     cayley, most = cast(WmgrCayley, scheme), int(np.diff(scheme.fabric.adjacency.start).max(initial=0))

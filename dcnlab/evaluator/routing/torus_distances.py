@@ -1,0 +1,52 @@
+"""Distances on a torus in closed form, for schemes whose paths have that length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+
+from addressing.jit import threaded
+from dcnlab.evaluator.routing.forms import Lengths, PairLengths
+from topos.graph import IntArray
+
+
+def torus_distances(sizes: Sequence[int]) -> Lengths:
+    """The torus distance of all pairs, for servers numbered with the last dimension running fastest."""
+
+    def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        here, there = _places(sources, sizes), _places(destinations, sizes)
+        return _outer(here, there, np.array(sizes, dtype=np.int32))
+
+    return hops_of
+
+
+def torus_distance_of_pairs(sizes: Sequence[int]) -> PairLengths:
+    """The same for single pairs."""
+
+    def hops_of(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
+        gap = np.abs(_places(sources, sizes) - _places(destinations, sizes))
+        shorter: IntArray = np.minimum(gap, np.array(sizes, dtype=np.int32)[:, None] - gap)
+        hops: IntArray = shorter.sum(axis=0, dtype=np.int32)
+        return hops
+
+    return hops_of
+
+
+def _places(nodes: IntArray, sizes: Sequence[int]) -> IntArray:
+    """``[dimension, i]``: the coordinates of ``nodes[i]``."""
+    return np.stack(np.unravel_index(nodes, sizes)).astype(np.int32)
+
+
+@threaded
+def _outer(here: IntArray, there: IntArray, sizes: IntArray) -> IntArray:
+    """``[destination, source]``: the distance."""
+    hops = np.zeros((there.shape[1], here.shape[1]), np.int32)
+    for i in numba.prange(len(hops)):
+        for dimension in range(len(sizes)):
+            size, wanted = sizes[dimension], there[dimension, i]
+            for j in range(hops.shape[1]):
+                gap = abs(here[dimension, j] - wanted)
+                hops[i, j] += min(gap, size - gap)
+    return hops
