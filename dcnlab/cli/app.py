@@ -33,7 +33,7 @@ PANELS = {
         "borel-search",
     ),
     "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "reproduce"),
-    "This machine": ("doctor", "demo", "mn-file"),
+    "This machine": ("doctor", "plan", "demo", "mn-file"),
 }  # fmt: skip
 
 #: The command lines below each command's help; LAB stands for the name of a lab.  A test parses all of them.

@@ -35,5 +35,5 @@ namespace; the guard then removes the socket.
     runtime.py     where sockets are, names of labs
     doctor.py      checks this machine              calibration.py finds the fastest settings on it
     settings.py    what calibration found          custom.py      loads files named with --custom
-    graph_file.py  a networkx graph as a topology
+    graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
 """

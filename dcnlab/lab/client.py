@@ -16,12 +16,12 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from dcnlab.lab import log, measurement, measuring, python_process, runtime, settings
+from dcnlab.lab import ending, log, measurement, measuring, python_process, runtime, settings
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.instruments.measurement import Measurement, R
@@ -206,11 +206,15 @@ class Lab:
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
-        try:
-            self._guard.wait(_STOP_TIMEOUT)
-        except subprocess.TimeoutExpired:
+        if not ending.await_end(ending.namespace(self._guard.pid), self._guard_ended):
             self._guard.kill()
             self._guard.wait()
+
+    def _guard_ended(self, timeout: float) -> bool:
+        assert self._guard is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._guard.wait(timeout)
+        return self._guard.returncode is not None
 
     def __enter__(self) -> Lab:
         return self.start()
@@ -384,21 +388,32 @@ def try_info(path: Path) -> dict[str, Any]:
 
 def end(path: Path) -> None:
     """End the lab that listens at ``path``, if any, and wait until nothing of it is left."""
-    deadline = time.monotonic() + _STOP_TIMEOUT
-    _request_stop(path)
+    inside = _request_stop(path)
+    if not ending.await_end(inside, partial(_gone, path)):
+        raise LabError(f"lab {path.stem} has not ended: none of its processes ended for {ending.STALL:g} s")
+
+
+def _gone(path: Path, timeout: float) -> bool:
+    """Wait until there is no file, or for so many seconds; whether it is gone."""
+    deadline = time.monotonic() + timeout
     while path.exists():
         if time.monotonic() > deadline:
-            raise LabError(f"lab {path.stem} did not end within {_STOP_TIMEOUT:g} s")
+            return False
         time.sleep(0.01)
+    return True
 
 
-def _request_stop(path: Path) -> None:
+def _request_stop(path: Path) -> str:
+    """Ask a lab to end; its pid namespace, empty if it has ended."""
+    inside = ""
     try:
         with contextlib.closing(Connection(path)) as connection:
+            inside = ending.namespace(connection.peer)
             connection.call("down")
     except LabError:
         if runtime.in_use(path):
             raise
+    return inside
 
 
 def run_here(path: Path, node: str, words: list[str]) -> int:

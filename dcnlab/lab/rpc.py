@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dcnlab.lab import ending
 from dcnlab.lab.errors import LabError, UsageError
 from hostagent.channel import Channel, ChannelError, encode
 from hostagent.channel import Message as Request
@@ -143,6 +144,11 @@ class Connection:
         except OSError as error:
             self._channel.close()
             raise LabError(f"there is no lab named {path.stem}: see `dcnlab ps`") from error
+
+    @property
+    def peer(self) -> int:
+        """The process that listens: the lab's guard."""
+        return ending.peer(self._channel.socket)
 
     def call(
         self,

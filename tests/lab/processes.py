@@ -19,6 +19,12 @@ class Agents:
     agents: list[psutil.Process]
 
 
+def inside(lab: Lab) -> list[psutil.Process]:
+    """All processes in the lab's sandbox, init included."""
+    assert lab._guard is not None
+    return psutil.Process(lab._guard.pid).children(recursive=True)
+
+
 def modules(lab: Lab, name: str) -> list[psutil.Process]:
     """The lab's Python processes that run a module as a program, and what they forked."""
     assert lab._guard is not None

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+from typing import Any
 
 import psutil
 import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.emulation.capacity import files_needed
+from tests.lab import processes
 from tests.lab.terminal import DCNLAB
 from topos import registry
 
 pytestmark = pytest.mark.lab
+
+
+def _plan(*words: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run([*DCNLAB, "plan", *words, "--json"], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_plan_says_what_fits() -> None:
+    code, small = _plan("bcube:2,1")
+    assert (code, small["fits"], small["servers"], small["switches"]) == (0, True, 4, 4)
+    code, large = _plan("bcube:16,3")
+    assert (code, large["fits"]) == (1, False)
+    needs = {need["what"]: need for need in large["needs"]}
+    assert needs["network namespaces"]["needed"] > large["servers"]
+    _, workers = _plan("bcube:16,3", "--agents", "workers")
+    assert {need["what"]: need["needed"] for need in workers["needs"]}["memory"] < needs["memory"]["needed"]
+
+
+def test_a_lab_is_no_larger_than_its_plan() -> None:
+    """Its processes are compared; the kernel's share is the machine's as a whole."""
+    _, found = _plan("torus:4x4")
+    needs = {need["what"]: need["needed"] for need in found["needs"]}
+    with Lab("torus:4x4", "dor") as lab:
+        assert lab.pingall().held
+        running = processes.inside(lab)
+        assert sum(process.memory_full_info().pss for process in running) < needs["memory"]
+        assert sum(process.num_threads() for process in running) < needs["processes and threads"]
 
 
 def _limited(limit: str, *words: str) -> subprocess.CompletedProcess[str]:

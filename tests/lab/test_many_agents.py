@@ -24,6 +24,13 @@ def test_second_level_supervisors_pass_orders_and_events_on() -> None:
         assert lab.route("h6", "h14") != ["h6", "h14"]
         assert lab.ping("h6", "h14").held
 
+        resting = second.children()[-1]  # h127, far from that link: a change of links does not wake it
+        poll(lambda: resting.status() == psutil.STATUS_SLEEPING, 10)
+        woken = resting.num_ctx_switches().voluntary
+        assert lab.restore("h6", "h14")["converged_ms"] is not None
+        assert lab.fail("h6", "h14")["converged_ms"] is not None
+        assert resting.num_ctx_switches().voluntary == woken
+
         first.children()[2].kill()
         poll(lambda: lab.info()["ended"] != [], 10)
         assert len(lab.stats().servers) == MANY - 1

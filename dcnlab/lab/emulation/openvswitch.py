@@ -92,11 +92,15 @@ def split(bridges: Sequence[Bridge]) -> tuple[Shard, ...]:
     """Distribute bridges over shards of about PORTS_PER_SHARD ports each."""
     if not bridges:
         return ()
-    ports = sum(len(bridge.ports) for bridge in bridges)
-    count = max(1, min(MAX_SHARDS, len(bridges), round(ports / PORTS_PER_SHARD)))
+    count = shard_count(len(bridges), sum(len(bridge.ports) for bridge in bridges))
     size = -(-len(bridges) // count)
     groups = [tuple(bridges[start : start + size]) for start in range(0, len(bridges), size)]
     return tuple(Shard(index, group) for index, group in enumerate(groups))
+
+
+def shard_count(switches: int, ports: int) -> int:
+    """The number of shards for so many switches, which have so many ports together."""
+    return max(1, min(MAX_SHARDS, switches, round(ports / PORTS_PER_SHARD))) if switches else 0
 
 
 def kernel_datapath() -> bool:

@@ -12,7 +12,7 @@ def check(config: LabConfig) -> Scheme:
     """The bound scheme; UsageError, in one line, for what cannot be launched here."""
     capacity.check_size(family(config.topology))  # before memory is spent on building the network
     scheme = config.validate()
-    capacity.check(scheme.fabric)
+    capacity.check(scheme.fabric, config.agents)
     shaping.check_kernel(config.shape)
     if scheme.fabric.relaying and (problem := kernel.tun_problem()):
         state, remedy = problem
