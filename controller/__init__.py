@@ -9,6 +9,8 @@
     lower.py    rules as OpenFlow 1.3 messages
     backend.py  os-ken or Ryu 4.34, as chosen
     app.py      the Ryu application, a shim around the core
+    attendant.py  in its place where only the user's applications run
+    applications.py  which library these are written for
     client.py   the lab's side: the controller's process and its control channel
 
 ``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower``, ``backend`` and ``app``

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import sys
+import traceback
 from typing import Any, NoReturn
 
 from addressing import registry as schemes
@@ -27,7 +28,7 @@ def main() -> int:
         plugins.load(options.custom)
         scheme = _scheme(options.topology, options.scheme)
         listeners = [*options.listen_fd, *map(_bind, options.listen)]
-        backend, application = _library(options.backend)
+        backend, application = _library(options.backend, options.tables)
     except (ValueError, OSError) as error:
         control.send({"event": "error", "text": str(error)})
         return 2
@@ -35,18 +36,43 @@ def main() -> int:
     _log_to_stderr(options.backend)
     lab = Channel(socket.socket(fileno=control.socket.detach()))  # patch() may have replaced the class
     try:
-        backend.run(application, listeners, scheme, lab).prepare()
+        rest = None if options.rest_fd is None else socket.socket(fileno=options.rest_fd)
+        foreign = _load(lab, backend, options.application)
+        application.beside_others = bool(foreign)
+        started, serves = backend.run(application, listeners, foreign, rest, scheme, lab)
+        lab.send({"event": "rest", "served": serves})
+        started.prepare()
     except Exception as error:
-        _fail(lab, error)
+        _fail(lab, error, options.application)
     backend.wait()
     return 0
 
 
-def _fail(lab: Channel, error: Exception) -> NoReturn:
-    """Report an unexpected error and exit, without waiting for the library's threads, which never end."""
+def _load(lab: Channel, backend: Any, names: list[str]) -> list[str]:
+    """Import the user's applications; an error is one line with its place, and ends the process."""
+    for name in names:
+        try:
+            backend.load(name)
+        except Exception as error:
+            _fail(lab, error, [name])
+    return names
+
+
+def _fail(lab: Channel, error: Exception, names: list[str]) -> NoReturn:
+    """Report an error and exit, without waiting for the library's threads, which never end."""
     logging.exception("failed")
+    frames = traceback.extract_tb(error.__traceback__)
+    files = {os.path.abspath(name): name for name in names}
+    own = next((frame for frame in reversed(frames) if os.path.abspath(frame.filename) in files), None)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    if own is not None:
+        text = f"application {files[os.path.abspath(own.filename)]}, line {own.lineno}: {what}"
+    elif names:
+        text = f"application {', '.join(names)}: {what}"
+    else:
+        text = f"the controller failed: {what}"
     with contextlib.suppress(OSError):  # the lab has ended
-        lab.send({"event": "error", "text": f"the controller failed: {type(error).__name__}: {error}"})
+        lab.send({"event": "error", "text": text})
     logging.shutdown()
     os._exit(1)
 
@@ -68,6 +94,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--listen", action="append", default=[], metavar="HOST:PORT")
     parser.add_argument("--listen-fd", action="append", default=[], type=int, metavar="N")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
+    parser.add_argument("--application", action="append", default=[], metavar="FILE.py|MODULE")
+    parser.add_argument("--no-tables", action="store_false", dest="tables")
+    parser.add_argument("--rest-fd", type=int, metavar="N")
     parser.add_argument("--backend", choices=("os-ken", "ryu"), default="os-ken")
     return parser.parse_args()
 
@@ -87,13 +116,14 @@ def _bind(address: str) -> int:
     return listener.detach()
 
 
-def _library(name: str) -> tuple[Any, type[Any]]:
-    """Import the chosen OpenFlow library: :mod:`controller.backend`, and the application's class."""
+def _library(name: str, tables: bool) -> tuple[Any, type[Any]]:
+    """Import the chosen OpenFlow library: :mod:`controller.backend`, and the class of our application, or of
+    the one that only listens to the lab."""
     try:
-        from controller import app, backend
+        from controller import app, attendant, backend
     except ImportError as error:
         raise SpecError(f"{name} is not installed: pip install {name} ({error})") from error
-    return backend, app.TableApp
+    return backend, app.TableApp if tables else attendant.Attendant
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ queue and runs all handlers, also those of the lab's messages, so the core needs
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -33,6 +34,9 @@ class TableApp(Application):  # type: ignore[misc]
     """Installs the tables of one scheme and keeps them up to date."""
 
     OFP_VERSIONS = (ofp.OFP_VERSION,)
+    #: Whether the user's applications run beside this one: what they install stays, and what switches refuse
+    #: them is theirs to see.
+    beside_others = False
 
     def __init__(self, scheme: Scheme, lab: Channel) -> None:
         super().__init__()
@@ -138,6 +142,9 @@ class TableApp(Application):  # type: ignore[misc]
         name = "an unknown switch" if switch is None else self.core.fabric.name(switch)
         reason = f"{ofp.ofp_error_type_to_str(kind)} {ofp.ofp_error_code_to_str(kind, event.msg.code)}"
         text = f"{name} refused a message: {reason}"
+        if self.beside_others and event.msg.xid:  # our changes of tables have none
+            logging.warning("%s of another application", text)
+            return
         self._perform([Event({"event": "error", "switch": name, "text": text})])
 
     def _switch(self, path: Any) -> int | None:
@@ -188,7 +195,13 @@ class TableApp(Application):  # type: ignore[misc]
         changes, data = self._precompiled.get(effect.switch, ((), b""))
         if changes is not effect.changes:
             data = lower.changes(effect.changes)
-        return (lower.reset() if effect.reset else b"") + data + lower.barrier(effect.barrier_id)
+        return self._reset(effect) + data + lower.barrier(effect.barrier_id)
+
+    def _reset(self, effect: Send) -> bytes:
+        """The messages that empty a switch; beside other applications, of our own entries only."""
+        if not effect.reset:
+            return b""
+        return lower.reset_own(effect.changes) if self.beside_others else lower.reset()
 
 
 def _packet_out(effect: PacketOut) -> bytes:

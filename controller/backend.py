@@ -11,8 +11,9 @@ import importlib
 import logging
 import os
 import socket
+import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 NAME = os.environ.get("DCNLAB_OPENFLOW", "os-ken")
@@ -66,11 +67,14 @@ def on(event: str, *phases: str) -> Callable[[F], F]:
 _OFPHandler: Any = _ofp_handler.OFPHandler
 
 
-class _Handshake(_OFPHandler):  # type: ignore[misc]
+def _start_without_listening(handshake: Any) -> None:
     """The library's handshake with switches, without its listening socket."""
+    Application.start(handshake)
 
-    def start(self) -> None:
-        Application.start(self)
+
+_OFPHandler.start = _start_without_listening
+if NAME == "os-ken":  # whose own `wait` with a timeout never returns; topology discovery needs it
+    hub.Event = threading.Event
 
 
 _Datapath: Any = _controller.Datapath
@@ -89,18 +93,56 @@ class _Connection(_Datapath):  # type: ignore[misc]
             self.send(b"", close_socket=True)
 
 
-def run(application: type[Any], listeners: Iterable[int], *arguments: Any) -> Any:
+def load(name: str) -> None:
+    """Import an application of the user, a file or a module; raises what it raises, and TypeError where there
+    is none."""
+    if app_manager.AppManager.get_instance().load_app(name) is None:
+        raise TypeError(f"it defines no application: a subclass of {Application.__name__}")
+
+
+def run(
+    application: type[Any],
+    listeners: Iterable[int],
+    foreign: Sequence[str] = (),
+    rest: socket.socket | None = None,
+    *arguments: Any,
+) -> tuple[Any, bool]:
     """Start ``application(*arguments)`` and accept switches on listening sockets (file descriptors).
 
-    Returns the application; its threads keep running.
+    ``foreign`` applications run beside it; what they serve over HTTP they serve on the socket ``rest``.
+    Returns the application, whose threads keep running, and whether there is anything to serve on ``rest``.
     """
     manager = app_manager.AppManager.get_instance()
-    manager.instantiate(_Handshake)
+    manager.load_apps(list(foreign))
+    _configure()
+    contexts = manager.create_contexts()
+    manager.applications_cls.setdefault(_ofp_handler.__name__, _OFPHandler)
     started = manager.instantiate(application, *arguments)
-    manager.instantiate_apps()
+    manager.instantiate_apps(**contexts)
+    serves = rest is not None and _serve_rest(manager, rest)
     for descriptor in listeners:
         hub.spawn(_accept, socket.socket(fileno=descriptor))
-    return started
+    return started, serves
+
+
+def _configure() -> None:
+    """Options of the library's own applications: those that discover the topology look for links."""
+    with contextlib.suppress(Exception):  # there is no such option unless an application needs it
+        _module("cfg").CONF.set_override("observe_links", True)
+
+
+def _serve_rest(manager: Any, listener: socket.socket) -> bool:
+    """Serve the applications' REST interface on a socket that exists; close it if there is none."""
+    server = None
+    if any(type(context).__name__ == "WSGIApplication" for context in manager.contexts.values()):
+        server = _module("app.wsgi").start_service(manager)
+    if server is None:
+        listener.close()
+        return False
+    server.server.close()
+    server.server = listener
+    hub.spawn(server)
+    return True
 
 
 def _accept(listener: socket.socket) -> None:

@@ -72,11 +72,16 @@ class ControllerProcess:
         custom: Sequence[str] = (),
         on_event: Callable[[Message], None] | None = None,
         log: IO[bytes] | None = None,
+        applications: Sequence[str] = (),
+        tables: bool = True,
+        rest: socket.socket | None = None,
     ) -> ControllerProcess:
         """Start a controller that accepts switches on ``listeners``; returns at once.
 
         ``listeners`` are listening TCP sockets, one per network namespace; the caller may close its copies.
         ``log`` takes the process's standard output and error; without it both are inherited.
+        ``applications`` (files or modules) run beside ours, or with ``tables`` False instead of it; they
+        serve their REST interface, if they have one, on the listening socket ``rest``.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -84,6 +89,11 @@ class ControllerProcess:
         command += ["--backend", backend, "--control-fd", str(theirs.fileno())]
         command += [f"--custom={path}" for path in custom]
         command += [f"--listen-fd={descriptor}" for descriptor in handed]
+        command += [f"--application={name}" for name in applications]
+        command += [] if tables else ["--no-tables"]
+        if rest is not None:
+            handed.append(rest.fileno())
+            command.append(f"--rest-fd={rest.fileno()}")
         with theirs:
             process = subprocess.Popen(
                 command,

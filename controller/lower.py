@@ -22,6 +22,7 @@ _FLOW_COMMANDS = {
     Op.DELETE: ofp.OFPFC_DELETE_STRICT,
 }
 _ICMPV6 = 58
+_ALL64 = (1 << 64) - 1
 _FIRST_TABLE, _NO_TIMEOUTS, _NO_FLAGS = 0, (0, 0), 0
 _GROUP_COMMANDS = {Op.ADD: ofp.OFPGC_ADD, Op.MODIFY: ofp.OFPGC_MODIFY, Op.DELETE: ofp.OFPGC_DELETE}
 
@@ -45,6 +46,24 @@ def reset() -> bytes:
     )
     groups = parser.OFPGroupMod(_NOWHERE, ofp.OFPGC_DELETE, ofp.OFPGT_ALL, ofp.OFPG_ALL, [])
     return _bytes(flows) + _bytes(groups)
+
+
+def reset_own(items: Iterable[Change]) -> bytes:
+    """Delete the flows with our cookies, and the groups that ``items`` will add."""
+    flows = [
+        parser.OFPFlowMod(
+            _NOWHERE,
+            cookie=cookie,
+            cookie_mask=_ALL64,
+            command=ofp.OFPFC_DELETE,
+            table_id=ofp.OFPTT_ALL,
+            out_port=ofp.OFPP_ANY,
+            out_group=ofp.OFPG_ANY,
+        )
+        for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE)
+    ]
+    groups = [change.item for change in items if isinstance(change.item, Group)]
+    return b"".join(map(_bytes, flows)) + b"".join(_group(Op.DELETE, group) for group in groups)
 
 
 def barrier(xid: int) -> bytes:

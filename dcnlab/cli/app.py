@@ -24,8 +24,8 @@ app = typer.Typer(
 #: The headings of `dcnlab --help`, and the order of commands below each.
 PANELS = {
     "Labs": (
-        "up", "ps", "exec", "fail", "restore", "heal", "down", "logs", "run", "events", "explain", "capture",
-        "view", "api", "aacm", "reconfigure", "dissector",
+        "up", "ps", "info", "exec", "fail", "restore", "heal", "down", "logs", "run", "events", "explain",
+        "capture", "view", "api", "aacm", "reconfigure", "dissector",
     ),
     "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes
     "Networks, offline": (

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -151,6 +151,26 @@ def cell(value: Any) -> str:
 def short(value: float | None) -> str:
     """A number with four significant digits; ``-`` for None."""
     return "-" if value is None else f"{value:.4g}"
+
+
+def print_notes(name: str, notes: Iterable[str]) -> None:
+    """Print what is to be said about the control of a lab's switches."""
+    for line in notes:
+        print(f"{name}: {line}")
+
+
+def controlled(info: Mapping[str, Any]) -> str:
+    """The controller of a lab in a few words, from the result of ``info``: ``remote:... 3/8 switches``."""
+    found = info.get("controller")
+    if not found or not found["switches"]:
+        return "-" if found else ""
+    complete = found["connected"] == found["switches"] and not found["by_hand"]
+    text = str(found["controller"])
+    return (
+        text
+        if text == "none" or (complete and text == "ours")
+        else f"{text} {found['connected']}/{found['switches']}"
+    )
 
 
 def print_ended(name: str, ended: Iterable[str]) -> None:

@@ -29,6 +29,7 @@ namespace; the guard then removes the socket.
     rpc.py         the control socket's protocol
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
+    controller_choice.py  who controls the switches: ours, a remote controller, the user's applications
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
     python_process.py  Python processes that run only our modules
     log.py         the log of a lab: written by its processes, read by `dcnlab logs`

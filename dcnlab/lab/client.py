@@ -138,7 +138,8 @@ class Lab:
             elif message.get("taken") or "ready" in message:
                 return message
             elif "error" in message:
-                raise (UsageError if message.get("code") == 2 else LabError)(message["error"])
+                usage = message.get("code") == 2 or message.get("refused")
+                raise (UsageError if usage else LabError)(message["error"])
         raise LabError("the lab ended while it was launched")
 
     def _launch_error(self, error: LabError) -> LabError:
@@ -164,6 +165,7 @@ class Lab:
             "prompt": prompt,
             "status": status_write,
             "lifeline": lifeline_read,
+            "outside": self.config.outside(),
             "remove": self.config.topology.removeprefix("file:") if self._graph_file else "",
         }
         terminal = None if prompt else subprocess.DEVNULL

@@ -20,6 +20,7 @@ from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
 from dcnlab.lab import multipath
+from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
 from dcnlab.lab.miswiring import swapped_ports
@@ -44,6 +45,22 @@ class LabConfig(Options):
 
     name: str = ""
     _: KW_ONLY
+    controller: str = param(
+        "Who controls the switches: ours, none, remote:HOST:PORT, ssl:HOST:PORT, app:FILE.py[,MODULE...] "
+        "beside ours, or app-only:FILE.py[,MODULE...] (docs/controllers.md).",
+        default="ours",
+    )  # fmt: skip
+    controller_ca: str = param(
+        "For ssl: the certificate of the authority that signed the controller's.", default=""
+    )
+    controller_cert: str = param("For ssl: the switches' certificate.", default="")
+    controller_key: str = param("For ssl: the switches' private key.", default="")
+    rest_port: int = param(
+        "Loopback port of the applications' REST interface; 0: any free one.", low=0, high=65535, default=0
+    )
+    no_loops: bool = param(
+        "Switches flood along a spanning tree only, for controllers that need it.", default=False
+    )
     backend: Backend = param("Library of the OpenFlow controller.", default="os-ken")
     datapath: Datapath = param(
         "Open vSwitch's datapath; auto: the kernel's where there is one.", default="auto"
@@ -121,9 +138,30 @@ class LabConfig(Options):
 
     def note(self) -> str:
         """One line about a lab that is less than what was asked for; empty otherwise."""
-        if not self.multipath:
-            return ""
-        return multipath.shortage(resolve(self.topology, self.scheme)[1], self.multipath)
+        lines = (
+            [self.choice().nobodys_job(topologies.fabric(self.topology).relaying)]
+            if self.controller != "ours"
+            else []
+        )
+        if self.multipath:
+            lines.append(multipath.shortage(resolve(self.topology, self.scheme)[1], self.multipath))
+        return "; ".join(filter(None, lines))
+
+    def choice(self) -> ControllerChoice:
+        """The option ``controller``, taken apart; OptionError if it cannot be."""
+        return ControllerChoice.parse(self.controller)
+
+    def outside(self) -> dict[str, Any]:
+        """What the guard opens outside the sandbox (:mod:`dcnlab.lab.emulation.outside`)."""
+        choice = self.choice()
+        wanted: dict[str, Any] = {}
+        if choice.kind == "remote":
+            wanted["remote"] = (choice.host, choice.port)
+        if choice.tls:
+            wanted["tls"] = {name: getattr(self, f"controller_{name}") for name in ("key", "cert", "ca")}
+        if choice.kind == "app":
+            wanted["rest"] = self.rest_port
+        return wanted
 
 
 # --- options as the command line and scenario files need them -------------------------
@@ -229,7 +267,25 @@ def _check_fast_path(config: LabConfig, scheme: Scheme) -> None:
         raise OptionError("fast_path", "packets wait in the agents' buffers: set fast_path auto or off")
 
 
+def _check_controller(config: LabConfig, scheme: Scheme) -> None:
+    """There are switches to control, the applications can be read, and TLS has what it needs."""
+    choice = config.choice()
+    if choice.kind != "ours" and not scheme.fabric.switches:
+        raise OptionError("controller", f"{scheme.fabric.spec} has no switches for a controller")
+    for name in ("controller_ca", "controller_cert", "controller_key"):
+        if choice.tls and not getattr(config, name):
+            raise OptionError(name, f"{choice.text} needs {name}: a file in PEM format")
+        if getattr(config, name) and not choice.tls:
+            raise OptionError(name, f"{name} is for controller ssl:HOST:PORT")
+    if config.rest_port and choice.kind != "app":
+        raise OptionError("rest_port", "rest_port is for controller app:... and app-only:...")
+    if config.no_loops and choice.kind == "ours":
+        raise OptionError("no_loops", "no_loops is for other controllers: ours floods nothing")
+    choice.library(config.backend)
+
+
 _CHECKS = (
+    _check_controller,
     _check_packets,
     _check_autoconfiguration,
     _check_link_state,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from dcnlab.lab import client, runtime
 from dcnlab.lab.emulation import kernel, openvswitch, programs, receive_buffers
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
 from hostagent.fastpath import bpf
@@ -49,6 +50,20 @@ def examine() -> list[Finding]:
         _fast_path, _mptcp, _cgroups, _files, _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
     return [check() for check in checks]
+
+
+def examine_labs() -> list[Finding]:
+    """The labs of this user that run: which controller each has, and whether all switches are connected."""
+    return [_lab(found) for found in runtime.labs() if found.alive]
+
+
+def _lab(found: runtime.LabSocket) -> Finding:
+    what, control = f"lab {found.name}", client.try_info(found.path).get("controller")
+    if control is None:
+        return Finding(what, "note", "being launched, or of another version of dcnlab")
+    connected = f"{control['connected']} of {control['switches']} switches connected"
+    text = f"controller {control['controller']}, {connected}"
+    return Finding(what, "note" if control["notes"] else "ok", text, "; ".join(control["notes"]))
 
 
 def _python() -> Finding:

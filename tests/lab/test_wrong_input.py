@@ -190,7 +190,7 @@ PRINTS_JSON = {
 #: What needs a lab, which the tests of each ask for JSON.
 IN_A_LAB = {
     "up", "ping", "fail", "heal", "restore", "stats", "down", "run", "demo", "capture", "view", "kv", "iperf",
-    "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp", "traceroute",
+    "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp", "traceroute",
 }  # fmt: skip
 
 

@@ -22,12 +22,13 @@ def doctor(
 ) -> None:
     """Check this machine and explain what is missing; exit 1 if labs cannot run."""
     from dcnlab.lab.calibration import calibrate_offloads
-    from dcnlab.lab.doctor import examine
+    from dcnlab.lab.doctor import examine, examine_labs
 
     found = examine()
     if calibrate and not any(finding.state == "missing" for finding in found):
         with stages(quiet=json) as stage:
             found.append(calibrate_offloads(stage))
+    found += examine_labs()
     if json:
         print_json([asdict(finding) for finding in found])
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcnlab.cli.app import command
-from dcnlab.cli.show import JsonFlag, print_ended, print_json, table
+from dcnlab.cli.show import JsonFlag, controlled, print_ended, print_json, print_notes, table
 from dcnlab.lab.client import try_info
 
 
@@ -23,10 +23,11 @@ def ps(json: JsonFlag = False) -> None:
     elif rows:
         keys = ("topology", "scheme", "servers", "switches", "datapath")
         table(
-            ("name", *keys, "state"),
-            [(row["name"], *(row.get(key, "") for key in keys), _state(row)) for row in rows],
+            ("name", *keys, "controller", "state"),
+            [(row["name"], *(row.get(key, "") for key in keys), controlled(row), _state(row)) for row in rows],
         )
         for row in rows:
+            print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             print_ended(row["name"], row.get("ended", ()))
     else:
         print("no labs are running: launch one, e.g. `dcnlab up bcube:4,1 --scheme brp`")

@@ -37,8 +37,19 @@ def tables(
     if json:
         print_json(result)
     else:
-        print("\n".join(result["predicted"]))
-        if result["installed"] is not None:
-            print(f"{len(result['installed'])} installed, {'as' if result['equal'] else 'NOT as'} predicted")
+        _show(result)
     if result["equal"] is False:
         raise typer.Exit(1)
+
+
+def _show(result: dict[str, Any]) -> None:
+    """Print the predicted entries and whether they are installed; where our controller installs none, those
+    of others."""
+    installed, equal = result["installed"], result["equal"]
+    if installed is not None and equal is None:
+        print("\n".join(installed))
+        print(f"{len(installed)} installed, none by the lab's own controller")
+        return
+    print("\n".join(result["predicted"]))
+    if installed is not None:
+        print(f"{len(installed)} installed, {'as' if equal else 'NOT as'} predicted")

@@ -13,7 +13,7 @@ from dcnlab.cli.app import command
 from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.lab_options import Detach, of_labs
 from dcnlab.cli.launching import show_configured, stages
-from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
+from dcnlab.cli.show import JsonFlag, print_json, print_notes, progress_bar, table
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.iperf import Iperf
@@ -91,6 +91,9 @@ def _show_started(lab: Lab, json: bool) -> None:
     else:
         counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
         print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
+        if rest := info["controller"]["rest"]:
+            print(f"{info['name']}: the applications' REST interface is at {rest}")
+        print_notes(info["name"], info["controller"]["notes"])
 
 
 def _show_figures(result: dict[str, Any], lost: Iterable[str]) -> None:

@@ -18,8 +18,11 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import neighbours, netns, openvswitch, shaping
+from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch, shaping
+from dcnlab.lab.emulation.connections import Connections
+from dcnlab.lab.emulation.flooding import FloodingTree
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
@@ -30,6 +33,7 @@ from topos.graph import Port
 
 Report = Callable[[str], None]
 OnLinkChange = Callable[[Port, bool], None]
+OnEvent = Callable[[dict[str, Any]], None]
 
 
 @dataclass
@@ -50,6 +54,8 @@ class Running:
     aacm: dict[str, Any] = field(default_factory=dict)
     #: The number of autoconfigurations so far.
     epoch: int = 0
+    #: What the lab reaches outside its sandbox.
+    outside: Outside = field(default_factory=Outside)
     #: The hardware addresses that plain hosts know as permanent neighbours.
     known: neighbours.Addresses = field(default_factory=dict)
 
@@ -76,6 +82,8 @@ class Running:
 
     def introduce_hosts(self, scheme: Scheme) -> None:
         """Have plain hosts know each other's hardware addresses under ``scheme``, which failures may change."""
+        if not self.choice.tables:
+            return  # hosts ask, and a controller that is not ours has them answered
         now = neighbours.addresses(scheme)
         changed = {server: mac_ for server, mac_ in now.items() if self.known.get(server) != mac_}
         neighbours.install(scheme, changed, self.host_interfaces)
@@ -96,6 +104,10 @@ class Running:
         self.aacm = configuring.configure(self.agents, scheme, self.epoch)
 
     def __post_init__(self) -> None:
+        self.choice = self.config.choice()
+        self.connections = Connections(self.shards)
+        #: Where the switches flood, if they do it along a tree.
+        self.flooding = FloodingTree(self.fabric, self.shards) if self.config.no_loops else None
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
 
 
@@ -104,12 +116,21 @@ def interface(fabric: Fabric, node: int, port: int) -> str:
     return f"{fabric.name(node)}-eth{port}"
 
 
-def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, report: Report) -> Running:
+def launch(
+    config: LabConfig,
+    scheme: Scheme,
+    on_link_change: OnLinkChange,
+    report: Report,
+    outside: Outside | None = None,
+    on_controller_event: OnEvent = lambda _: None,
+) -> Running:
     """Launch a lab.
 
     ``on_link_change(port, up)`` is called from other threads for every port whose link goes down or
-    comes up; ``report`` is called with the name of each stage.
+    comes up, ``on_controller_event`` with what our controller reports; ``report`` is called with the name of
+    each stage.
     """
+    outside = outside or Outside()
     clock = Stages(report)
     fabric = scheme.fabric
     shards = openvswitch.split(_bridges(fabric))
@@ -117,8 +138,8 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
     agents = _spawn_agents(config, fabric, on_link_change)
     clock.stage("namespaces")
     netns.create(shard.netns for shard in shards)
-    controller = _spawn_controller(config, fabric, shards, on_link_change)
-    running = Running(config, fabric, scheme, shards, controller, agents, datapath)
+    controller = _spawn_controller(config, fabric, shards, outside, on_link_change, on_controller_event)
+    running = Running(config, fabric, scheme, shards, controller, agents, datapath, outside=outside)
     build_network(running, clock)
     if agents is not None and config.autoconfigure:
         clock.stage("addresses")
@@ -127,6 +148,9 @@ def launch(config: LabConfig, scheme: Scheme, on_link_change: OnLinkChange, repo
     clock.stage("tables")
     if controller is not None:
         controller.wait_ready(STALL)
+    if running.choice.kind in ("remote", "app") and not running.choice.tables:
+        clock.stage("controller")
+        controllers.wait_connected(running.choice, shards, running.connections, outside)
     running.seconds = clock.finish()
     return running
 
@@ -150,7 +174,16 @@ def build_network(running: Running, clock: Stages) -> None:
     fabric, shards = running.fabric, running.shards
     with ThreadPoolExecutor(1) as beside:
         kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
-        prepared = beside.submit(openvswitch.prepare, shards, kind, running.config.offloads)
+        target = openvswitch.target(running.choice)
+        prepared = beside.submit(
+            openvswitch.prepare,
+            shards,
+            kind,
+            offloads=running.config.offloads,
+            versions=("OpenFlow10", "OpenFlow13") if running.config.no_loops else ("OpenFlow13",),
+            controller=target,
+            tls=running.outside.tls,
+        )
         netns.create(map(fabric.name, range(fabric.servers)))
         clock.stage("links")
         netns.create_veth_pairs(_veth_pairs(running))
@@ -163,7 +196,9 @@ def build_network(running: Running, clock: Stages) -> None:
         if agents_first:
             _await_agents(running, clock)
         clock.stage("switches")
-        openvswitch.start_switches(shards, starting)
+        openvswitch.start_switches(shards, starting, target)
+        if running.flooding is not None:
+            running.flooding.follow(())
         if running.datapath == "userspace":
             running.receive_buffers = ReceiveBuffers(shards)
             running.receive_buffers.keep()
@@ -198,29 +233,23 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChang
 
 
 def _spawn_controller(
-    config: LabConfig, fabric: Fabric, shards: tuple[Shard, ...], on_link_change: OnLinkChange
+    config: LabConfig,
+    fabric: Fabric,
+    shards: tuple[Shard, ...],
+    outside: Outside,
+    on_link_change: OnLinkChange,
+    on_event: OnEvent,
 ) -> ControllerProcess | None:
     """Start the controller, where there are switches."""
-    if not shards:
-        return None
 
     def event(message: dict[str, Any]) -> None:
         if message["event"] == "port":
             on_link_change(Port(fabric.index(message["switch"]), message["port"]), message["up"])
+        elif message["event"] == "rest" and not message["served"]:
+            outside.close_rest()
+        on_event(message)
 
-    sockets = openvswitch.listeners(shards)
-    try:
-        return ControllerProcess.spawn(
-            config.topology,
-            config.scheme,
-            sockets,
-            backend=config.backend,
-            custom=config.custom,
-            on_event=event,
-        )
-    finally:
-        for listener in sockets:
-            listener.close()
+    return controllers.spawn(config, config.choice(), shards, outside, event)
 
 
 def choose_datapath(wanted: str) -> str:

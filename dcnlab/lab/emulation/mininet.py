@@ -135,6 +135,9 @@ class LabHost(LazyNode, Host):  # type: ignore[misc]
 class LabSwitch(LazyNode, OVSSwitch):  # type: ignore[misc]
     """A bridge in one of the lab's private Open vSwitches."""
 
+    #: Mininet asks for it when a command at the prompt names a switch.
+    controlIntf = None
+
     def __init__(self, name: str, shard: Shard, dpid: int, **params: Any) -> None:
         self.netns, self.environment, self.shard = shard.netns, shard.environment, shard
         params["inNamespace"] = True

@@ -14,10 +14,11 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.emulation import appctl, netns, waiting
 from dcnlab.lab.errors import LabError
 
@@ -125,12 +126,28 @@ def wait_for_boot() -> None:
     time.sleep(max(0.0, _SETTLED_UPTIME - uptime))
 
 
-def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> list[waiting.Process]:
+def target(choice: ControllerChoice) -> str:
+    """Where the switches look for their controller, in Open vSwitch's form; empty: they have none."""
+    if choice.kind == "none":
+        return ""
+    return "{}:{}:{}".format("ssl" if choice.tls else "tcp", *CONTROLLER)
+
+
+def prepare(
+    shards: Sequence[Shard],
+    datapath: str,
+    offloads: bool = True,
+    versions: Sequence[str] = ("OpenFlow13",),
+    controller: str = "",
+    tls: Mapping[str, bytes] | None = None,
+) -> list[waiting.Process]:
     """Start all ovsdb-servers, each with a database of its shard's bridges.  The result is for
     :func:`start_switches`.
 
     With ``offloads`` the userspace datapath passes on super-packets and partial checksums; without,
-    senders must compute checksums, or TCP does not work.
+    senders must compute checksums, or TCP does not work.  The switches speak
+    ``versions`` of OpenFlow; ``controller`` is their target, with the contents of the ``key``, ``cert`` and
+    ``ca`` files in ``tls`` if it begins with ssl.
 
     If there is a core for each, the ovs-vswitchds start here too: the tenth of a second that each takes
     before its first bridge overlaps with the creation of links.  More of them would slow that down,
@@ -141,13 +158,17 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
     _start_databases(shards)
     words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
     words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
+    words += _tls(tls or {})
     early = starts_early(shards)
     starting = _begin(_daemons(shards)) if early else []
     commands = [
         (
             shard,
             shard.command(
-                "ovs-vsctl", *words, *_bridges(shard, datapath), *([] if early else _port_commands(shard))
+                "ovs-vsctl",
+                *words,
+                *_bridges(shard, datapath, versions),
+                *([] if early else _port_commands(shard, controller)),
             ),
         )
         for shard in shards
@@ -156,12 +177,27 @@ def prepare(shards: Sequence[Shard], datapath: str, offloads: bool = True) -> li
     return starting
 
 
-def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process]) -> None:
+def _tls(files: Mapping[str, bytes]) -> list[str]:
+    """Arguments of ovs-vsctl that set the files of TLS, which are copied into the lab's own /run."""
+    if not files:
+        return []
+    paths = []
+    for name in ("key", "cert", "ca"):
+        path = _ROOT / f"controller-{name}.pem"
+        path.touch(mode=0o600)
+        path.write_bytes(files[name])
+        paths.append(str(path))
+    return ["--", "set-ssl", *paths]
+
+
+def start_switches(shards: Sequence[Shard], starting: Sequence[waiting.Process], controller: str = "") -> None:
     """Add the ports of all bridges, whose interfaces exist; the bridges forward when this returns."""
     databases = DAEMONS[:1]
     if starts_early(shards):
         waiting.finish(starting, _watched(shards, databases))
-        wired = [(shard, shard.command("ovs-vsctl", "init", *_port_commands(shard))) for shard in shards]
+        wired = [
+            (shard, shard.command("ovs-vsctl", "init", *_port_commands(shard, controller))) for shard in shards
+        ]
         waiting.finish(_begin(wired), _watched(shards, DAEMONS))
     else:
         waiting.finish(_begin(_daemons(shards)), _watched(shards, databases))
@@ -226,25 +262,25 @@ def purge_datapath_caches(shards: Sequence[Shard]) -> None:
     appctl.call([shard.rundir for shard in shards], "revalidator/purge")
 
 
-def _bridges(shard: Shard, datapath: str) -> list[str]:
+def _bridges(shard: Shard, datapath: str, versions: Sequence[str]) -> list[str]:
     """Arguments of ovs-vsctl that create a shard's bridges."""
     words: list[str] = []
     for bridge in shard.bridges:
         words += ["--", "add-br", bridge.name]
         words += ["--", "set", "Bridge", bridge.name, f"datapath_type={datapath}", "fail_mode=secure"]
-        words += ["protocols=OpenFlow13", f"other-config:datapath-id={bridge.dpid:016x}"]
+        words += [f"protocols={','.join(versions)}", f"other-config:datapath-id={bridge.dpid:016x}"]
         words += ["other-config:disable-in-band=true", "mcast_snooping_enable=false"]
     return words
 
 
-def _port_commands(shard: Shard) -> list[str]:
-    """Arguments of ovs-vsctl that set the controller and add the ports of those bridges."""
-    target = "tcp:{}:{}".format(*CONTROLLER)
+def _port_commands(shard: Shard, controller: str) -> list[str]:
+    """Arguments of ovs-vsctl that set the controller, if any, and add the ports of those bridges."""
     words: list[str] = []
     for bridge in shard.bridges:
-        words += ["--", "set-controller", bridge.name, target]
-        words += ["--", "set", "Controller", bridge.name, "connection_mode=out-of-band"]
-        words += ["inactivity_probe=0", "max_backoff=1000"]
+        if controller:
+            words += ["--", "set-controller", bridge.name, controller]
+            words += ["--", "set", "Controller", bridge.name, "connection_mode=out-of-band"]
+            words += ["inactivity_probe=0", "max_backoff=1000"]
         for interface, number in bridge.ports:
             words += ["--", "add-port", bridge.name, interface]
             words += ["--", "set", "Interface", interface, f"ofport_request={number}"]

@@ -21,7 +21,10 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from dcnlab.lab.emulation.outside import Opened
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -82,10 +85,25 @@ def main() -> None:
     except OSError as error:
         path.unlink()
         _fail(request["status"], f"cannot make the log of the lab: {error}")
+    opened = _open_outside(request, path) if request.get("outside") else None
     try:
-        os._exit(_guard(request, listener))
+        os._exit(_guard(request, listener, opened))
     finally:
         path.unlink(missing_ok=True)
+
+
+def _open_outside(request: dict[str, Any], path: Path) -> Opened:
+    """What the lab reaches outside its sandbox, for the session; an error ends this process."""
+    from dcnlab.lab.emulation import outside  # most labs reach nothing
+
+    try:
+        opened = outside.open_for(request["outside"])
+    except outside.OutsideError as error:
+        path.with_suffix(".log").unlink(missing_ok=True)
+        path.unlink()
+        _fail(request["status"], str(error), code=_REFUSED, refused=True)
+    request["outside"] = opened.descriptors
+    return opened
 
 
 def _redirect_output(request: dict[str, Any], log: Path) -> None:
@@ -123,7 +141,7 @@ def _listen(path: Path) -> socket.socket:
     return listener
 
 
-def _guard(request: dict[str, Any], listener: socket.socket) -> int:
+def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | None) -> int:
     """Make the sandbox, wait for its end and clear up; returns the exit code of the session."""
     path = Path(request["socket"])
     log = path.with_suffix(".log")
@@ -134,12 +152,18 @@ def _guard(request: dict[str, Any], listener: socket.socket) -> int:
     except OSError as error:
         log.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
+        if opened is not None:
+            opened.end()
         _fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
     init = os.fork()
     if init == 0:
         _init(request, listener)
     os.close(request["status"])
+    if opened is not None:
+        opened.close()
     code, orderly = _wait(init, request["lifeline"])
+    if opened is not None:
+        opened.end()
     if orderly:
         log.unlink(missing_ok=True)  # before the socket: afterwards a new lab may have the name
     if graph := request.get("remove"):

@@ -8,9 +8,11 @@ from typing import Any
 from addressing.header import Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
-from controller import dump, plan
+from controller import dump, plan, rules
 from dcnlab.lab.running.lab import RunningLab
 from topos.graph import ALL_UP, LinkState
+
+_OUR_COOKIES = tuple(f"cookie={cookie:#x}," for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE))
 
 
 def predicted(scheme: Scheme, node: int, links: LinkState = ALL_UP) -> list[str]:
@@ -52,8 +54,14 @@ def compare(session: RunningLab, node: int) -> dict[str, Any]:
     if not fabric.is_server(node):
         order = {line: place for place, line in enumerate(expected)}  # Open vSwitch prints in none
         lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
-        found.update(installed=lines, equal=lines == expected)
+        ours = lines if session.running.choice.kind == "ours" else list(filter(_is_ours, lines))
+        found.update(installed=lines, equal=ours == expected if session.running.choice.tables else None)
     return found
+
+
+def _is_ours(line: str) -> bool:
+    """Whether our application has installed an entry; groups have no cookie, and are all taken for ours."""
+    return not line.startswith("cookie=") or line.startswith(_OUR_COOKIES)
 
 
 def _rule(scheme: Scheme, node: int, links: LinkState) -> Iterable[str]:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,14 @@ from addressing.scheme import Scheme
 from dcnlab.lab import naming
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
+from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
 from dcnlab.lab.running import reporting
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.link_state import LinkStateTracker
+from dcnlab.lab.running.port_watch import PortWatch
 from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ _log = logging.getLogger(__name__)
 class RunningLab:
     """One running lab; the control socket and the prompt use it."""
 
-    def __init__(self, config: LabConfig, report: launch.Report) -> None:
+    def __init__(self, config: LabConfig, report: launch.Report, outside: Outside | None = None) -> None:
         self.config = config
         self.started = time.time()
         scheme = config.validate()
@@ -45,8 +47,14 @@ class RunningLab:
         #: What has happened in the lab.
         self.journal = Journal()
         self.link_state = LinkStateTracker(self.fabric, self._distribute, self.journal)
-        self.running = launch.launch(config, scheme, self.link_state.report, report)
+        port_watch = PortWatch(self.link_state.report)
+        self.running = launch.launch(
+            config, scheme, self.link_state.report, report, outside, port_watch.controller_event
+        )
         reporting.follow(self.running, self.journal)
+        #: Each gives lines about what is wrong with the control of the switches.
+        self.notices: list[Callable[[], Iterable[str]]] = []
+        port_watch.attach(self.running)
         self.journal.add(LabState("ready", f"{self.fabric.spec} with {config.scheme}"))
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
@@ -198,11 +206,13 @@ class RunningLab:
     def _distribute(self, state: LinkState) -> None:
         """Send link state to the agents and the controller and wait until both have converged; nothing
         where agents exchange it themselves."""
+        if self.running.flooding is not None:
+            self.running.flooding.follow(state.down)
         if self.config.link_state == "agents":
             return
         if self.running.agents is not None:
             self.running.agents.links(state.down)
-        if self.running.controller is not None:
+        if self.running.controller is not None and self.running.choice.tables:
             self.running.controller.converge(state.down, _TIMEOUT)
             self.journal.add(LearnedFailures("the controller", sorted(state.down)))
         self.running.introduce_hosts(self.running.scheme.with_failures(state))

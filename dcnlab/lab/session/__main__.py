@@ -17,7 +17,9 @@ from controller.client import ControllerError
 from dcnlab.lab import log, rpc
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import hosts, openvswitch, programs
+from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments import flood_watch
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.client import AgentError
 from topos import plugins
@@ -38,12 +40,16 @@ def main() -> None:
         with contextlib.suppress(OSError):
             status.write(json.dumps(message) + "\n")
 
-    session = _launch(LabConfig.from_json(request["config"]), report)
+    outside = Outside.received(request.get("outside", {}))
+    session = _launch(LabConfig.from_json(request["config"]), outside, report)
     _reset_signal_handlers()
     running = session.running
     hosts.install(running.scheme)
     report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
     from dcnlab.lab.session import operations  # measurements, which a launch does not wait for
+
+    if not running.choice.tables:
+        flood_watch.begin(session)
 
     server = threading.Thread(
         target=rpc.serve, args=(listener, operations.table(session), session.stop), daemon=True
@@ -62,7 +68,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _launch(config: LabConfig, report: Callable[..., None]) -> RunningLab:
+def _launch(config: LabConfig, outside: Outside, report: Callable[..., None]) -> RunningLab:
     """Launch the lab; after an error report one line, log the traceback, and exit."""
 
     def stage(name: str) -> None:
@@ -71,7 +77,7 @@ def _launch(config: LabConfig, report: Callable[..., None]) -> RunningLab:
 
     _log.info("launch %s", json.dumps(config.to_json()))
     try:
-        session = RunningLab(config, stage)
+        session = RunningLab(config, stage, outside)
     except LabError as error:
         _end(report, str(error), error.exit_code)
     except (AgentError, ControllerError) as error:

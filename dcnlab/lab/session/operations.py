@@ -18,7 +18,7 @@ from dcnlab.lab.inspection import capture, explain, tables
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.rpc import Call, Operation
-from dcnlab.lab.running import execution, process_health
+from dcnlab.lab.running import execution, foreign, process_health
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.session import event_stream
 from dcnlab.lab.session.recording import recorded
@@ -70,7 +70,14 @@ class _Operations:
             "started": session.started,
             "launch": session.running.seconds,
             "ended": process_health.ended(session.running),
+            "controller": self.op_control(call),
         }
+
+    def op_control(self, call: Call) -> Any:
+        """Which controller the switches have, and whether they are connected."""
+        found = foreign.status(self._session.running).to_json()
+        found["notes"] += [line for notice in self._session.notices for line in notice()]
+        return found
 
     def op_nodes(self, call: Call) -> Any:
         """Name, kind, label and address of every node."""
@@ -164,8 +171,8 @@ class _Operations:
 
     def op_controller(self, call: Call) -> Any:
         """Counters of the controller: flow messages, packet-ins, ARP replies."""
-        controller = self._session.running.controller
-        return controller.stats() if controller is not None else {}
+        controller, tables = self._session.running.controller, self._session.running.choice.tables
+        return controller.stats() if controller is not None and tables else {}
 
     def op_events(self, call: Call) -> Any:
         """What has happened in the lab after event number ``after``; with ``follow`` also what happens."""

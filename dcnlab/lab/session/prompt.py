@@ -29,6 +29,8 @@ from hostagent.channel import Channel
 
 #: The programs behind Mininet's names of terminals.
 _PROGRAMS = {"xterm": "xterm", "gterm": "gnome-terminal"}
+#: Whether a switch's table is that of the scheme; None where our controller installs none.
+_VERDICTS = {True: "as predicted", False: "NOT as predicted", None: "by another controller"}
 
 
 class Prompt(CLI):  # type: ignore[misc]
@@ -65,6 +67,36 @@ class Prompt(CLI):  # type: ignore[misc]
         except LabError as error:
             output(f"{error}\n")
             return False
+
+    def preloop(self) -> None:
+        """Begin with the controller, unless it is ours and all is well."""
+        super().preloop()
+        self._said: list[str] = []
+        found = self._ask("control")
+        if found and found["controller"] != "ours":
+            self.do_controller("")
+        self._say_notes()
+
+    def postcmd(self, stop: bool, line: str) -> bool:
+        """After each command, say what has happened to the controller meanwhile."""
+        if not stop:
+            self._say_notes()
+        return bool(super().postcmd(stop, line))
+
+    def _say_notes(self) -> None:
+        notes = (self._ask("control") or {}).get("notes", [])
+        output("".join(f"*** {line}\n" for line in notes if line not in self._said))
+        if self._said and not notes:
+            output("*** all switches are connected to the controller again\n")
+        self._said = notes
+
+    def do_controller(self, line: str) -> None:
+        """controller: which controller the switches have, and how many are connected."""
+        found = self._ask("control")
+        if found:
+            rest = f", REST at {found['rest']}" if found["rest"] else ""
+            connected = f"{found['connected']} of {found['switches']} switches connected"
+            output(f"*** controller {found['controller']}: {connected}{rest}\n")
 
     def waitForNode(self, node: Any) -> None:
         """Wait until a node's command has ended; at a terminal, relay it."""
@@ -114,7 +146,7 @@ class Prompt(CLI):  # type: ignore[misc]
         if found:
             output("\n".join(found["predicted"]) + "\n")
             if found["installed"] is not None:
-                verdict = "as predicted" if found["equal"] else "NOT as predicted"
+                verdict = _VERDICTS[found["equal"]]
                 output(f"*** {len(found['installed'])} entries installed, {verdict}\n")
 
     def do_path(self, line: str) -> None:

@@ -1,0 +1,72 @@
+"""Who controls the switches of a lab: ours, nobody, a controller elsewhere, or the user's applications."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from controller import applications
+from dcnlab.lab.errors import OptionError
+
+FORMS = "ours, none, remote:HOST:PORT, ssl:HOST:PORT, app:FILE.py[,MODULE...] or app-only:FILE.py[,MODULE...]"
+
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
+
+
+@dataclass(frozen=True)
+class ControllerChoice:
+    """The option ``controller``, taken apart.
+
+    ``tables``: whether our own application installs the scheme's tables.
+    """
+
+    text: str
+    kind: Literal["ours", "none", "remote", "app"]
+    tables: bool = False
+    tls: bool = False
+    host: str = ""
+    port: int = 0
+    #: Files and modules that define Ryu or os-ken applications.
+    applications: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> ControllerChoice:
+        """From what a user wrote; OptionError with the forms that there are."""
+        word, _, rest = text.partition(":")
+        if text == "ours":
+            return cls(text, "ours", tables=True)
+        if text == "none":
+            return cls(text, "none")
+        if word in ("remote", "ssl"):
+            found = _ADDRESS.fullmatch(rest)
+            if found is None or not 0 < int(found["port"]) < 1 << 16:
+                raise OptionError("controller", f"controller {text!r} is not {word}:HOST:PORT")
+            host = found["host"].strip("[]")
+            return cls(text, "remote", tls=word == "ssl", host=host, port=int(found["port"]))
+        if word in ("app", "app-only"):
+            names = tuple(name.strip() for name in rest.split(","))
+            if not all(names):
+                raise OptionError("controller", f"controller {text!r} is not {word}:FILE.py[,MODULE...]")
+            return cls(text, "app", tables=word == "app", applications=names)
+        raise OptionError("controller", f"controller must be {FORMS}, not {text!r}")
+
+    def library(self, default: str) -> str:
+        """The library that the applications are written for; OptionError where they cannot be loaded."""
+        try:
+            return applications.library(self.applications) or default
+        except applications.ApplicationError as error:
+            raise OptionError("controller", str(error)) from error
+
+    def nobodys_job(self, relaying: bool) -> str:
+        """What nobody does, or the foreign controller must do, when our tables are missing; empty otherwise."""
+        if self.tables:
+            return ""
+        who = {"none": "nobody controls the switches", "remote": f"{self.text} controls the switches"}
+        named = who.get(self.kind, f"{', '.join(self.applications)} control the switches")
+        if relaying:
+            done = "agents relay by the scheme, but forwarding by labels in switches"
+        else:
+            done = "forwarding, answers to ARP and routing around failures"
+        else_ = "by hand" if self.kind == "none" else "of that controller"
+        return f"{named}: {done} {'is' if relaying else 'are'} left to entries {else_}; the lab installs none"

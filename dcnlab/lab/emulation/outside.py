@@ -1,0 +1,167 @@
+"""What a lab reaches outside its sandbox: a remote controller, and a socket for the REST of applications.
+
+The guard opens these before it makes the sandbox, and hands them to the session as descriptors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Seconds within which a controller must accept a connection.
+CONNECT_TIMEOUT = 5.0
+#: The files of TLS, in the order of ovs-vsctl set-ssl.
+TLS_FILES = ("key", "cert", "ca")
+
+
+class OutsideError(Exception):
+    """Something outside cannot be reached or opened; one line."""
+
+
+@dataclass
+class Opened:
+    """What the guard has opened: descriptors for the session, and the forwarder's process."""
+
+    descriptors: dict[str, Any] = field(default_factory=dict)
+    forwarder: subprocess.Popen[bytes] | None = None
+
+    def end(self) -> None:
+        """End the forwarder."""
+        if self.forwarder is not None:
+            self.forwarder.kill()
+            self.forwarder.wait()
+
+    def close(self) -> None:
+        """Close this process's copies of the descriptors."""
+        for value in self.descriptors.values():
+            for descriptor in value.values() if isinstance(value, dict) else (value,):
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+
+
+def open_for(wanted: dict[str, Any]) -> Opened:
+    """Open what a request names: ``remote`` (host, port), ``tls`` (files), ``rest`` (a port, or 0).
+
+    Raises OutsideError.  All descriptors are inherited.
+    """
+    opened = Opened()
+    if "remote" in wanted:
+        host, port = wanted["remote"]
+        _check_reachable(host, port)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.forwarder", str(theirs.fileno())]
+            opened.forwarder = subprocess.Popen(
+                [*command, host, str(port)], pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
+            )
+        opened.descriptors["remote"] = _inherited(ours.detach())
+    if "tls" in wanted:
+        opened.descriptors["tls"] = {name: _file(name, path) for name, path in wanted["tls"].items()}
+    if "rest" in wanted:
+        opened.descriptors["rest"] = _inherited(_listen(wanted["rest"]))
+    return opened
+
+
+def _check_reachable(host: str, port: int) -> None:
+    """Connect once; what listens there sees a connection that ends."""
+    try:
+        socket.create_connection((host, port), CONNECT_TIMEOUT).close()
+    except OSError as error:
+        text = f"no controller answers at {host}:{port} ({reason(error)}): start it first"
+        raise OutsideError(text) from error
+
+
+def reason(error: Exception) -> str:
+    """Why a connection failed, in a few words."""
+    if isinstance(error, TimeoutError):
+        return f"no answer within {CONNECT_TIMEOUT:g} s"
+    number = getattr(error, "errno", None)
+    known = isinstance(error, ConnectionError) and number is not None
+    return (
+        os.strerror(number) if known and number is not None else str(getattr(error, "strerror", None) or error)
+    )
+
+
+def _file(name: str, path: str) -> int:
+    try:
+        return _inherited(os.open(path, os.O_RDONLY))
+    except OSError as error:
+        raise OutsideError(f"controller_{name} {path}: {error.strerror}") from error
+
+
+def _listen(port: int) -> int:
+    try:
+        return socket.create_server(("127.0.0.1", port)).detach()
+    except OSError as error:
+        raise OutsideError(
+            f"rest_port {port}: {error.strerror}: use another, or 0 for any free port"
+        ) from error
+
+
+def _inherited(descriptor: int) -> int:
+    os.set_inheritable(descriptor, True)
+    return descriptor
+
+
+# --- the session's side -------------------------------------------------------
+
+
+@dataclass
+class Outside:
+    """What the session got from the guard."""
+
+    remote: socket.socket | None = None
+    rest: socket.socket | None = None
+    #: The text of the files of TLS by name.
+    tls: dict[str, bytes] = field(default_factory=dict)
+    _rest_of_line: bytes = b""
+    _error: str = ""
+
+    @classmethod
+    def received(cls, descriptors: dict[str, Any]) -> Outside:
+        """From the numbers of inherited descriptors, which only this process keeps from here on."""
+        found = cls()
+        for name in ("remote", "rest"):
+            if name in descriptors:
+                handle = socket.socket(fileno=descriptors[name])
+                handle.set_inheritable(False)
+                setattr(found, name, handle)
+        for name, descriptor in descriptors.get("tls", {}).items():
+            with os.fdopen(descriptor, "rb") as file:
+                found.tls[name] = file.read()
+        return found
+
+    def forward(self, listeners: Iterable[socket.socket]) -> None:
+        """Let the forwarder accept what connects to these sockets."""
+        assert self.remote is not None
+        socket.send_fds(self.remote, [b"."], [listener.fileno() for listener in listeners])
+
+    def error(self) -> str:
+        """Why the last connection to the remote controller failed; empty if it did not."""
+        if self.remote is None:
+            return ""
+        with contextlib.suppress(BlockingIOError):
+            while data := self.remote.recv(1 << 16, socket.MSG_DONTWAIT):
+                *lines, self._rest_of_line = (self._rest_of_line + data).split(b"\n")
+                for line in lines:
+                    self._error = str(json.loads(line)["error"])
+            self._error = "its forwarder has ended"
+        return self._error
+
+    def close_rest(self) -> None:
+        """No application serves anything: nobody connects in vain."""
+        if self.rest is not None:
+            self.rest.close()
+            self.rest = None
+
+    @property
+    def rest_address(self) -> str:
+        """The address of the REST of applications; empty where there is none."""
+        return "" if self.rest is None else "http://{}:{}".format(*self.rest.getsockname())

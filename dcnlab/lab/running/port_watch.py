@@ -1,0 +1,93 @@
+"""The switch ports that our controller does not see: those of switches that have another one, or none.
+
+Our controller reports ports that go down (PORT_STATUS).  For all other switches the kernel does: a routing
+socket in the namespace of each shard.  It is opened when the first switch leaves our controller.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.launch import Running, interface
+from hostagent.runtime.netlink import CarrierWatch, Netlink
+from topos.graph import Port
+
+_log = logging.getLogger(__name__)
+
+
+class PortWatch:
+    """Reports ports of switches without our controller; ``report(port, up)`` is called from other threads."""
+
+    def __init__(self, report: Callable[[Port, bool], None]) -> None:
+        self._report = report
+        self._ours: set[str] = set()
+        self._running: Running | None = None
+        self._lock = threading.Lock()
+        self._started = False
+
+    def attach(self, running: Running) -> None:
+        """The lab has been launched; without our controller all its switches are watched from now on."""
+        self._running = running
+        self._ports = {
+            interface(running.fabric, switch, port): Port(switch, port)
+            for switch in range(running.fabric.servers, running.fabric.size)
+            for port, _ in running.fabric.ports(switch)
+        }
+        if running.shards and not running.choice.tables:
+            self._start(running)
+
+    def controller_event(self, message: dict[str, Any]) -> None:
+        """An event of our controller; it must not wait, so the work is done by a thread."""
+        kind = message["event"]
+        if kind == "installed":
+            self._ours.add(message["switch"])
+        elif kind == "lost":
+            self._ours.discard(message["switch"])
+        if (kind == "lost" or (kind == "installed" and self._started)) and self._running is not None:
+            _log.warning("%s: our controller %s", message["switch"], "lost it" if kind == "lost" else "has it")
+            arguments = (self._running, message["switch"])
+            threading.Thread(target=self._take_over, args=arguments, daemon=True).start()
+
+    def _take_over(self, running: Running, switch: str) -> None:
+        """Report all ports of a switch as they are now."""
+        try:
+            self._start(running)
+            namespace = running.shard(switch).netns
+            interfaces = netns.inside(namespace, _interfaces)
+        except OSError:
+            return  # the lab is ending
+        node = running.fabric.index(switch)
+        for name, up in interfaces.items():
+            port = self._ports.get(name)
+            if port is not None and port.node == node:
+                self._report(port, up)
+
+    def _start(self, running: Running) -> None:
+        with self._lock:
+            if self._started:
+                return
+            self._started = True
+            watches = [netns.inside(shard.netns, CarrierWatch) for shard in running.shards]
+        threading.Thread(target=self._follow, args=(running, watches), daemon=True, name="ports").start()
+
+    def _follow(self, running: Running, watches: list[CarrierWatch]) -> None:
+        poll = select.poll()
+        by_descriptor = {watch.socket.fileno(): watch for watch in watches}
+        for descriptor in by_descriptor:
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                for found in by_descriptor[descriptor].events():
+                    port = self._ports.get(found.name)
+                    if port is not None and running.fabric.name(port.node) not in self._ours:
+                        self._report(port, found.up)
+
+
+def _interfaces() -> dict[str, bool]:
+    with Netlink() as kernel:
+        return {name: found.up for name, found in kernel.interfaces().items()}
