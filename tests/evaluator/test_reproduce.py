@@ -58,6 +58,11 @@ def test_a_published_range_holds_between_its_ends() -> None:
     assert cells(Row(claim, 46))[2] == "42 to 50"
 
 
+def test_large_numbers_are_shown_whole_as_papers_print_them() -> None:
+    claim = Claim("x", "paper", "price", 650_049_875, "by hand", tolerance=0.5, source="x")
+    assert cells(Row(claim, 650_049_874.6))[2:] == ("650,049,875", "-", "650,049,875", "holds")
+
+
 def test_a_claim_holds_under_the_readings_whose_values_satisfy_it() -> None:
     claim = Claim("x", "paper", "saving", 88, "by hand", ">=", source="Section IV")
     once, twice = Reading("distinct links", 80), Reading("repeated links", 90)

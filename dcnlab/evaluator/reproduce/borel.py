@@ -147,7 +147,8 @@ def _text(table: PaperTable, column: PaperColumn) -> Iterator[Row]:
         claim = Claim(
             f"{topology}-improves-{d}", PAPER, f"average path of cr:d={d} below that of d = {d - 1}, {where}",
             column.schemes[f"cr:d={d - 1}"][1], _ROUTED, "<",
-            source=f'section 4.7, "its performance improves with d"; {table.source(column, "CR Routing, avg")}',
+            source='section 4.7, "its performance improves with the look-ahead distance d"; '
+            + table.source(column, "CR Routing, avg"),
         )  # fmt: skip
         yield Row(claim, lengths(topology, f"cr:d={d}").path_mean)
     diameter, _ = from_node(fabric(topology))

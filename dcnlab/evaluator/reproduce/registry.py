@@ -37,6 +37,8 @@ _VERDICTS: tuple[Verdict, ...] = (
     "holds", "holds by reading", "does not hold", "not published", "not measured",
 )  # fmt: skip
 HEADER = ("claim", "source", "published", "independent", "measured", "verdict")
+#: From here on six digits would not be the whole number.
+_LARGE = 1e6
 #: The columns of :func:`papers`.
 PAPERS_HEADER = ("paper", "claims", *_VERDICTS)
 
@@ -60,9 +62,9 @@ def cells(row: Row) -> tuple[str, ...]:
     """The row as text, in the columns of ``HEADER``."""
     claim = row.claim
     relation = "" if claim.relation == "=" else f"{claim.relation} "
-    published = "-" if claim.printed is None else f"{relation}{claim.printed:g}"
-    published += "" if claim.upper is None else f" to {claim.upper:g}"
-    independent = "-" if claim.computed is None else f"{claim.computed:g}"
+    published = "-" if claim.printed is None else f"{relation}{_number(claim.printed)}"
+    published += "" if claim.upper is None else f" to {_number(claim.upper)}"
+    independent = "-" if claim.computed is None else _number(claim.computed)
     return claim.statement, claim.source, published, independent, _measured(row), row.judgement
 
 
@@ -74,13 +76,18 @@ def _measured(row: Row) -> str:
 
 
 def _reading(one: Reading) -> str:
-    published = "" if one.printed is None else f", published {one.printed:g}"
+    published = "" if one.printed is None else f", published {_number(one.printed)}"
     return f"{one.name}: {_value(one.measured, one.seen)}{published}"
 
 
 def _value(measured: float, seen: tuple[float, float] | None) -> str:
     extent = "" if seen is None else f" ({seen[0]:.4g} to {seen[1]:.4g})"
-    return f"{measured:.6g}{extent}"
+    return f"{_number(measured)}{extent}"
+
+
+def _number(value: float) -> str:
+    """Six digits; large numbers whole, as papers print them."""
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.6g}"
 
 
 def papers(rows: Iterable[Row]) -> list[tuple[str, ...]]:
