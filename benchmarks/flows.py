@@ -2,7 +2,8 @@
 
     python -m benchmarks flows [--topology T] [--scheme S] [--seconds S] [--rate RATE] [--rounds N] [--json]
 
-Each case runs with relays in user space and with the fast path, in turn in one run.  Printed per
+Each case runs with everything in user space, with the fast path of relays, and with that of switches as well,
+in turn in one run.  Printed per
 case, medians of the rounds: the sum of what iperf3's receivers count, the least and the greatest flow,
 Jain's fairness index, retransmits of all senders, and the round-trip time of pings beside the flows.
 """
@@ -24,6 +25,12 @@ from rich.table import Table
 from dcnlab import Lab
 
 Pair = tuple[str, str]
+#: Who forwards, and the options of the lab.
+SETTINGS = {
+    "user space": {"fast_path": "off"},
+    "relays in kernel": {"fast_path": "on"},
+    "all in kernel": {"fast_path": "on", "switch_fast_path": "auto"},
+}
 #: iperf3 servers listen from here on, one port per flow.
 _FIRST_PORT = 5300
 _RTT = re.compile(r"= [\d.]+/([\d.]+)/")
@@ -106,7 +113,7 @@ def main() -> None:
     if wanted.json:
         print(json.dumps({" ".join(key): asdict(one) for key, one in results.items()}, indent=2))
         return
-    heads = ("flows", "links", "relays", "Mb/s", "least", "greatest", "fairness", "retransmits", "RTT ms")
+    heads = ("flows", "links", "forwarding", "Mb/s", "least", "greatest", "fairness", "retransmits", "RTT ms")
     table = Table(*heads, box=None)
     for key, one in results.items():
         table.add_row(
@@ -117,21 +124,20 @@ def main() -> None:
 
 
 def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:
-    """The figures by flows, links and relays; the two ways of relaying take turns in each round."""
+    """The figures by flows, links and who forwards; the settings take turns in each round."""
     rounds: dict[tuple[str, str, str], list[Figures]] = {}
     for rate in ("", wanted.rate):
         for _ in range(wanted.rounds):
-            for fast_path in ("off", "on"):
-                with Lab(wanted.topology, scheme=wanted.scheme, fast_path=fast_path, rate=rate) as lab:
+            for setting, options in SETTINGS.items():
+                with Lab(wanted.topology, scheme=wanted.scheme, rate=rate, **options) as lab:
                     servers = lab.info()["servers"]
                     cases = {
                         "1 relayed": relayed(servers, wanted.group, 1),
                         "8 neighbours": neighbours(servers, wanted.group, 8),
                         "8 relayed": relayed(servers, wanted.group, 8),
                     }
-                    relays = "user space" if fast_path == "off" else "fast path"
                     for name, pairs in cases.items():
-                        key = name, rate or "unlimited", relays
+                        key = name, rate or "unlimited", setting
                         rounds.setdefault(key, []).append(measure(lab, pairs, wanted.seconds))
     return {key: median(found) for key, found in sorted(rounds.items(), key=lambda item: item[0][:2])}
 

@@ -46,7 +46,8 @@ SECTIONS = (
         "Flows in a lab",
         ("flows",),
         "TCP in bcube:4,1 with brp: one flow and eight at once, between neighbours and over a relay, with"
-        " unlimited links and at 100 Mb/s; relays in user space and with the fast path.",
+        " unlimited links and at 100 Mb/s; all in user space, relays in the kernel (--fast-path), and switches"
+        " as well (--switch-fast-path).",
     ),
     Section(
         "Launch and stop",

@@ -25,7 +25,7 @@ from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
 from dcnlab.lab.miswiring import swapped_ports
 from hostagent.flowcontrol import relay
-from hostagent.options import Options
+from hostagent.options import FastPathMode, Options
 from topos import plugins
 from topos import registry as topologies
 from topos.fabric import Fabric
@@ -64,6 +64,11 @@ class LabConfig(Options):
     backend: Backend = param("Library of the OpenFlow controller.", default="os-ken")
     datapath: Datapath = param(
         "Open vSwitch's datapath; auto: the kernel's where there is one.", default="auto"
+    )
+    switch_fast_path: FastPathMode = param(
+        "Forward in the kernel by the entries that userspace switches have installed"
+        " (docs/decisions/switch-fast-path.md); auto: where possible.",
+        default="off",
     )
     multipath: int | None = param(
         "Spread flows over this many parallel paths; agents route around failures themselves.",

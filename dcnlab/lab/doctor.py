@@ -19,6 +19,7 @@ import psutil
 from dcnlab.lab import client, runtime
 from dcnlab.lab.emulation import kernel, openvswitch, programs, receive_buffers
 from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
+from dcnlab.lab.switchpath.maps import SwitchMaps
 from hostagent.fastpath import bpf
 from hostagent.fastpath.program import Shape
 from hostagent.fastpath.tables import LabTables
@@ -163,11 +164,14 @@ def _shaping() -> Finding:
 def _fast_path() -> Finding:
     def attempt() -> None:
         LabTables.open(1, Shape(by_address=False, tagged=False, aliases=False))
+        SwitchMaps.open(1)
 
     if kernel.in_child(attempt):
-        return Finding("fast path", "ok", "the kernel runs its programs (--fast-path on)")
+        return Finding("fast path", "ok", "the kernel runs its programs (--fast-path, --switch-fast-path)")
     reason = bpf.supported() or ("run as root" if os.geteuid() else "the kernel refuses bpf(2)")
-    return Finding("fast path", "note", "missing", f"agents forward in user space only: {reason}")
+    return Finding(
+        "fast path", "note", "missing", f"agents and userspace switches forward in user space only: {reason}"
+    )
 
 
 def _mptcp() -> Finding:

@@ -11,12 +11,12 @@ import platform
 import struct
 import sys
 
-HASH, ARRAY = 1, 2
+HASH, ARRAY, PERCPU_ARRAY = 1, 2, 6
 #: Flags of maps: memory for each entry when it is made; the value can be mapped into memory.
 NO_PREALLOC, MMAPABLE = 1, 1 << 10
 _ANY, _NO_EXIST = 0, 1
 _MAP_CREATE, _MAP_LOOKUP, _MAP_UPDATE, _MAP_DELETE, _PROG_LOAD, _PROG_TEST_RUN = 0, 1, 2, 3, 5, 10
-_SCHED_CLS = 3
+_SOCKET_FILTER, _SCHED_CLS = 1, 3
 #: The number of bpf(2); other machines are refused.
 _SYSCALLS = {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 _ATTRIBUTES = 128
@@ -71,8 +71,17 @@ def delete(descriptor: int, key: bytes) -> None:
 
 def load_classifier(code: bytes) -> int:
     """A program for tc; its descriptor.  BpfError with the verifier's last line when it is refused."""
+    return _load(_SCHED_CLS, code)
+
+
+def load_socket_filter(code: bytes) -> int:
+    """A program for sockets; its descriptor.  BpfError as :func:`load_classifier` raises it."""
+    return _load(_SOCKET_FILTER, code)
+
+
+def _load(kind: int, code: bytes) -> int:
     licence = ctypes.create_string_buffer(b"Apache-2.0")
-    head = (_SCHED_CLS, len(code) // 8, _address(code), ctypes.addressof(licence))
+    head = (kind, len(code) // 8, _address(code), ctypes.addressof(licence))
     try:
         return _bpf(_PROG_LOAD, struct.pack("=IIQQIIQ", *head, 0, 0, 0))
     except BpfError as error:

@@ -53,3 +53,5 @@ def _show(result: dict[str, Any]) -> None:
     print("\n".join(result["predicted"]))
     if installed is not None:
         print(f"{len(installed)} installed, {'as' if equal else 'NOT as'} predicted")
+    if result.get("by_kernel") is not None:
+        print(f"{sum(result['by_kernel']):,} packets forwarded by the kernel (--switch-fast-path)")

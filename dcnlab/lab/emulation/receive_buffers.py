@@ -17,7 +17,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,9 +32,9 @@ SIZE = 8 << 20
 _PIDFD_GETFD = 438
 _SO_RCVBUFFORCE = 33
 _IFF_PROMISC = 0x100
-#: Seconds from a change of ports to the first look for new sockets, and between looks at most; after so
-#: many seconds without the sockets of all ports the next change is waited for.
-_SOON, _PAUSE, _GIVE_UP = 0.1, 2.0, 60.0
+#: Seconds from a change of ports to the first look for new sockets, between looks at most, and until the
+#: last look; after so many seconds without the sockets of all ports the next change is waited for.
+_SOON, _PAUSE, _SETTLED, _GIVE_UP = 0.1, 2.0, 1.0, 60.0
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -46,6 +46,8 @@ class ReceiveBuffers:
         #: The size of each port's buffer in bytes, by shard.
         self._ports: dict[int, dict[str, int]] = {}
         self._problem = ""
+        #: Called with each shard whose ports have changed, from another thread.
+        self.on_change: Callable[[Shard], None] = lambda _: None
 
     def enlarge(self) -> None:
         """Enlarge the buffers of all ports that have a socket now.  Where that is forbidden switches forward
@@ -89,6 +91,7 @@ class ReceiveBuffers:
             for one in watched.values():
                 if one.due and one.due <= time.monotonic():
                     self._enlarge(one.shard)
+                    self.on_change(one.shard)
                     one.note_enlarged(self._ports[one.shard.index].keys(), time.monotonic())
 
 
@@ -129,10 +132,12 @@ class _WatchedShard:
         return new or name not in self._own
 
     def note_enlarged(self, ports: Set[str], now: float) -> None:
-        """Look again later where a port of the lab has no socket yet."""
+        """Look again later where a port of the lab has no socket yet, and once more when all have one: a
+        daemon goes on to set its ports up after it has opened them."""
         missing = self._own.intersection(self._listening.values()) - ports
-        pause = min(_PAUSE, max(_SOON, now - self._changed))
-        self.due = now + pause if missing and now - self._changed < _GIVE_UP else 0.0
+        since = now - self._changed
+        again = since < _GIVE_UP if missing else since < _SETTLED
+        self.due = now + min(_PAUSE, max(_SOON, since)) if again else 0.0
 
     @cached_property
     def _own(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
 from controller import dump, plan, rules
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.switchpath.driver import SwitchFastPath
 from topos.graph import ALL_UP, LinkState
 
 _OUR_COOKIES = tuple(f"cookie={cookie:#x}," for cookie in (rules.TABLE_COOKIE, rules.ARP_COOKIE))
@@ -46,7 +47,8 @@ def installed(session: RunningLab, switch: str) -> list[str]:
 
 
 def compare(session: RunningLab, node: int) -> dict[str, Any]:
-    """Predicted and installed entries of a node, and whether they are equal (None for servers)."""
+    """Predicted and installed entries of a node, and whether they are equal (None for servers); with the
+    switch fast path also the packets that the kernel has forwarded by each installed one (``by_kernel``)."""
     fabric, state = session.fabric, session.link_state.state()
     expected = predicted(session.scheme, node, state)
     name = fabric.name(node)
@@ -56,12 +58,23 @@ def compare(session: RunningLab, node: int) -> dict[str, Any]:
         lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
         ours = lines if session.running.choice.kind == "ours" else list(filter(_is_ours, lines))
         found.update(installed=lines, equal=ours == expected if session.running.choice.tables else None)
+        if session.switch_path is not None:
+            session.switch_path.await_tables()
+            found["by_kernel"] = [_by_kernel(session.switch_path, name, line) for line in lines]
     return found
 
 
 def _is_ours(line: str) -> bool:
     """Whether our application has installed an entry; groups have no cookie, and are all taken for ours."""
     return not line.startswith("cookie=") or line.startswith(_OUR_COOKIES)
+
+
+def _by_kernel(path: SwitchFastPath, switch: str, line: str) -> int:
+    """Packets that the switch fast path has forwarded by an installed entry."""
+    try:
+        return path.packets(switch, dump.parse_rule(line))
+    except dump.DumpError:  # a group, or an entry of a kind that is left to the switch
+        return 0
 
 
 def _rule(scheme: Scheme, node: int, links: LinkState) -> Iterable[str]:

@@ -23,6 +23,7 @@ from dcnlab.lab.running import reporting
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
+from dcnlab.lab.switchpath import driver
 from topos.graph import ALL_UP, LinkState
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class RunningLab:
         self.running = launch.launch(
             config, scheme, self.link_state.report, report, outside, port_watch.controller_event
         )
+        self.switch_path, self.switch_fast_path = driver.launch(config.switch_fast_path, self.running)
         reporting.follow(self.running, self.journal)
         #: Each gives lines about what is wrong with the control of the switches.
         self.notices: list[Callable[[], Iterable[str]]] = []
@@ -165,6 +167,8 @@ class RunningLab:
         if up:
             netns.await_running(ends)
         self.link_state.wait_for(frozenset(links), up)
+        if self.switch_path is not None:
+            self.switch_path.await_tables()
         converged = time.monotonic()
         openvswitch.purge_datapath_caches(self.running.shards)
         seen_changes = ((record.clock, record.event) for record in self.journal.since(number, ("link",)))

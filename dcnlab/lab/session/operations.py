@@ -61,6 +61,7 @@ class _Operations:
             "backend": session.config.backend,
             "datapath": session.running.datapath,
             "fast_path": session.running.fast_path,
+            "switch_fast_path": session.switch_fast_path,
             "receive_buffers": buffers.state if buffers is not None else "none",
             "custom": list(session.config.custom),
             "servers": fabric.servers,

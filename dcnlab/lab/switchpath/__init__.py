@@ -1,0 +1,8 @@
+"""The switch fast path: eBPF carries the entries that a userspace switch has installed.
+
+monitor.py  Open vSwitch's flow monitor: every entry of a switch, and every change (pure)
+entries.py  OpenFlow entries as map keys and values (pure)
+program.py  the two programs: one at the switch's packet sockets, one behind them
+maps.py     the maps of a lab, and where the programs are attached
+driver.py   keeps the maps as the switches' tables are
+"""

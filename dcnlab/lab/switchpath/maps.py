@@ -1,0 +1,148 @@
+"""The maps of a lab's switch fast path, and the interfaces and sockets that its programs are attached to."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import socket
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from dcnlab.lab.switchpath import entries, program
+from dcnlab.lab.switchpath.entries import Action, Lookup, Shape
+from dcnlab.lab.switchpath.program import Descriptors
+from hostagent.fastpath import bpf
+from hostagent.runtime.netlink import Netlink
+
+#: Entries of a lab: the map takes memory for those that it has.
+_MAX_ENTRIES = 1 << 20
+_SO_ATTACH_BPF = 50
+
+
+@dataclass
+class SwitchMaps:
+    """Descriptors of the maps and programs, and what they hold."""
+
+    descriptors: Descriptors
+    filter: int
+    classifier: int
+    _memory: mmap.mmap
+    _held: dict[int, _Held] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, switches: int) -> Self:
+        """For so many switches; raises :class:`bpf.BpfError` where the kernel allows none."""
+        with contextlib.ExitStack() as undo:
+
+            def opened(descriptor: int) -> int:
+                undo.callback(os.close, descriptor)
+                return descriptor
+
+            size, key = entries.ACTION.size, program.ENTRY_KEY.size
+            maps = Descriptors(
+                ports=opened(bpf.create_map(bpf.HASH, 4, 4, _MAX_ENTRIES, bpf.NO_PREALLOC)),
+                switches=opened(bpf.create_map(bpf.ARRAY, 4, program.SWITCH_SIZE, switches, bpf.MMAPABLE)),
+                entries=opened(bpf.create_map(bpf.HASH, key, size, _MAX_ENTRIES, bpf.NO_PREALLOC)),
+                slots=opened(bpf.create_map(bpf.PERCPU_ARRAY, 4, program.SLOT.size, 1)),
+            )
+            filter_ = opened(bpf.load_socket_filter(program.socket_filter(maps)))
+            classifier = opened(bpf.load_classifier(program.classifier(maps)))
+            memory = mmap.mmap(
+                maps.switches, -(-switches * program.SWITCH_SIZE // mmap.PAGESIZE) * mmap.PAGESIZE
+            )
+            undo.pop_all()
+        return cls(maps, filter_, classifier, memory)
+
+    def close(self) -> None:
+        """Give the descriptors up; programs that are attached go on with their maps."""
+        self._memory.close()
+        for descriptor in (*self.descriptors.all, self.filter, self.classifier):
+            os.close(descriptor)
+
+    def add_ports(self, switch: int, interfaces: Iterable[int]) -> None:
+        """Frames that arrive by these interfaces are a switch's."""
+        for index in interfaces:
+            bpf.update(self.descriptors.ports, struct.pack("=I", index), struct.pack("=I", switch))
+
+    def attach(self, interfaces: Iterable[int]) -> None:
+        """Attach the classifier to interfaces of the present namespace, as often as wanted."""
+        with Netlink() as netlink:
+            for index in interfaces:
+                netlink.attach_classifier(index, self.classifier, ingress=True)
+
+    def attach_filter(self, handle: socket.socket) -> None:
+        """Attach the filter to the packet socket of a port whose interface has the classifier."""
+        handle.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_BPF, struct.pack("=i", self.filter))
+
+    def disable(self, switch: int) -> None:
+        """Leave all frames to the switch: one write."""
+        struct.pack_into("=I", self._memory, switch * program.SWITCH_SIZE, 0)
+
+    def install(self, switch: int, lookup: Lookup) -> bool:
+        """Carry out these entries and no others; whether that is possible."""
+        self.disable(switch)
+        held = self._held.setdefault(switch, _Held())
+        shapes = sorted({shape for shape, _ in lookup}, key=lambda shape: -shape.priority)
+        possible = len(shapes) <= program.MAX_SHAPES
+        wanted = {}
+        if possible:
+            wanted = {(held.number(shape), value): action for (shape, value), action in lookup.items()}
+        try:
+            self._replace(switch, held, wanted)
+        except bpf.BpfError:  # the map is full
+            return False
+        start = switch * program.SWITCH_SIZE
+        for place, shape in enumerate(shapes if possible else ()):
+            at = start + program.SWITCH_HEAD.size + place * program.SHAPE.size
+            program.SHAPE.pack_into(self._memory, at, shape.mask, held.number(shape))
+        struct.pack_into("=I", self._memory, start, len(shapes) if possible else 0)
+        return possible
+
+    def _replace(self, switch: int, held: _Held, wanted: Mapping[tuple[int, bytes], Action]) -> None:
+        table = self.descriptors.entries
+        for place in held.actions.keys() - wanted.keys():
+            key = program.ENTRY_KEY.pack(switch, *place)
+            packets, size = self._count(key)
+            held.packets, held.bytes = held.packets + packets, held.bytes + size
+            bpf.delete(table, key)
+            del held.actions[place]
+        for place, action in wanted.items():
+            if held.actions.get(place) != action:
+                key = program.ENTRY_KEY.pack(switch, *place)
+                before = self._count(key) if place in held.actions else (0, 0)
+                bpf.update(table, key, action.packed(*before))
+                held.actions[place] = action
+
+    def _count(self, key: bytes) -> tuple[int, int]:
+        found = bpf.read(self.descriptors.entries, key, entries.ACTION.size)
+        packets, size = struct.unpack_from("=QQ", found, entries.PACKETS_AT)
+        return packets, size
+
+    def counts(self, switch: int) -> tuple[int, int]:
+        """Packets and bytes that the kernel has forwarded for a switch."""
+        held = self._held.get(switch, _Held())
+        found = [self._count(program.ENTRY_KEY.pack(switch, *place)) for place in list(held.actions)]
+        return held.packets + sum(n for n, _ in found), held.bytes + sum(size for _, size in found)
+
+    def entry_count(self, switch: int, shape: Shape, value: bytes) -> tuple[int, int]:
+        """Packets and bytes that the kernel has forwarded by one entry; none where it does not have it."""
+        held = self._held.get(switch, _Held())
+        key = held.number(shape), value
+        return self._count(program.ENTRY_KEY.pack(switch, *key)) if key in held.actions else (0, 0)
+
+
+@dataclass
+class _Held:
+    """What the maps hold of a switch, and what entries have counted that are gone."""
+
+    actions: dict[tuple[int, bytes], Action] = field(default_factory=dict)
+    packets: int = 0
+    bytes: int = 0
+    _numbers: dict[Shape, int] = field(default_factory=dict)
+
+    def number(self, shape: Shape) -> int:
+        """The number of a shape, which it keeps."""
+        return self._numbers.setdefault(shape, len(self._numbers))

@@ -1,0 +1,237 @@
+"""With the switch fast path frames go where they go without it: random entries and frames, changes of tables,
+failures, captures, rate limits, daemons that start again."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dcnlab import Lab, UsageError
+from tests.lab.test_receive_buffers import _RESTART
+
+pytestmark = pytest.mark.lab
+
+_ROOT = Path(__file__).parents[2]
+#: One switch of interest, s0: its hosts, and the port to the other switch.
+TOPOLOGY, HOSTS = "hypercube:1,hosts=3", ("h0", "h1", "h2")
+_ENTRIES, _FRAMES = 30, 400
+
+
+@pytest.fixture(scope="module", params=["off", "on"])
+def two_labs(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    with Lab(TOPOLOGY, "shortest", datapath="userspace", switch_fast_path=request.param) as lab:
+        yield lab
+
+
+def random_entries(rng: random.Random, count: int) -> list[str]:
+    """Entries with distinct priorities, as ``ovs-ofctl`` reads them; few bits, so that frames meet many."""
+    return [f"priority={100 + number},{_match(rng)} actions={_actions(rng)}" for number in range(count)]
+
+
+def _match(rng: random.Random) -> str:
+    parts = []
+    if rng.random() < 0.3:
+        parts.append(rng.choice(("ip", "arp", "ip,nw_dst=10.1.0.0/16", "ip,nw_dst=10.0.0.0/255.0.0.3", "tcp")))
+    if rng.random() < 0.8:
+        parts.append(f"dl_dst=02:00:00:00:00:0{rng.randrange(8)}/ff:00:00:00:00:0{rng.choice('37')}")
+    if rng.random() < 0.3:
+        parts.append(f"dl_src=06:00:00:00:00:0{rng.randrange(4)}/ff:00:00:00:00:03")
+    if rng.random() < 0.4:
+        parts.append(f"in_port={rng.randrange(1, 4)}")
+    return ",".join(parts)
+
+
+def _actions(rng: random.Random) -> str:
+    port = rng.randrange(1, 4)
+    return rng.choice((
+        f"output:{port}", f"output:{port}", f"output:{port}", "drop", "IN_PORT", f"output:{port},output:4",
+        f"set_field:0->in_port,output:{port}", f"set_field:0a:00:00:00:00:0{port}->eth_dst,output:{port}",
+        f"set_field:0a:00:00:00:00:0{port}->eth_src,set_field:0e:01:00:00:00:00->eth_dst,output:{port}",
+        f"push_vlan:0x8100,output:{port}",
+    ))  # fmt: skip
+
+
+def random_frame(rng: random.Random, number: int) -> bytes:
+    """A frame with its number at the end."""
+    target, source = f"02000000000{rng.randrange(8)}", f"06000000000{rng.randrange(4)}"
+    tail = b"frame %05d" % number
+    kind = rng.choice(("0800", "0800", "0800", "0806", "88b5", "8100"))
+    body = rng.randbytes(46)
+    if kind == "0800":
+        usual = (0x45, 0), (0x45, 0), (0x45, 0), (0x45, 7)
+        first, extra = rng.choice((*usual, (0x46, 0), (0x45, -30), (0x45, 300), (0x65, 0)))
+        length = max(0, 20 + 26 + len(tail) - extra)
+        address = bytes((10, rng.randrange(2), 0, rng.randrange(4)))
+        body = bytes((first, 0)) + length.to_bytes(2, "big") + bytes(4) + b"\x40\x3d" + bytes(6) + address
+        body += rng.randbytes(26)
+    if kind == "8100":
+        body = b"\x00\x05\x08\x00" + body
+    return bytes.fromhex(target + source + kind) + body + tail
+
+
+def exchange(lab: Lab, frames: list[tuple[str, bytes]], folder: Path) -> list[list[str]]:
+    """Send frames from hosts; for each host what it received, in hexadecimal, in any order."""
+    script = folder / "exchange.py"
+    script.write_text(_EXCHANGE)
+    words = json.dumps([(host, frame.hex()) for host, frame in frames])
+    (folder / "frames.json").write_text(words)
+    command = ["env", f"PYTHONPATH={_ROOT}", sys.executable, "-P", str(script), str(folder / "frames.json")]
+    done = lab.run("s0", command)
+    assert done.returncode == 0, done.stderr
+    return [sorted(frames) for frames in json.loads(done.stdout)]
+
+
+#: Frames to the last address leave by all ports, which Open vSwitch does itself: when they have come by
+#: all ports, twice since it reorders frames that it reads together, all frames sent before have been forwarded.
+_MARK = "0e" * 6
+_EXCHANGE = f"""
+import json, socket, sys
+from hostagent.runtime.devices import inside
+hosts = {HOSTS!r}
+sockets = dict()
+for host in hosts:
+    with inside("/run/netns/" + host):
+        sockets[host] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        sockets[host].setsockopt(263, 23, 1)
+        sockets[host].setsockopt(socket.SOL_SOCKET, 33, 8 << 20)
+        sockets[host].bind((host + "-eth1", 3))
+for host, frame in json.load(open(sys.argv[1])):
+    sockets[host].send(bytes.fromhex(frame))
+received = {{host: [] for host in hosts}}
+for turn in range(2):
+    for host in hosts:
+        sockets[host].send(bytes.fromhex("{_MARK}06000000000088b5") + bytes(46) + host.encode())
+    for host in hosts:
+        marks = set()
+        while len(marks) < len(hosts):
+            data = sockets[host].recv(65536)
+            if data.startswith(bytes.fromhex("{_MARK}")):
+                marks.add(data[-2:])
+            elif b"frame " in data:
+                received[host].append(data.hex())
+print(json.dumps(list(received.values())))
+"""
+
+
+def set_entries(lab: Lab, entries: list[str]) -> None:
+    """Replace all entries of s0, and wait until the kernel has them as well."""
+    last = f"priority=60000,dl_dst={':'.join(['0e'] * 6)} actions=output:1,output:2,output:3,IN_PORT"
+    lab.run("s0", ["ovs-ofctl", "-O", "OpenFlow13", "del-flows", "s0"])
+    done = lab.run("s0", ["bash", "-c", _ADD, "bash", *entries, last])
+    assert done.returncode == 0, done.stderr
+    lab.run("s0", ["ovs-appctl", "revalidator/purge"])
+    lab.tables("s0")
+
+
+_ADD = """printf '%s\\n' "$@" | ovs-ofctl -O OpenFlow13 add-flows s0 -"""
+#: What the lab without the fast path did, by seed: the parameter "off" runs first.
+_expected: dict[int, list[list[str]]] = {}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_frames_go_where_open_vswitch_sends_them(two_labs: Lab, seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    set_entries(two_labs, random_entries(rng, _ENTRIES))
+    frames = [(rng.choice(HOSTS), random_frame(rng, number)) for number in range(_FRAMES)]
+    found = exchange(two_labs, frames, tmp_path)
+    if two_labs.info()["switch_fast_path"] == "off":
+        _expected[seed] = found
+        assert sum(map(len, found)) > _FRAMES / 4
+        return
+    assert found == _expected[seed]
+    assert sum(two_labs.tables("s0")["by_kernel"]) > _FRAMES / 10
+
+
+def test_what_changes_while_frames_flow_holds_at_once() -> None:
+    with Lab(TOPOLOGY, "shortest", datapath="userspace", switch_fast_path="on") as lab:
+        assert lab.pingall().lost == []
+        before = sum(lab.tables("s0")["by_kernel"])
+        assert before >= 6
+        drop = "priority=50000,ip actions=drop"
+        lab.run("s0", ["ovs-ofctl", "-O", "OpenFlow13", "add-flow", "s0", drop])
+        assert sum(lab.tables("s0")["by_kernel"]) == before  # waits until the kernel knows
+        assert not lab.ping("h0", "h1", timeout=0.5).held
+        lab.run("s0", ["ovs-ofctl", "-O", "OpenFlow13", "--strict", "del-flows", "s0", "priority=50000,ip"])
+        lab.tables("s0")
+        assert lab.pingall().lost == []
+        assert sum(lab.tables("s0")["by_kernel"]) >= before + 6
+
+
+LABS = [
+    ("bcube:3,1", "brp", {"fast_path": "on"}),
+    ("dcell:3,1", "dfr", {}),
+    ("fattree:4", "ecmp", {}),
+    ("smallworld:4x4,clusters=2x2", "hrsw", {}),
+    ("mdcube:2,1", "dcube", {"offloads": False}),
+]
+
+
+@pytest.mark.parametrize(("topology", "scheme", "options"), LABS)
+def test_all_pairs_answer_while_links_fail(topology: str, scheme: str, options: dict[str, object]) -> None:
+    with Lab(topology, scheme, datapath="userspace", switch_fast_path="on", **options) as lab:
+        assert lab.info()["switch_fast_path"] == "on"
+        fabric = lab.config.validate().fabric
+        switches = [fabric.name(node) for node in range(fabric.servers, fabric.size)]
+        linked = [n for n in fabric.neighbours(fabric.servers) if fabric.relaying or n > fabric.servers]
+        other = fabric.name(linked[0])
+        assert lab.pingall().lost == []
+        lab.fail(switches[0], other)
+        assert lab.pingall().lost == []
+        lab.restore(switches[0], other)
+        assert lab.pingall().lost == []
+        found = [lab.tables(switch) for switch in switches]
+        assert all(table["equal"] for table in found)
+        assert sum(sum(table["by_kernel"]) for table in found) > 0
+
+
+def test_a_capture_sees_every_packet_and_a_rate_holds() -> None:
+    options = {"datapath": "userspace", "switch_fast_path": "on", "fast_path": "on", "rate": "20Mbit"}
+    with Lab("bcube:2,1", "brp", **options) as lab:
+        assert lab.iperf("h0", "h1", seconds=2).mbps < 22
+        before = sum(lab.tables("s0")["by_kernel"])
+        assert before > 20
+        done = lab.run("s0", ["bash", "-c", _CAPTURE])
+        assert done.stdout.count("ICMP echo re") == 20, done.stdout
+        assert sum(lab.tables("s0")["by_kernel"]) >= before + 20
+
+
+#: Ten echo requests and their replies, as they pass a port of the switch.
+_CAPTURE = """
+exec 3< <(exec timeout 30 tcpdump -n -l -c 20 -i s0-eth1 icmp 2>&1)
+while read -r -u 3 line; do [[ $line == listening* ]] && break; done
+nsenter --net=/run/netns/h0 ping -q -c 10 -i 0.01 10.0.0.2 >&2
+cat <&3
+"""
+
+
+def test_a_daemon_that_starts_again_has_it_again() -> None:
+    with Lab("bcube:2,1", "brp", datapath="userspace", switch_fast_path="on") as lab:
+        assert lab.pingall().lost == []
+        lab.run("s0", ["bash", "-c", _RESTART])
+        end = time.monotonic() + 60
+        while not (lab.tables("s0")["equal"] and lab.pingall().lost == []):
+            assert time.monotonic() < end
+        before = sum(lab.tables("s0")["by_kernel"])
+        while sum(lab.tables("s0")["by_kernel"]) <= before:
+            assert lab.pingall().lost == []
+            assert time.monotonic() < end
+
+
+def test_a_table_with_too_many_kinds_of_entries_is_left_to_open_vswitch(two_labs: Lab, tmp_path: Path) -> None:
+    set_entries(two_labs, [f"priority={100 + number} actions=output:2" for number in range(40)])
+    frames = [("h0", random_frame(random.Random(number), number)) for number in range(20)]
+    assert len(exchange(two_labs, frames, tmp_path)[1]) == 20
+    assert sum(two_labs.tables("s0").get("by_kernel", [])) == 0
+
+
+def test_where_there_is_none_info_says_why() -> None:
+    with Lab("torus:2x2", "dor", switch_fast_path="auto") as lab:
+        assert lab.info()["switch_fast_path"] == "off: there are no switches"
+    with pytest.raises(UsageError, match="switch_fast_path"):
+        Lab("torus:2x2", "dor", switch_fast_path="never").start()
