@@ -294,6 +294,11 @@ class Lab:
         """The ``predicted`` and ``installed`` entries of a node, and whether they are ``equal``."""
         return dict(self.ask("tables", node=node))
 
+    def flows(self, switch: str) -> dict[str, Any]:
+        """The ``flows`` of a switch: table, priority, match, actions, cookie, ``packets``, ``bytes`` and
+        ``duration`` of each entry, of any controller; ``at`` is when they were read."""
+        return dict(self.ask("flows", node=switch))
+
     def explain(self, a: str, b: str, follow: str = "heaviest") -> list[dict[str, Any]]:
         """The path in words: per node the ``reason``, the matching ``entry``, the ``branches`` where several
         next hops have weights, and for switches whether the entry is ``installed``.

@@ -1,49 +1,68 @@
-"""``dcnlab capture``: tcpdump at a node."""
+"""``dcnlab capture``: tcpdump at a node, or between switches and controller."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dcnlab.cli.app import command
-from dcnlab.cli.arguments import LabName, NodeName
+from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab, run_in_foreground
 from dcnlab.lab.errors import UsageError
+
+_STDOUT = Path("-")
 
 
 @command(
     "dcnlab capture LAB h12 icmp",
     "dcnlab capture LAB s4 --port 4 --count 10",
     "dcnlab capture LAB h0 -w h0.pcap",
+    "dcnlab capture LAB h0 --wireshark",
+    "dcnlab capture LAB controller -w openflow.pcap",
 )
 def capture(
     lab: LabName,
-    node: NodeName,
+    node: Annotated[
+        str,
+        typer.Argument(
+            metavar="NODE|controller", help="h3, s0, coordinates; or the connections to the controller."
+        ),
+    ],
     expression: Annotated[
         list[str] | None,
         typer.Argument(metavar="[FILTER...]", help="A tcpdump filter: icmp, 'udp port 53'."),
     ] = None,
     port: Annotated[int | None, typer.Option(help="One port of the node (default: all).")] = None,
     write: Annotated[
-        Path | None, typer.Option("--write", "-w", metavar="FILE.pcap", help="Write packets to a file.")
+        Path | None,
+        typer.Option("--write", "-w", metavar="FILE.pcap", help="Write packets to a file; -: standard output."),
     ] = None,
+    wireshark: Annotated[
+        bool, typer.Option("--wireshark", help="Show packets in Wireshark, with the dissector of this lab.")
+    ] = False,
     count: Annotated[int | None, typer.Option(min=1, help="Stop after this many packets.")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Capture packets with tcpdump at a server or at the ports of a switch; Ctrl-C stops it."""
-    if json and write is None:
+    """Capture packets with tcpdump at a server, at a switch's ports, or to the controller; Ctrl-C stops it."""
+    if json and (write is None or write == _STDOUT):
         raise UsageError("--json reports the file that was written: add -w FILE.pcap")
-    path = Lab.attach(lab).path
-    options = ["-l"] if write is None else ["-U", "-w", "-"]
-    options += ["-c", str(count)] if count else []
-    words = {"node": node, "port": port, "options": options, "expression": expression or []}
-    if write is None:
-        raise typer.Exit(run_in_foreground(path, "capture", (0, 1, 2), **words))
-    code = _written(path, write, words)
+    if wireshark and write is not None:
+        raise UsageError("choose --wireshark or --write")
+    attached = Lab.attach(lab)
+    binary = wireshark or write is not None
+    options = ["-U", "-w", "-"] if binary else ["-l"]
+    words = {"node": node, "port": port, "options": options, "expression": expression or [], "count": count}
+    if wireshark:
+        raise typer.Exit(_in_wireshark(attached, words))
+    if write is None or write == _STDOUT:
+        raise typer.Exit(run_in_foreground(attached.path, "capture", (0, 1, 2), **words))
+    code = _written(attached.path, write, words)
     if json:
         print_json({"node": node, "port": port, "file": str(write), "bytes": write.stat().st_size})
     raise typer.Exit(code)
@@ -59,3 +78,24 @@ def _written(path: Path, file: Path, words: dict[str, Any]) -> int:
         return run_in_foreground(path, "capture", (0, target, 2), **words)
     finally:
         os.close(target)
+
+
+def _in_wireshark(lab: Lab, words: dict[str, Any]) -> int:
+    """Capture into Wireshark, which shows packets as they come; returns when both have ended."""
+    from dcnlab.lab.inspection.wireshark import lua
+
+    with tempfile.NamedTemporaryFile("w", prefix="dcnlab-", suffix=".lua") as script:
+        script.write(lua(lab.config.topology, lab.config.scheme))
+        script.flush()
+        command = ["wireshark", "-k", "-i", "-", "-X", f"lua_script:{script.name}"]
+        try:
+            shown = subprocess.Popen(command, stdin=subprocess.PIPE)
+        except OSError as error:
+            text = f"wireshark: {error.strerror}: install it, or use `-w - | wireshark -k -i -` elsewhere"
+            raise UsageError(text) from None
+        assert shown.stdin is not None
+        try:
+            return run_in_foreground(lab.path, "capture", (0, shown.stdin.fileno(), 2), **words)
+        finally:
+            shown.stdin.close()
+            shown.wait()

@@ -94,6 +94,14 @@ class Resources:
         """The table of a node, as the scheme predicts it and as Open vSwitch holds it."""
         return JSONResponse(self._lab.tables(request.path_params["node"]))
 
+    @endpoint(
+        "GET", "/nodes/{node}/flows", parameters={"node": NODE},
+        returns="`flows`: table, priority, match, actions, cookie, packets, bytes, seconds; `at`: when.",
+    )  # fmt: skip
+    def flows(self, request: Request) -> Response:
+        """The flow entries of a switch with their counters, of any controller."""
+        return JSONResponse(self._lab.flows(request.path_params["node"]))
+
     @endpoint("POST", "/nodes/{node}/fail", parameters={"node": NODE}, returns="As `dcnlab fail --json`.")
     def fail_node(self, request: Request) -> Response:
         """Cut all links of a node; answered when the lab has converged."""

@@ -2,5 +2,9 @@
 
 tables.py    a node's table as predicted and as installed
 explain.py   a packet's path in words
-capture.py   tcpdump in a node
+capture.py   tcpdump in a node, and at the connections to the controller
+conversation.py  the capture of several namespaces as one
+flows.py     a switch's entries with live counters
+flow_rates.py  their rates, from two looks
+wireshark.py a dissector of control frames and labels
 """

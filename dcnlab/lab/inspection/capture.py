@@ -6,14 +6,19 @@ all interfaces there only a switch's own may be captured: by their indices.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
+from dcnlab.lab import python_process
 from dcnlab.lab.emulation.launch import interface
+from dcnlab.lab.emulation.openvswitch import CONTROLLER, Shard
 from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 
 #: A user of tcpdump's own does not exist in a user namespace, and the lab has no other.
 _AS_WE_ARE = ("-Z", "root")
+#: What is captured instead of a node: the conversation of the switches and their controller.
+CONTROLLER_NAME = "controller"
 
 
 def command(
@@ -36,4 +41,29 @@ def command(
     if port is None and not fabric.is_server(node):
         own = " or ".join(f"ifindex {index(interface(fabric, node, number))}" for number in ports)
         chosen = f"({own}) and ({chosen})" if chosen else own
-    return ["tcpdump", *_AS_WE_ARE, "-n", "-i", where, *options, *([chosen] if chosen else [])]
+    return [
+        "tcpdump",
+        *_AS_WE_ARE,
+        "--immediate-mode",
+        "-n",
+        "-i",
+        where,
+        *options,
+        *([chosen] if chosen else []),
+    ]
+
+
+def conversation(
+    shards: Sequence[Shard], options: Sequence[str], count: int | None, expression: Sequence[str] = ()
+) -> list[str]:
+    """The command line that captures what the switches of these shards and their controller say.
+
+    ``options`` are those of :func:`command`: with ``-w`` among them pcap is written."""
+    chosen = f"tcp port {CONTROLLER[1]}"
+    request = {
+        "namespaces": [shard.netns for shard in shards],
+        "expression": f"({chosen}) and ({' '.join(expression)})" if expression else chosen,
+        "show": None if "-w" in options else list(options),
+        "count": count,
+    }
+    return python_process.command("dcnlab.lab.inspection.conversation", json.dumps(request))

@@ -14,7 +14,7 @@ from addressing.fields import ipv4
 from dcnlab.lab import measurement
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import capture, explain, tables
+from dcnlab.lab.inspection import capture, explain, flows, tables
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.rpc import Call, Operation
@@ -109,6 +109,8 @@ class _Operations:
     def op_capture(self, call: Call) -> Any:
         """Run tcpdump in a node on the client's descriptors, at one port or at all ports."""
         request = call.request
+        if request["node"] == capture.CONTROLLER_NAME:
+            return self._capture_controller(call)
         node = self._session.node(request["node"])
         namespace = self._session.running.namespace(node)
 
@@ -116,7 +118,19 @@ class _Operations:
             return netns.inside(namespace, lambda: socket.if_nametoindex(interface))
 
         options, expression = request.get("options", []), request.get("expression", [])
+        options = [*options, *(["-c", str(request["count"])] if request.get("count") else [])]
         words = capture.command(self._fabric, node, request.get("port"), index, options, expression)
+        return execution.run(self._session, call, words)
+
+    def _capture_controller(self, call: Call) -> Any:
+        """The OpenFlow conversation of all switches."""
+        request, shards = call.request, self._session.running.shards
+        if not shards:
+            raise UsageError("this lab has no switches, so nobody talks to a controller")
+        words = capture.conversation(
+            shards, request.get("options", []), request.get("count"), request.get("expression", [])
+        )
+        call.request = {**request, "node": shards[0].bridges[0].name}
         return execution.run(self._session, call, words)
 
     # --- keys -----------------------------------------------------------------
@@ -156,6 +170,10 @@ class _Operations:
     def op_tables(self, call: Call) -> Any:
         """The table of a node as the scheme predicts it; for switches also as Open vSwitch holds it."""
         return tables.compare(self._session, self._session.node(call.request["node"]))
+
+    def op_flows(self, call: Call) -> Any:
+        """The entries of a switch with their counters."""
+        return flows.flows(self._session, self._session.node(call.request["node"]))
 
     def op_explain(self, call: Call) -> Any:
         """The path between two servers in words, with the table entry that matches at each node; for switches

@@ -1,0 +1,70 @@
+"""``dcnlab flows``: the entries of a switch with live counters."""
+
+from __future__ import annotations
+
+import json as codec
+import sys
+import time
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabName
+from dcnlab.cli.show import JsonFlag, brief, print_json, table
+from dcnlab.lab.client import Lab
+
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+@command(
+    "dcnlab flows LAB s3", "dcnlab flows LAB s3 --follow", "dcnlab flows LAB s3 --follow --count 10 --json"
+)
+def flows(
+    lab: LabName,
+    switch: Annotated[str, typer.Argument(metavar="SWITCH", help="s0, or coordinates.")],
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show rates, again and again, until Ctrl-C.")
+    ] = False,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks with --follow.")] = 1.0,
+    count: Annotated[int | None, typer.Option(min=1, help="With --follow: end after so many looks.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show the flow entries of a switch with their packets and bytes, of any controller.
+
+    With --follow also packets and bits per second; --json then prints one object per line. Open vSwitch
+    updates these counters about twice per second.
+    """
+    attached = Lab.attach(lab)
+    found = attached.flows(switch)
+    if not follow:
+        print_json(found) if json else _show(found)
+        return
+    looks = 0
+    while count is None or looks < count:
+        time.sleep(interval)
+        before, found, looks = found, attached.flows(switch), looks + 1
+        _add_rates(before, found)
+        if json:
+            print(codec.dumps(found), flush=True)
+        else:
+            print(_CLEAR if sys.stdout.isatty() else "", end="")
+            _show(found)
+            sys.stdout.flush()
+
+
+def _add_rates(before: dict[str, Any], now: dict[str, Any]) -> None:
+    from dcnlab.lab.inspection.flow_rates import rates
+
+    for entry, (packets, bits) in zip(now["flows"], rates(before, now), strict=True):
+        entry |= {"packets_per_s": round(packets, 1), "bits_per_s": round(bits, 1)}
+
+
+def _show(found: dict[str, Any]) -> None:
+    """A table of the entries."""
+    keys = ["table", "priority", "match", "actions", "packets", "bytes"]
+    followed = any("bits_per_s" in entry for entry in found["flows"])
+    columns = [*keys, *(["packets/s", "bits/s"] if followed else [])]
+    keys += ["packets_per_s", "bits_per_s"] if followed else []
+    rows = [[brief(str(entry[key])) or "any" for key in keys] for entry in found["flows"]]
+    table(columns, rows)

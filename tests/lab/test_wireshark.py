@@ -1,0 +1,243 @@
+"""What tshark makes of captures: OpenFlow of the switches, control frames of all protocols, labels."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
+
+from addressing import registry as schemes
+from addressing.fields import mac
+from dcnlab.lab.client import Lab
+from dcnlab.lab.inspection import wireshark
+from dcnlab.lab.inspection.wireshark import Bits, Number, Numbers
+from hostagent import registry
+from hostagent.protocols import link_state, probing
+from hostagent.protocols.labelling import frames as labelling
+from tests.capabilities import lacking
+from topos import registry as topologies
+
+KEY = b"a shared key"
+ADVERTISEMENT = link_state.LinkStateAdvertisement(3, 7, frozenset({1, 2}))
+MESSAGES: dict[str, bytes] = {
+    "link-state": link_state.Message(1, 3, ADVERTISEMENT).encode(KEY),
+    "probing": probing.Probe(1, 99, (0, 3, 15), 1).encode(),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tshark() -> None:
+    if shutil.which("tshark") is None and not os.environ.get("DCNLAB_REQUIRE_LABS"):
+        lacking("tshark is not installed")
+
+
+def test_the_layouts_are_those_of_the_codecs() -> None:
+    for name, codec in (("link-state", link_state._CODEC), ("probing", probing._CODEC)):
+        *numbers, items = wireshark.LAYOUTS[name]
+        assert [part.size for part in numbers if isinstance(part, Number)] == sizes(codec.fields)
+        assert isinstance(items, Numbers)
+        assert (items.count_size, items.size) == (1, codec.item.size)
+    *numbers, vector, word, prefix = wireshark.LAYOUTS["labelling"]
+    fixed = [part.size for part in numbers if isinstance(part, Number)]
+    assert fixed == sizes(labelling._HEAD) + sizes(labelling._TREE)
+    for part in (vector, word):
+        assert isinstance(part, Numbers)
+        assert (part.count_size, part.size) == (labelling._COUNT.size, 2)
+    assert isinstance(prefix, Bits)
+
+
+def sizes(fields: struct.Struct) -> list[int]:
+    return [struct.calcsize(kind) for kind in fields.format.lstrip(">")]
+
+
+def dissected(script: Path, capture: Path, *words: str) -> list[dict[str, Any]]:
+    """The layers of each packet, by tshark with a dissector."""
+    command = [
+        "tshark",
+        "-X",
+        f"lua_script:{script}",
+        "-r",
+        str(capture),
+        "-T",
+        "json",
+        "--no-duplicate-keys",
+        *words,
+    ]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, env={**os.environ, "HOME": "/"})
+    assert "Lua:" not in done.stderr, done.stderr
+    return [packet["_source"]["layers"] for packet in json.loads(done.stdout)]
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lua") / "dcnlab.lua"
+    path.write_text(wireshark.lua("bcube:4,1", "brp"))
+    return path
+
+
+def test_every_control_ethertype_is_dissected(script: Path, tmp_path: Path) -> None:
+    names = sorted(registry.known())
+    payload = b"\1\2\3\4"
+    frames = [
+        Ether(dst="02:00:00:00:00:01", type=registry.find(name).ethertype) / MESSAGES.get(name, payload * 20)
+        for name in names
+    ]
+    wrpcap(str(tmp_path / "all.pcap"), frames)
+    shown = dissected(script, tmp_path / "all.pcap")
+    for name, layers in zip(names, shown, strict=True):
+        assert ("aacm" if name == "aacm" else f"dcn_{name.replace('-', '')}") in layers, name
+        assert "dcnlabel" in layers
+    state = shown[names.index("link-state")]["dcn_linkstate"]
+    assert (state["dcn_linkstate.origin"], state["dcn_linkstate.number"]) == ("3", "7")
+    assert state["dcn_linkstate.port"] == ["1", "2"]
+    assert bytes.fromhex(state["dcn_linkstate.tag"].replace(":", "")) == MESSAGES["link-state"][-20:-4]
+    probe = shown[names.index("probing")]["dcn_probing"]
+    assert (probe["dcn_probing.serial"], probe["dcn_probing.server"]) == ("99", ["0", "3", "15"])
+
+
+def test_labels_and_tags_are_shown_with_names(script: Path, tmp_path: Path) -> None:
+    scheme = schemes.bind("brp", topologies.fabric("bcube:4,1"))
+    label, bits = scheme.label(7), scheme.label_bits
+    frames = [
+        Ether(dst=mac.text(mac.encode(label, bits)), src=mac.text(mac.encode(1, scheme.tag_bits)), type=0x800),
+        Ether(dst=mac.text(mac.hardware(3, 1)), src=mac.text(mac.hardware(4, 1)), type=0x800),
+    ]
+    wrpcap(str(tmp_path / "labels.pcap"), [bytes(frame) + bytes(46) for frame in frames], linktype=1)
+    labelled, plain = dissected(script, tmp_path / "labels.pcap")
+    assert labelled["dcnlabel"]["dcnlabel.destination"] == f"{label:0{bits}b}"
+    assert labelled["dcnlabel"]["dcnlabel.destination.node"] == "h7"
+    assert labelled["dcnlabel"]["dcnlabel.tag"] == f"{1:0{scheme.tag_bits}b}"
+    assert "dcnlabel" not in plain
+
+
+# --- in a real lab ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    # Enough ports for two shards, so two namespaces whose captures are merged.
+    with Lab("bcube:7,1", "brp") as running:
+        yield running
+
+
+class capturing:
+    """`dcnlab capture` with its standard output in a file, once tcpdump listens."""
+
+    def __init__(self, lab: Lab, file: Path, *words: str) -> None:
+        self._command = [sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, *words]
+        self._file = file
+
+    def __enter__(self) -> subprocess.Popen[str]:
+        with self._file.open("wb") as output:
+            self._running = subprocess.Popen(self._command, stdout=output, stderr=subprocess.PIPE, text=True)
+        assert self._running.stderr is not None
+        for line in self._running.stderr:
+            if "listening on" in line:
+                return self._running
+        raise AssertionError(f"tcpdump did not listen: exit code {self._running.wait()}")
+
+    def __exit__(self, *_: object) -> None:
+        if self._running.poll() is None:
+            self._running.terminate()
+            self._running.wait()
+
+
+@pytest.mark.lab
+def test_the_conversation_with_the_controller_is_openflow_1_3(lab: Lab, script: Path, tmp_path: Path) -> None:
+    file = tmp_path / "openflow.pcap"
+    names = ("s0", "s13")  # in different namespaces
+    with capturing(lab, file, "controller", "-w", "-", "--count", "12") as running:
+        for name in names:
+            lab.fail("h0" if name == "s0" else "h48", name)
+            lab.restore("h0" if name == "s0" else "h48", name)
+        assert running.wait(timeout=240) == 0
+    shown = dissected(script, file, "-Y", "openflow_v4")
+    assert shown
+    types = {str(layer["openflow_v4.type"]) for layers in shown for layer in listed(layers["openflow_v4"])}
+    assert "12" in types  # PORT_STATUS
+
+
+@pytest.mark.lab
+def test_the_conversation_is_shown_as_text(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "openflow.txt"
+    with capturing(lab, file, "controller", "--count", "4") as running:
+        lab.fail("h0", "s0")
+        lab.restore("h0", "s0")
+        assert running.wait(timeout=240) == 0
+    assert "version 1.3, type PORT_STATUS" in file.read_text()
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.lab
+def test_wireshark_gets_packets_with_their_labels(lab: Lab, tmp_path: Path) -> None:
+    """The program behind the name `wireshark` is tshark, which reads the same pipe with the same dissector."""
+    programs, out = tmp_path / "bin", tmp_path / "out.json"
+    programs.mkdir()
+    tshark = shutil.which("tshark")
+    stand_in = programs / "wireshark"
+    stand_in.write_text(f'#!/bin/sh\n[ "$1" = -k ] && shift\nexec {tshark} -T json "$@" > {out}\n')
+    stand_in.chmod(0o755)
+    way = lab.route("h0", "h48")
+    port = "1" if int(way[1][1:]) < 7 else "2"
+    command = [
+        sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, "h0", "--port", port, "--wireshark",
+        "--count", "4", "icmp",
+    ]  # fmt: skip
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as running:
+        assert running.stderr is not None
+        next(line for line in running.stderr if "listening on" in line)
+        lab.run("h0", ["ping", "-c4", "-i0.05", "h48"])
+        running.communicate(timeout=240)
+    layers = [packet["_source"]["layers"] for packet in json.loads(out.read_text())]
+    # By this scheme the destination is the next server, and the tag has the rest of the path.
+    assert {layer["dcnlabel"]["dcnlabel.destination.node"] for layer in layers} == {way[2]}
+
+
+@pytest.mark.lab
+def test_a_missing_wireshark_is_one_line(lab: Lab) -> None:
+    command = [sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, "h0", "--wireshark"]
+    environment = {**os.environ, "PATH": "/nonexistent"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "wireshark" in done.stderr
+
+
+@pytest.mark.lab
+def test_flows_have_live_counters(lab: Lab) -> None:
+    switch = lab.route("h0", "h1")[1]
+    command = [sys.executable, "-m", "dcnlab.cli", "flows", lab.config.name, switch]
+    assert len(lab.flows(switch)["flows"]) == len(lab.tables(switch)["installed"])
+    with subprocess.Popen([*command, "--follow", "--json"], stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdout is not None
+        json.loads(following.stdout.readline())
+        lab.run("h0", ["ping", "-c50", "-i0.01", "h1"])
+        for line in following.stdout:  # until the counters have moved
+            if any(entry["packets_per_s"] > 0 for entry in json.loads(line)["flows"]):
+                break
+        following.terminate()
+    entries = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=True).stdout)["flows"]
+    assert sum(entry["packets"] for entry in entries) >= 50
+    ofctl, rule = ["ovs-ofctl", "-O", "OpenFlow13"], "cookie=0x77,priority=9,udp,actions=drop"
+    lab.run(switch, [*ofctl, "add-flow", switch, rule])
+    try:
+        foreign = next(entry for entry in lab.flows(switch)["flows"] if entry["cookie"] == "0x77")
+        assert (foreign["priority"], foreign["match"], foreign["actions"]) == (9, "udp", "drop")
+    finally:
+        lab.run(switch, [*ofctl, "del-flows", switch, "cookie=0x77/-1"])
+    done = subprocess.run([*command[:-1], "h0"], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "h0 is a server" in done.stderr
