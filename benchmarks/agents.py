@@ -24,7 +24,7 @@ import psutil
 from benchmarks.launch import idle_share, proportional
 from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.config import LabConfig, resolve
-from dcnlab.lab.emulation import launch
+from dcnlab.lab.emulation import capacity, launch
 from hostagent.client import AgentPool
 from hostagent.options import AgentPlacement, Mode, Options
 from hostagent.runtime.devices import open_devices
@@ -98,6 +98,7 @@ def compare_all(topology: str, count: int) -> str:
     """The figures of all methods as JSON; runs in its own sandbox."""
     enter_sandbox()
     fabric, scheme = resolve(topology, SCHEME)
+    capacity.allow_files(fabric)
     running = launch.build_bare_network(LabConfig(topology, SCHEME), scheme)
     assert running.fabric is fabric
     places = launch.placements(fabric)

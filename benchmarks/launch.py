@@ -1,11 +1,15 @@
 """Launch and stop: dcnlab compared with stock Mininet, on the same topology and kind of switch.
 
-    python -m benchmarks.launch [bcube:8,1 bcube:4,3 bcube:32,1] [--no-stock] [--json]
+    python -m benchmarks.launch [bcube:8,1 bcube:4,3 bcube:32,1 bcube:8,3] [--scheme brp] [--no-stock]
+        [--json]
 
 The networks alone (hosts, links, switches with their ports, Mininet's objects) are built in
 sandboxes, as a lab has.  Stock Mininet uses its batch mode, with Open vSwitch already running;
 dcnlab's figure includes the start of its own.  The figures of the whole lab include the
-controller with acknowledged tables, agents that are ready, and the first ping.
+controller with acknowledged tables, agents that are ready, and the first ping; then a link fails and is
+restored several times.  ``cpu_s`` is the processor time of all the lab's processes until the first ping,
+which depends less on what else runs than ``launch_s``.  ``plan`` is what `dcnlab plan` says beforehand;
+its memory includes the kernel's, so it is compared with the machine's free memory before and after.
 """
 
 from __future__ import annotations
@@ -27,36 +31,75 @@ import psutil
 from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig, resolve
-from dcnlab.lab.emulation import launch, netns, openvswitch
+from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from topos import registry
+from topos.fabric import Fabric
 
 DEFAULT = ("bcube:8,1", "bcube:4,3")
 #: The number of rounds for bare networks, and the time after which no further round starts; medians are shown.
 MIN_ROUNDS, MAX_ROUNDS, TIME_BUDGET = 3, 5, 60.0
+#: Failures of a link after the first one; medians are shown.
+CHANGES = 5
+#: Servers up to which stock Mininet is measured as well.
+STOCK_SERVERS = 1024
 #: Seconds in which the kernel removes the namespaces of the previous network.
 SETTLE = 2.0
 
 
 def ours(topology: str, scheme: str = "wmgr") -> dict[str, Any]:
-    """Seconds to launch, to the first ping, and to stop; processes and memory of the whole lab."""
-    begun = time.perf_counter()
+    """Seconds to launch, to the first ping, and to stop; processes and memory of the whole lab; milliseconds
+    until it has converged on a failed and a restored link."""
+    fabric = registry.fabric(topology)
+    free, begun = psutil.virtual_memory().available, time.perf_counter()
     lab = Lab(topology, scheme).start()
-    last = registry.fabric(topology).servers - 1
-    assert lab.ping("h0", f"h{last}").held
+    assert lab.ping("h0", f"h{fabric.servers - 1}").held
     first_ping = time.perf_counter() - begun
     found = _processes(lab)
+    used = sum(map(processor_time, found))
     idle = idle_share(found)
     memory = sum(proportional(process) for process in found) >> 20
+    taken = (free - psutil.virtual_memory().available) >> 20
+    changes = converging(lab, fabric)
     lab.stop()
     return {
         "launch_s": lab.launch_s,
         "first_ping_s": round(first_ping, 2),
+        "cpu_s": round(used, 2),
         "stop_s": lab.stop_s,
         "memory_mb": memory,
+        "with_kernel_mb": taken,
         "idle_cpu_percent": idle,
         "processes": len(found),
+        **changes,
+        "plan_mb": capacity.memory_needed(fabric) >> 20,
+        "plan_cpu_s": round(capacity.processor_seconds(fabric), 1),
         "stages": lab.stages,
     }
+
+
+def converging(lab: Lab, fabric: Fabric) -> dict[str, float]:
+    """Milliseconds until the lab has converged after the first failure of a link, and the medians of the
+    failures and restorations after it."""
+    near = next(end for _, end in fabric.ports(0))
+    failed, restored = [], []
+    for _ in range(1 + CHANGES):
+        failed.append(lab.fail("h0", fabric.name(near.node))["converged_ms"])
+        restored.append(lab.restore("h0", fabric.name(near.node))["converged_ms"])
+    return {
+        "first_fail_ms": failed[0],
+        "fail_ms": statistics.median(failed[1:]),
+        "restore_ms": statistics.median(restored[1:]),
+    }
+
+
+def processor_time(process: psutil.Process) -> float:
+    """Seconds of processor time of a process and of the children that it has reaped.
+
+    Taken from the scheduler: the clock ticks of cpu_times() leave out agents, which run too briefly.
+    """
+    tasks = Path(f"/proc/{process.pid}/task").iterdir()
+    own = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    return own + sum(process.cpu_times()[2:4])
 
 
 def _processes(lab: Lab) -> list[psutil.Process]:
@@ -146,6 +189,7 @@ def bare_dcnlab(topology: str) -> tuple[float, Callable[[], None]]:
 
     begun = time.perf_counter()
     fabric, scheme = resolve(topology, "wmgr")
+    capacity.allow_files(fabric)
     running = launch.build_bare_network(LabConfig(topology, "wmgr"), scheme)
     net = mininet.objects(running, lambda *_: None)
     seconds = time.perf_counter() - begun
@@ -164,8 +208,9 @@ def run_inside(what: str, topology: str) -> None:
 
 def measure(topology: str, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """A row of figures for each method."""
-    rows = {"dcnlab, whole lab": ours(topology)}
-    contestants = ["dcnlab"] if options.no_stock else ["dcnlab", "mininet"]
+    rows = {"dcnlab, whole lab": ours(topology, options.scheme)}
+    stock = not options.no_stock and registry.parse(topology).counts()[0] <= STOCK_SERVERS
+    contestants = ["dcnlab", "mininet"] if stock else ["dcnlab"]
     taken: dict[str, list[dict[str, Any]]] = {what: [] for what in contestants}
     until = time.perf_counter() + TIME_BUDGET
     while (done := len(taken["dcnlab"])) < MIN_ROUNDS or (done < MAX_ROUNDS and time.perf_counter() < until):
@@ -199,6 +244,7 @@ def main() -> None:
     """Print a table, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", default=DEFAULT)
+    parser.add_argument("--scheme", default="wmgr", help="of the whole labs")
     parser.add_argument("--no-stock", action="store_true")
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for a bare network")
     parser.add_argument("--inside", choices=("mininet", "dcnlab"), help=argparse.SUPPRESS)

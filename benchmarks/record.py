@@ -51,9 +51,9 @@ SECTIONS = (
     ),
     Section(
         "Launch and stop",
-        ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "--timeout", "600"),
-        "64, 256 and 1024 servers. The rows `network` are without controller and agents; stock Mininet runs in"
-        " batch mode.",
+        ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "bcube:8,3", "--scheme", "brp", "--timeout", "600"),
+        "64 to 4096 servers. The rows `network` are without controller and agents; stock Mininet runs"
+        " in batch mode, up to 1024 servers.",
     ),
     Section(
         "Agents", ("agents",), "All agents of a lab of 256 servers, compared with one interpreter per agent."
