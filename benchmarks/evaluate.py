@@ -1,73 +1,109 @@
-"""Time of offline evaluations: distances, routed paths, whole evaluations, link loads, max-min fair rates.
+"""Time of offline evaluations: every scheme, over all pairs of 8192 nodes and over samples of a million.
 
-Each line is one call, after a first call that compiles (for networks of a million nodes,
-the lines before compile).  It has the elapsed seconds and the processor seconds over all cores;
-compare the latter on a busy machine.  No other program computes the routed lines;
-benchmarks/distances.py compares the distances.
+    python -m benchmarks.evaluate [--only TEXT] [--schemes]
+
+Each line of the first table is one call of ``evaluate`` (the network, paths, distances and tables) in a
+process of its own, after a call on a small network that loads the compiled code.  It has the elapsed
+seconds and the processor seconds over all cores; compare the latter on a busy machine.  Below stand the
+libraries that a user would take for the same figures, where there is one and it is installed, then other
+figures.  ``--only`` picks lines that contain a text, ``--schemes`` stops after the table of schemes.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
+import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from addressing.registry import bind
+from benchmarks.distances import SAMPLED, TOOLS
+from benchmarks.distances import measure as measure_library
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.distances import distances, sampled_distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.routing.path_lengths import path_lengths
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.latency import simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
 from dcnlab.evaluator.traffic.traffic import traffic
-from topos.registry import fabric
+from topos.registry import fabric, parse
 
-#: At least 8192 nodes each.
-ROUTED = (
-    ("torus:16x16x32", "wmgr"),
-    ("torus:16x16x32", "dor"),
-    ("torus:16x16x32", "shortest"),
-    ("torus:16x16x32", "ecmp"),
-    ("smallworld:64x64,clusters=4x4", "hrsw"),
-    ("smallworld:64x64,clusters=4x4", "hrsw-set"),
-    ("smallworld:64x128,clusters=4x4", "hrsw"),
-    ("hdcube:32,4", "dcube"),
-    ("mdcube:32,4", "dcube"),
-    ("borel:131,4,1,4", "twophase"),
-)
-#: Whole evaluations of sampled pairs.
-EVALUATED = (
-    ("smallworld:64x128,clusters=4x4", "hrsw"),
-    ("smallworld:64x128,clusters=4x4", "hrsw-set"),
-    ("hypercube:13", "wmgr"),
-    ("hypercube:13", "shortest"),
-    ("hypercube:13", "permsort"),
-    ("torus:16x16x32", "dor"),
-    ("bcube:8,3", "brp"),
-    ("bcube:32,3", "brp"),
-    ("hypercube:20", "wmgr"),
-)
-#: A million nodes: run once.
-_LARGE = ("bcube:32,3", "hypercube:20")
-#: Smaller networks for the other figures.
-MORE = (("clot:8x8x8", "pow"), ("bcube:8,3", "wmgr"))
+SAMPLE = "sample:2000"
+#: By scheme: a fabric of about 8192 nodes, all pairs of whose servers are evaluated, and one of about a
+#: million, of which a sample is.  ``ksp`` searches every pair for itself, so it is sampled on both, and a
+#: million nodes are too many.  CLOT's and Borel graphs' schemes end before a million: see the catalogue.
+SCHEMES: dict[str, tuple[str, str | None]] = {
+    "brp": ("bcube:20,2", "bcube:32,3"),
+    "cr": ("borel:131,4,1,4", None),
+    "cr-bfs": ("borel:131,4,1,4", None),
+    "dcube": ("mdcube:32,4", None),
+    "dcube-shortest": ("hdcube:32,4", None),
+    "dfr": ("dcell:9,2", "dcell:32,2"),
+    "dor": ("torus:16x16x32", "torus:100x100x100"),
+    "ecmp": ("torus:16x16x32", "torus:100x100x100"),
+    "greedy": ("torus:16x16x32", "torus:100x100x100"),
+    "hier": ("torus:16x16x32", "torus:100x100x100"),
+    "hrsw": ("smallworld:64x128,clusters=4x4", "smallworld:1024x1024,clusters=32x32"),
+    "hrsw-set": ("smallworld:64x128,clusters=4x4", "smallworld:1024x1024,clusters=32x32"),
+    "ksp": ("random:8192,8,hosts=0", None),
+    "min-ad": ("torus:16x16x32", "torus:32x32x32x32"),
+    "permsort": ("hypercube:13", "hypercube:20"),
+    "pow": ("clot:16x16x32", "torus:32x32x32x32"),
+    "shortest": ("torus:16x16x32", "torus:100x100x100"),
+    "twolevel": ("fattree:32", "fattree:160"),
+    "twophase": ("borel:131,4,1,4", None),
+    "tz": ("random:8192,8,hosts=0", "random:1000000,8,hosts=0"),
+    "updown": ("torus:16x16x32", "torus:100x100x100"),
+    "valiant": ("torus:16x16x32", "torus:100x100x100"),
+    "wmgr": ("torus:16x16x32", "hypercube:20"),
+    "wmgr-cayley": ("hypercube:13", "hypercube:20"),
+}
+_SAMPLED = {"ksp"}
 
 
-def timed(words: str, run: Callable[[], str], warm: bool = True) -> None:
-    """Print the time of one call, and its result."""
-    if warm:
-        run()
+@dataclass(frozen=True)
+class Timed:
+    """Elapsed and processor seconds, peak memory, and the result as text."""
+
+    seconds: float
+    cpu: float
+    megabytes: float
+    result: str
+
+
+def timed(run: Callable[[], str]) -> Timed:
+    """One call."""
     begun, used = time.perf_counter(), time.process_time()
     result = run()
     seconds, used = time.perf_counter() - begun, time.process_time() - used
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{words:58} {seconds:8.3f} s {used:8.3f} cpu   {result}   (peak so far {peak:.0f} MB)", flush=True)
+    return Timed(seconds, used, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, result)
+
+
+def evaluated(spec: str, scheme: str, pairs: str) -> Timed:
+    """A whole evaluation, after a small one."""
+    small = parse(spec).example
+    for some in ("servers", "sample:5"):
+        evaluate(small, [scheme], pairs=some)
+
+    def run() -> str:
+        report = evaluate(spec, [scheme], pairs=pairs)
+        [found] = report.schemes
+        paths, tables = found.path_lengths, found.table
+        return (
+            f"{report.servers + report.switches:>9,} nodes  path {paths.path_mean:.4f}, "
+            f"stretch {paths.stretch_mean:.4f}, entries at most {tables.entries_max}"
+        )
+
+    return timed(run)
 
 
 def all_distances(spec: str) -> str:
@@ -83,55 +119,23 @@ def sampled_search(spec: str, count: int) -> str:
     return f"mean {found.mean:.4f} +- {found.confidence():.4f}, largest distance {found.diameter}"
 
 
-def routed(spec: str, name: str) -> Callable[[], str]:
-    """Path lengths over all pairs of servers; the construction of the scheme is not timed."""
-    scheme = bind(name, fabric(spec))
-    pairs = choose(scheme.fabric, "servers", 1)
-
-    def run() -> str:
-        found = path_lengths(scheme, pairs)
-        return f"path {found.path_mean:.4f}, stretch {found.stretch_mean:.4f}"
-
-    return run
-
-
-def evaluated(spec: str, name: str) -> Callable[[], str]:
-    """``evaluate`` over 2000 random pairs: the network, its paths, distances and tables."""
-
-    def run() -> str:
-        [scheme] = evaluate(spec, [name], pairs="sample:2000").schemes
-        return f"path {scheme.path_lengths.path_mean:.4f}, entries at most {scheme.table.entries_max}"
-
-    return run
-
-
-def loaded(spec: str, name: str) -> Callable[[], str]:
+def loaded(spec: str, name: str) -> str:
     """The maximum link load under all-to-all traffic."""
     scheme = bind(name, fabric(spec))
-    pairs = choose(scheme.fabric, "servers", 1)
-    return lambda: f"maximum link load {link_loads(scheme, pairs).max():.0f}"
+    return f"maximum link load {link_loads(scheme, choose(scheme.fabric, 'servers', 1)).max():.0f}"
 
 
-def fair(spec: str, name: str) -> Callable[[], str]:
+def fair(spec: str, name: str) -> str:
     """Max-min fair rates of all-to-all traffic."""
     scheme = bind(name, fabric(spec))
-
-    def run() -> str:
-        found = throughput(scheme.fabric, flows(scheme, traffic(scheme.fabric, "all-to-all")))
-        return f"aggregate {found.aggregate:.1f}, ABT {found.abt:.1f}"
-
-    return run
+    found = throughput(scheme.fabric, flows(scheme, traffic(scheme.fabric, "all-to-all")))
+    return f"aggregate {found.aggregate:.1f}, ABT {found.abt:.1f}"
 
 
-def queued(spec: str, name: str, load: float) -> Callable[[], str]:
+def queued(spec: str, name: str, load: float) -> str:
     """A packet simulation of 5 ms, including the drawing of the paths."""
-    scheme = bind(name, fabric(spec))
-
-    def run() -> str:
-        found = simulate(scheme, load)
-        return f"{found.sent} packets, mean {found.mean:.1f} us, loss {found.loss:.4f}"
-
-    return run
+    found = simulate(bind(name, fabric(spec)), load)
+    return f"{found.sent} packets, mean {found.mean:.1f} us, loss {found.loss:.4f}"
 
 
 def halved(spec: str) -> str:
@@ -140,20 +144,83 @@ def halved(spec: str) -> str:
     return f"at most {found.found}, at least {found.bound}"
 
 
+#: Other figures: the title, the function and its arguments, and small arguments that load compiled code.
+FIGURES: tuple[tuple[str, Callable[..., str], tuple[Any, ...], tuple[Any, ...]], ...] = (
+    ("distances random:65536,8,hosts=0", all_distances, ("random:65536,8,hosts=0",), ("torus:3x3",)),
+    ("distances torus:32x32x64", all_distances, ("torus:32x32x64",), ("torus:3x3",)),
+    (
+        "distances torus:100x100x100, 1024 sources", sampled_search,
+        ("torus:100x100x100", 1024), ("torus:8x8", 9),
+    ),
+    ("loads bcube:8,3 wmgr", loaded, ("bcube:8,3", "wmgr"), ("bcube:2,1", "wmgr")),
+    ("loads random:8192,8,hosts=0 ecmp", loaded, ("random:8192,8,hosts=0", "ecmp"), ("torus:3x3", "ecmp")),
+    ("packets clot:8x8x8 pow, load 1", queued, ("clot:8x8x8", "pow", 1.0), ("clot:4x4", "pow", 0.1)),
+    ("bisection clot:8x8x8", halved, ("clot:8x8x8",), ("clot:4x4",)),
+    ("fair rates mdcube:8,1 wmgr, 4.2 million flows", fair, ("mdcube:8,1", "wmgr"), ("bcube:2,1", "wmgr")),
+    ("fair rates bcube:8,3 wmgr, 16.8 million flows", fair, ("bcube:8,3", "wmgr"), ("bcube:2,1", "wmgr")),
+)  # fmt: skip
+
+
+def figure(run: Callable[..., str], arguments: tuple[Any, ...], small: tuple[Any, ...]) -> Timed:
+    """One of the other figures, after a small one."""
+    run(*small)
+    return timed(lambda: run(*arguments))
+
+
+def shown(title: str, function: Callable[..., Timed], *arguments: Any) -> Timed:
+    """Measure in a process of its own, and print a line."""
+    spawn: Any = multiprocessing.get_context("spawn")
+    with spawn.Pool(1) as pool:
+        found: Timed = pool.apply(function, arguments)
+    print(
+        f"{title:62} {found.seconds:8.2f} s {found.cpu:8.2f} cpu {found.megabytes:6.0f} MB  {found.result}",
+        flush=True,
+    )
+    return found
+
+
+def schemes(only: str) -> None:
+    """The table of schemes: first about 8192 nodes, then about a million."""
+    rows = [(name, full, SAMPLE if name in _SAMPLED else "servers") for name, (full, _) in SCHEMES.items()]
+    rows += [(name, large, SAMPLE) for name, (_, large) in SCHEMES.items() if large]
+    for name, spec, pairs in rows:
+        title = f"{name} {spec} {pairs}"
+        if only in title:
+            shown(title, evaluated, spec, name, pairs)
+
+
+def libraries(spec: str) -> None:
+    """All distances of a graph of 8192 nodes, which is what other libraries compute of an evaluation of
+    ``shortest``; ``python -m benchmarks distances`` has the details."""
+    ours = shown(f"shortest {spec} servers", evaluated, spec, "shortest", "servers")
+    spawn: Any = multiprocessing.get_context("spawn")
+    for name in ("igraph", "networkit", "networkx"):
+        if importlib.util.find_spec(name) is None:
+            print(f"    distances alone by {name}: not installed (pip install 'dcnlab[bench]')")
+            continue
+        with spawn.Pool(1) as pool:
+            found = pool.apply(measure_library, (name, spec))
+        scaled = f" (from 1 source in {SAMPLED})" if name == "networkx" else ""
+        ratio = found.seconds / ours.seconds
+        print(
+            f"    distances alone by {TOOLS[name][0]}: {found.seconds:.2f} s, {ratio:.1f} x{scaled}", flush=True
+        )
+
+
 def main() -> None:
     """Print every line."""
-    for spec in ("random:8192,8,hosts=0", "random:65536,8,hosts=0", "torus:32x32x64"):
-        timed(f"distances {spec}", lambda spec=spec: all_distances(spec), warm=spec.startswith("random:8192"))
-    timed("distances torus:100x100x100, 1024 sources", lambda: sampled_search("torus:100x100x100", 1024), False)
-    for spec, name in (*ROUTED, *MORE):
-        timed(f"routed {spec} {name}", routed(spec, name))
-    for spec, name in EVALUATED:
-        timed(f"evaluated {spec} {name}, sample:2000", evaluated(spec, name), warm=spec not in _LARGE)
-    timed("loads bcube:8,3 wmgr", loaded("bcube:8,3", "wmgr"))
-    timed("packets clot:8x8x8 pow, load 1", queued("clot:8x8x8", "pow", 1.0))
-    timed("bisection clot:8x8x8", lambda: halved("clot:8x8x8"))
-    timed("fair rates mdcube:8,1 wmgr, 4.2 million flows", fair("mdcube:8,1", "wmgr"))
-    timed("fair rates bcube:8,3 wmgr, 16.8 million flows", fair("bcube:8,3", "wmgr"), warm=False)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.evaluate")
+    parser.add_argument("--only", default="", metavar="TEXT")
+    parser.add_argument("--schemes", action="store_true")
+    options = parser.parse_args()
+    schemes(options.only)
+    if options.schemes:
+        return
+    if options.only in "libraries":
+        libraries("random:8192,8,hosts=0")
+    for title, run, arguments, small in FIGURES:
+        if options.only in title:
+            shown(title, figure, run, arguments, small)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ freegroup.py         WMGR's labels on the free group
 wmgr_scan_order.py   the order in which WMGR compares neighbours
 wmgr_scan_search.py  the search for an order with short paths
 clusters.py          clusters under failures
+balls.py             sizes of Thorup and Zwick's clusters
 partition.py         clusters of any network, by METIS
 cover.py             the fewest prefixes that state a function
 """

@@ -120,6 +120,7 @@ def _grow(root: int, start: Starts, peer: IntArray, parent: IntArray, letter: In
     search reaches them; the first link that reaches a node is its link in the tree.  Returns the node
     that is reached last."""
     frontier, hops, last = np.array([root]), 0, root
+    first = np.empty(len(parent), dtype=np.int64)
     depth[root] = 0
     while len(frontier):
         hops, last = hops + 1, int(frontier[-1])
@@ -129,9 +130,10 @@ def _grow(root: int, start: Starts, peer: IntArray, parent: IntArray, letter: In
         owners = np.repeat(frontier, count)
         unseen = depth[peer[links]] == NONE
         ends, owners = peer[links][unseen], owners[unseen]
-        _, first = np.unique(ends, return_index=True)
-        first.sort()
-        ends, owners = ends[first], owners[first]
+        # Of several links to a node the first one counts: written last, so that it stays.
+        place = np.arange(len(ends))
+        first[ends[::-1]] = place[::-1]
+        ends, owners = ends[first[ends] == place], owners[first[ends] == place]
         parent[ends], depth[ends] = owners, hops
         place = np.arange(len(ends))
         fresh = np.concatenate([[True], owners[1:] != owners[:-1]])[: len(ends)]

@@ -21,12 +21,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from addressing.algorithms.shortest_paths import UNREACHABLE
+from addressing.algorithms.shortest_paths import UNREACHABLE, live_rows
 from addressing.header import Forward, Header, NextHops, Pattern, drop, only
 from addressing.scheme import ForwardingClass
 from addressing.vertex import VertexScheme
 from topos.family import Family, param
 from topos.graph import IntArray, LinkState
+
+#: The number of nodes beyond which the sizes of clusters are counted by compiled code.
+_MANY = 4096
 
 
 @dataclass(frozen=True)
@@ -165,17 +168,24 @@ class Tz(VertexScheme):
         while len(large):
             chosen.update(large[rng.random(len(large)) < wanted / len(large)].tolist())
             if chosen:
-                large = nodes[self.cluster_sizes(chosen)[nodes] > 4 * len(nodes) / wanted]
+                # A cluster shrinks with every further landmark.
+                large = large[self.cluster_sizes(chosen, large) > 4 * len(nodes) / wanted]
         return tuple(sorted(chosen))
 
-    def cluster_sizes(self, landmarks: Iterable[int]) -> IntArray:
-        """Per node the size of its cluster, for a set of landmarks."""
-        sizes = np.zeros(self.fabric.size, dtype=np.int32)
+    def cluster_sizes(self, landmarks: Iterable[int], nodes: IntArray) -> IntArray:
+        """The size of the cluster of each of ``nodes``, for a set of landmarks."""
         radius = self._radii(landmarks)
+        if self.fabric.size > _MANY:
+            from addressing.algorithms.balls import sizes_inside  # compiled code, which agents do without
+
+            counted = np.zeros(self.fabric.size, dtype=np.bool_)
+            counted[np.array(self.vertices)] = True
+            return sizes_inside(nodes.astype(np.int32), radius, counted, *live_rows(self.fabric, self.known))
+        sizes = np.zeros(self.fabric.size, dtype=np.int32)
         for vertex in self.vertices:
             if radius[vertex]:
                 sizes += self.shortest_paths.search((vertex,), within=int(radius[vertex]) - 1) >= 0
-        return sizes
+        return sizes[nodes]
 
     def _radii(self, landmarks: Iterable[int]) -> IntArray:
         """Per node v the distance d(v, A); larger than any distance where no landmark is reached."""
@@ -191,7 +201,17 @@ class Tz(VertexScheme):
     @cached_property
     def nearest(self) -> IntArray:
         """Per node the number of its nearest landmark, the first on ties; 0 where none is reached."""
-        distance = np.stack([self.shortest_paths.distances_to(landmark) for landmark in self.landmarks])
-        distance[distance == UNREACHABLE] = self.fabric.size
-        nearest: IntArray = distance.argmin(axis=0).astype(np.int32)
+        start, peer = live_rows(self.fabric, self.known)
+        nearest = np.full(self.fabric.size, len(self.landmarks), dtype=np.int32)
+        frontier = np.array(self.landmarks)
+        nearest[frontier], distance = np.arange(len(frontier)), 0
+        while len(frontier):
+            distance += 1
+            count = start[frontier + 1] - start[frontier]
+            before = np.cumsum(count) - count
+            ends = peer[np.repeat(start[frontier] - before, count) + np.arange(int(count.sum()))]
+            here = self.radius[ends] == distance
+            np.minimum.at(nearest, ends[here], np.repeat(nearest[frontier], count)[here])
+            frontier = np.unique(ends[here])
+        nearest[nearest == len(self.landmarks)] = 0
         return nearest

@@ -17,7 +17,7 @@ import numpy as np
 from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.distances import UNREACHABLE, Counts, distances
+from dcnlab.evaluator.graph.distances import UNREACHABLE, Counts, Levels, distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.metrics import Conditions, Figures, check, fabric_metrics, scheme_metrics
@@ -26,6 +26,7 @@ from dcnlab.evaluator.routing.path_lengths import (
     PathLengths,
     blocks,
     path_lengths,
+    single_distances,
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
@@ -175,17 +176,20 @@ def evaluate(
         raise SpecError("hops=servers counts server hops: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
+    apart = single_distances(hop_graph(network, failed.links, hops), chosen)
     figures = tuple(
         SchemeReport(
             text,
-            path_lengths(scheme, chosen, failed.links, failure_knowledge=failure_knowledge, hops=hops),
+            path_lengths(
+                scheme, chosen, failed.links, failure_knowledge=failure_knowledge, hops=hops, apart=apart
+            ),
             pairs.startswith("sample"),
             table_sizes(with_failure_knowledge(scheme, failed.links, failure_knowledge)[0], seed, table_budget),
             scheme_metrics(scheme, metrics, conditions),
         )
         for text, scheme in zip(schemes, bound, strict=True)
     )
-    counts = distance_histogram(network, chosen, failed, hops)
+    counts = distance_histogram(network, chosen, failed, hops, apart)
     return Report(
         network.spec, network.servers, network.switches, len(network.link_ends),
         pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
@@ -200,8 +204,13 @@ def _network(topology: str | Fabric | Any) -> Fabric:
     return fabric(topology) if isinstance(topology, str) else from_networkx(topology)
 
 
-def distance_histogram(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Counts:
-    """``[d]``: the number of pairs at distance d over the links that are up."""
+def distance_histogram(
+    network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops, apart: Levels | None = None
+) -> Counts:
+    """``[d]``: the number of pairs at distance d over the links that are up; ``apart``: see
+    :func:`path_lengths`."""
+    if apart is not None:
+        return np.bincount(apart[apart != UNREACHABLE], minlength=1).astype(np.int64)
     graph = hop_graph(network, failed.links, hops)
     if pairs.shared:
         ends = sorted((pairs.destinations, pairs.sources[0]), key=len)

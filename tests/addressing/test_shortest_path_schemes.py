@@ -6,11 +6,13 @@ import random
 from itertools import islice, pairwise
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.header import Forward, Header
 from addressing.scheme import path
+from addressing.schemes import tz
 from addressing.schemes.ecmp import Ecmp
 from addressing.schemes.ksp import Ksp
 from addressing.schemes.shortest import Shortest
@@ -18,7 +20,7 @@ from addressing.schemes.tz import Tz
 from addressing.table import compile_table
 from tests.addressing.cases import failures
 from tests.topos.graphs import built, graph
-from topos.graph import ALL_UP
+from topos.graph import ALL_UP, LinkState
 
 SPECS = ["bcube:3,1", "fattree:4", "slimfly:3,hosts=1", "jellyfish:5,20,3", "borel:7,2,1,2", "clot:4x4"]
 
@@ -140,4 +142,22 @@ def test_tz_samples_fewer_landmarks_by_root_log() -> None:
     fabric = built("smallworld:16x16,clusters=4x4")
     few, usual = Tz(fabric, sample="root-log"), Tz(fabric)
     assert len(few.landmarks) < len(usual.landmarks)
-    assert few.cluster_sizes(few.landmarks).max() <= 4 * (256 * 8) ** 0.5
+    sizes = few.cluster_sizes(few.landmarks, np.arange(fabric.size, dtype=np.int32))
+    assert sizes.max() <= 4 * (256 * 8) ** 0.5
+
+
+@pytest.mark.parametrize("spec", ["random:60,3,hosts=0", "bcube:3,2", "fattree:4", "torus:5x6"])
+@pytest.mark.parametrize("down", [frozenset(), frozenset(range(0, 40, 3))])
+def test_tz_chooses_the_same_landmarks_by_compiled_code(
+    spec: str, down: frozenset[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Tz(built(spec), known=LinkState(down))
+    switches = range(slow.fabric.servers, slow.fabric.size)
+    nodes = np.array(slow.vertices if slow.fabric.relaying else switches, dtype=np.int32)
+    expected = slow.landmarks, slow.cluster_sizes(slow.landmarks, nodes).tolist()
+    monkeypatch.setattr(tz, "_MANY", 0)
+    fast = Tz(built(spec), known=LinkState(down))
+    assert (fast.landmarks, fast.cluster_sizes(fast.landmarks, nodes).tolist()) == expected
+    distance = np.stack([fast.shortest_paths.distances_to(landmark) for landmark in fast.landmarks])
+    distance[distance < 0] = fast.fabric.size
+    assert fast.nearest.tolist() == distance.argmin(axis=0).tolist()

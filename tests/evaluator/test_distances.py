@@ -46,6 +46,7 @@ def test_rows_histogram_and_pairs_equal_scipy(graph: HopGraph, data: st.DataObje
     sources, targets = (np.array(data.draw(chosen), dtype=np.int32) for _ in range(2))
     far = np.where(np.isinf(expected), UNREACHABLE, expected)
     assert np.array_equal(distance_rows(graph, sources), far[sources])
+    assert np.array_equal(distance_rows(graph, sources, large=0), far[sources])
     found = distances(graph, sources, targets)
     block = expected[np.ix_(sources, targets)]
     different = sources[:, None] != targets[None, :]

@@ -120,13 +120,15 @@ def sampled_distances(graph: HopGraph, nodes: IntArray, count: int, seed: int) -
     return distances(graph, chosen, nodes, exact=False)
 
 
-def distance_rows(graph: HopGraph, sources: IntArray) -> Levels:
+def distance_rows(graph: HopGraph, sources: IntArray, large: int = LARGE) -> Levels:
     """``[i, v]``: the distance from ``sources[i]`` to node v, ``UNREACHABLE`` where there is no path.
 
-    Raises ValueError when a distance does not fit in 16 bits.
+    On a graph of more than ``large`` nodes few sources are searched one by one.  Raises ValueError when
+    a distance does not fit in 16 bits.
     """
     _check_width(graph)
-    return _rows(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
+    search = _rows_singly if graph.size > large and len(sources) <= BITS else _rows
+    return search(graph.start, graph.peer, np.asarray(sources, dtype=np.int32), graph.scale)
 
 
 def pair_distances(graph: HopGraph, sources: IntArray, targets: IntArray, large: int = LARGE) -> Levels:
@@ -304,6 +306,28 @@ def _rows(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> Level
             active, next_active = next_active, active
             level += 1
         _transpose(out[first : first + count], columns)
+    return out
+
+
+@threaded
+def _rows_singly(start: Counts, peer: IntArray, sources: IntArray, scale: int) -> Levels:
+    """As :func:`_rows`, one search per source: for few sources in little memory."""
+    size = len(start) - 1
+    out = np.full((len(sources), size), UNREACHABLE, np.uint16)
+    for i in numba.prange(len(sources)):
+        queue, head, tail = np.empty(size, np.int32), 0, 1
+        depth = np.full(size, -1, np.int32)
+        queue[0], depth[sources[i]] = sources[i], 0
+        while head < tail:
+            at = queue[head]
+            head += 1
+            out[i, at] = depth[at] // scale
+            for link in range(start[at], start[at + 1]):
+                end = peer[link]
+                if depth[end] < 0:
+                    depth[end] = depth[at] + 1
+                    queue[tail] = end
+                    tail += 1
     return out
 
 

@@ -103,7 +103,7 @@ def largest_table(scheme: Tz) -> int:
     other vertex that it represents, or for each of its ports in a label; another switch adds its cluster.
     """
     network, landmarks = scheme.fabric, np.array(scheme.landmarks)
-    own = scheme.cluster_sizes(landmarks.tolist())[network.servers :] - 1
+    own = scheme.cluster_sizes(landmarks.tolist(), np.arange(network.servers, network.size, dtype=np.int32)) - 1
     numbers = landmarks - network.servers
     if scheme.represented:
         own[numbers] = np.bincount(scheme.nearest[network.servers :], minlength=len(landmarks)) - 1

@@ -164,10 +164,12 @@ def path_lengths(
     failure_knowledge: FailureKnowledge = "yes",
     hops: Hops = "links",
     generic: bool = False,
+    apart: Levels | None = None,
 ) -> PathLengths:
     """The joint distribution of hops and distance over ``pairs`` while ``down`` is down.
 
-    ``generic`` evaluates the scheme state by state even where it has a vectorised form.
+    ``apart`` is the result of :func:`single_distances` if the caller has it already.  ``generic``
+    evaluates the scheme state by state even where it has a vectorised form.
     """
     if not generic and not down and _every_server(pairs, scheme.fabric) and symmetric(scheme):
         one = Pairs(pairs.destinations[:1], pairs.sources)
@@ -176,7 +178,7 @@ def path_lengths(
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     counted = _counting(bound, pairs, arrival_cost(scheme.fabric, hops), down, known_down, generic)
     total = EMPTY
-    for block in blocks(graph, pairs):
+    for block in blocks(graph, pairs, apart):
         total = total.plus(PathLengths(counted(block), len(block.pairs), block.connected))
     return total
 
@@ -248,7 +250,16 @@ def _farthest(row: Levels) -> int:
     return most if most != UNREACHABLE else int(row[row != UNREACHABLE].max(initial=0))
 
 
-def blocks(graph: HopGraph, pairs: Pairs) -> Iterator[Block]:
+def single_distances(graph: HopGraph, pairs: Pairs) -> Levels | None:
+    """The distances of all pairs, destination by destination; None where the destinations share their
+    sources."""
+    if pairs.shared:
+        return None
+    ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
+    return pair_distances(graph, ends, np.concatenate(pairs.sources))
+
+
+def blocks(graph: HopGraph, pairs: Pairs, apart: Levels | None = None) -> Iterator[Block]:
     """The pairs in blocks of few enough destinations for arrays of [destination, node]."""
     size = (1 << 24) // max(1, graph.size)
     if pairs.shared:
@@ -258,7 +269,8 @@ def blocks(graph: HopGraph, pairs: Pairs) -> Iterator[Block]:
             yield Block(part, table if len(sources) == graph.size else table.take(sources, axis=1))
         return
     lengths = np.array([len(part) for part in pairs.sources])
-    all_distances = pair_distances(graph, np.repeat(pairs.destinations, lengths), np.concatenate(pairs.sources))
+    all_distances = single_distances(graph, pairs) if apart is None else apart
+    assert all_distances is not None
     first = 0
     for part in pairs.chunks(max(1, min(1024, size))):
         count = len(part.destinations)

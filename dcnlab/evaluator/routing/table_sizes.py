@@ -20,7 +20,7 @@ from topos.graph import IntArray
 
 #: The number of entries after which the remaining nodes are skipped.
 BUDGET = 200_000
-#: The number of tables counted at a time by a vectorised form.
+#: The most tables that a vectorised form counts at a time.
 _STEP = 64
 
 
@@ -95,7 +95,9 @@ def _count(scheme: Scheme, tables: Tables, order: IntArray, budget: int) -> tupl
     rows = [np.zeros((2, 0), dtype=np.int64)]
     first = total = 0
     while first < len(order) and (total < budget or first < 2):
-        nodes = order[first : first + _STEP]
+        # As many as the budget may need, going by the tables so far.
+        step = 2 if not first else min(_STEP, 1 + (budget - total) * first // max(1, total))
+        nodes = order[first : first + step]
         entries, compared, next_hops = tables(nodes)
         port_bits = np.maximum(1, np.frexp(ports[nodes])[1])
         rows.append(np.stack([entries, compared + next_hops * port_bits]))

@@ -8,6 +8,8 @@ from typing import cast
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from addressing.hierarchy import Hierarchy
 from addressing.jit import compiled, threaded
@@ -34,7 +36,7 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
 def pair_lengths(scheme: Scheme) -> PairLengths | None:
     """As :func:`rule`, part by part from the source on; None where a cluster is not connected."""
     hierarchy = cast(Hierarchy, scheme)
-    if hierarchy.split_clusters:
+    if split_clusters(scheme.fabric, np.array(hierarchy.clustering)):
         return None
     fabric, group = scheme.fabric, np.array(hierarchy.clustering, dtype=np.int32)
     first, members = by_cluster(group)
@@ -48,6 +50,17 @@ def pair_lengths(scheme: Scheme) -> PairLengths | None:
         )  # fmt: skip
 
     return between_vertices(fabric, vertex_hops)
+
+
+def split_clusters(fabric: Fabric, group: IntArray) -> frozenset[int]:
+    """The clusters that are not connected while all links are up."""
+    ends = fabric.link_ends[:, [0, 2]]
+    a, b = ends[group[ends[:, 0]] == group[ends[:, 1]]].T
+    inside = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(fabric.size, fabric.size))
+    _, piece = connected_components(inside, directed=False)
+    clusters = np.unique(np.stack([group, piece], axis=1)[group != NONE], axis=0)[:, 0]
+    numbers, pieces = np.unique(clusters, return_counts=True)
+    return frozenset(numbers[pieces > 1].tolist())
 
 
 def by_cluster(group: IntArray) -> tuple[Longs, IntArray]:
@@ -73,7 +86,7 @@ def table_counts(scheme: Scheme) -> Tables:
     hierarchy = cast(Hierarchy, scheme)
     clustering, vertex = np.array(hierarchy.clustering), vertex_mask(hierarchy)
     lengths = np.array([len(vertices) for vertices in hierarchy.places])
-    split = hierarchy.split_clusters
+    split = hierarchy.split_clusters if scheme.known else split_clusters(scheme.fabric, clustering)
     lengths[list(split)] = 0
     others = np.count_nonzero(lengths)
     cluster_bits = hierarchy.vertex_bits - hierarchy.place_bits

@@ -18,7 +18,7 @@ from dcnlab.evaluator.graph.next_hops import LOST
 from dcnlab.evaluator.routing.forms import Longs, PairLengths, Rule, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.vector import hrsw
-from dcnlab.evaluator.routing.vector.hrsw import by_cluster, with_intra_part_routing
+from dcnlab.evaluator.routing.vector.hrsw import by_cluster, split_clusters, with_intra_part_routing
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -44,7 +44,7 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
 def pair_lengths(scheme: Scheme) -> PairLengths | None:
     """As :func:`rule`, by a search from the source and from the destination's cluster."""
     hierarchy = cast(Hierarchy, scheme)
-    if hierarchy.split_clusters:
+    if split_clusters(scheme.fabric, np.array(hierarchy.clustering)):
         return None
     fabric, group = scheme.fabric, np.array(hierarchy.clustering, dtype=np.int32)
     first, members = by_cluster(group)
