@@ -63,7 +63,8 @@ class ControllerChoice:
         if self.tables:
             return ""
         who = {"none": "nobody controls the switches", "remote": f"{self.text} controls the switches"}
-        named = who.get(self.kind, f"{', '.join(self.applications)} control the switches")
+        verb = "controls" if len(self.applications) == 1 else "control"
+        named = who.get(self.kind, f"{', '.join(self.applications)} {verb} the switches")
         if relaying:
             done = "agents relay by the scheme, but forwarding by labels in switches"
         else:
