@@ -250,7 +250,7 @@ _WORDS: tuple[tuple[str, tuple[str, ...], str, bool, str], ...] = (
 
 
 def _in_words(fields: tuple[str, ...]) -> Iterator[Row]:
-    """Comparisons that the text makes without a number: the ratio at the size that fits it least."""
+    """Comparisons that the text makes without a number, for the largest size or for every one."""
     for field, left, right, less, quotation in _WORDS:
         if field not in fields:
             continue
@@ -258,11 +258,16 @@ def _in_words(fields: tuple[str, ...]) -> Iterator[Row]:
             pairs = [(measured(name, size), measured(right, size)) for size in _SIZES]
             ratios = [getattr(one, field) / getattr(other, field) for one, other in pairs]
             claim = Claim(
-                f"words-{name}-{right}-{field}", PAPER, f"{_FIELDS[field][0]}: {name}, in that of {right}", 1,
-                f"the ratio at the size of {_SIZES[0]} to {_SIZES[-1]} that fits the claim least",
+                f"words-{name}-{right}-{field}", PAPER,
+                f"{_FIELDS[field][0]} of {name} divided by that of {right}", 1,
+                "ratio of the two; of all sizes the one that fits the claim least",
                 "<" if less else ">", source=f'section IV-B: "{quotation}"',
             )  # fmt: skip
-            yield Row(claim, max(ratios) if less else min(ratios))
+            yield Row.by_reading(
+                claim,
+                Reading(f"{_SIZES[-1]} switches", ratios[-1]),
+                Reading(f"all sizes from {_SIZES[0]} on", max(ratios) if less else min(ratios)),
+            )
 
 
 # --- charts -------------------------------------------------------------------------
