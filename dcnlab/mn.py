@@ -26,7 +26,7 @@ def _find_project() -> None:
     assert frame is not None
     root = Path(frame.f_code.co_filename).resolve().parents[1]
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    sys.path.append(str(root))
+    site.addsitedir(str(root))  # with the .pth files that lie there
     site.addsitedir(str(root / ".venv" / "lib" / python / "site-packages"))
 
 
