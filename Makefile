@@ -13,7 +13,7 @@ packages:        # install missing Debian packages
 	@bash vagrant/packages.sh
 
 test-packages: packages # and those that only tests need
-	@bash vagrant/packages.sh tshark
+	@bash vagrant/packages.sh tshark slirp4netns
 
 $(BIN)/dcnlab: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

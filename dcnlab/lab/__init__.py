@@ -22,6 +22,7 @@ namespace; the guard then removes the socket.
     scenario/     scenario files            drawing/      positions of nodes, pictures
     api/          HTTP and JSON, events     view/         the page in the browser, a client of api/
     kv/           a key-value store         replication/  one server's data to several others
+    outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     mininet/      stock Mininet with our topologies, hosts and controller
 
     client.py      Lab, for Python and the command line
@@ -30,6 +31,7 @@ namespace; the guard then removes the socket.
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
     controller_choice.py  who controls the switches: ours, a remote controller, the user's applications
+    exposure.py    ports of servers at this machine's loopback address
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
     python_process.py  Python processes that run only our modules
     log.py         the log of a lab: written by its processes, read by `dcnlab logs`

@@ -319,6 +319,19 @@ class Lab:
             for batch in connection.stream("events", **request):
                 yield from map(Record.from_json, batch)
 
+    # --- the outside ----------------------------------------------------------
+
+    def attach_interface(self, switch: str, interface: str, host: str = "") -> dict[str, Any]:
+        """Make an interface of this machine a port of a switch, on a free port or in the place of a plain host.
+
+        The result has ``port``, and with a host its ``ipv4`` and ``mac`` for the machine behind the interface.
+        """
+        return dict(self.ask("attach", switch=switch, interface=interface, host=host))
+
+    def detach_interface(self, interface: str) -> dict[str, Any]:
+        """Give an interface back to this machine before the lab ends."""
+        return dict(self.ask("detach", interface=interface))
+
     # --- keys -----------------------------------------------------------------
 
     def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:

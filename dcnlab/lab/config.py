@@ -19,7 +19,7 @@ from addressing import registry as schemes
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
-from dcnlab.lab import multipath
+from dcnlab.lab import exposure, multipath, naming
 from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
@@ -77,6 +77,10 @@ class LabConfig(Options):
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
     loss: str = param("Packet loss on every link, such as 0.1% (needs netem).", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")
+    nat: bool = param("Hosts reach what this machine reaches, by slirp4netns (docs/outside.md).", default=False)
+    expose: str = param(
+        "Ports of servers at this machine's loopback address, such as h0:80=8080,h1:22=2222.", default=""
+    )
     miswire: str = param(
         "Swap the cables at two ports, such as h3:2,h7:1: an error for AACM to find.", default=""
     )
@@ -289,6 +293,19 @@ def _check_controller(config: LabConfig, scheme: Scheme) -> None:
     choice.library(config.backend)
 
 
+def _check_outside(config: LabConfig, scheme: Scheme) -> None:
+    """Exposed ports are of servers; NAT does not depend on addresses that change."""
+    for exposed in exposure.parse(config.expose):
+        try:
+            naming.server(scheme.fabric, exposed.server, scheme)
+        except UsageError as error:
+            raise OptionError("expose", f"expose: {error}") from error
+    if config.nat and config.autoconfigure:
+        raise OptionError(
+            "nat", "nat needs servers that have their addresses from the start: not autoconfigure"
+        )
+
+
 _CHECKS = (
     _check_controller,
     _check_packets,
@@ -297,6 +314,7 @@ _CHECKS = (
     _check_load_balance,
     _check_buffers,
     _check_fast_path,
+    _check_outside,
 )
 
 

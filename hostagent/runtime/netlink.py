@@ -1,4 +1,4 @@
-"""The part of rtnetlink that agents need: set up interfaces, watch their carriers."""
+"""The part of rtnetlink that agents and labs need: set up interfaces, watch their carriers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ERROR = 2
 _REQUEST, _ACK, _CREATE, _REPLACE, _DUMP = 0x1, 0x4, 0x400, 0x100, 0x300
 _GROUP_LINK = 0x1
 _IFF_UP, _IFF_NOARP, _IFF_LOWER_UP = 0x1, 0x80, 0x10000
-_IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE, _IFLA_AF_SPEC = 3, 4, 16, 26
+_IFLA_NAME, _IFLA_MTU, _IFLA_OPERSTATE, _IFLA_AF_SPEC, _IFLA_NET_NS_FD = 3, 4, 16, 26, 28
 _OPERSTATE_UP = 6
 _IFLA_INET_CONF, _ACCEPT_LOCAL = 1, 23
 _IFLA_INET6_CONF, _DISABLE_IPV6 = 2, 26
@@ -131,6 +131,11 @@ class Netlink(_Socket):
     def _set_up(self, index: int, flags: int, attributes: bytes) -> None:
         body = _LINK.pack(socket.AF_UNSPEC, 0, index, _IFF_UP | flags, _IFF_UP | _IFF_NOARP)
         self._request(_SETLINK, 0, body + attributes)
+
+    def move(self, index: int, namespace: int) -> None:
+        """Move an interface to another network namespace, an open descriptor; it is down there."""
+        body = _LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0)
+        self._request(_SETLINK, 0, body + _attribute(_IFLA_NET_NS_FD, struct.pack("=I", namespace)))
 
     def add_address(self, index: int, address: bytes) -> None:
         """Assign an IPv4 address (four bytes) to an interface, as a /32."""

@@ -14,6 +14,7 @@ from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.lab_options import Detach, of_labs
 from dcnlab.cli.launching import show_configured, stages
 from dcnlab.cli.show import JsonFlag, print_json, print_notes, progress_bar, table
+from dcnlab.lab import exposure
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.iperf import Iperf
@@ -33,6 +34,7 @@ class Test(StrEnum):
     "dcnlab up clot:4x4 --scheme pow -d --name c",
     "dcnlab up fattree:4 --scheme twolevel --test pingall --json",
     "dcnlab up bcube:4,1 --scheme brp --rate 100Mbit --delay 1ms",
+    "dcnlab up fattree:4 --scheme twolevel --nat --expose h0:80=8080",
 )
 @of_labs
 def up(
@@ -53,6 +55,9 @@ def up(
         lab.start(stage, detach=detach, prompt=prompt)
     if note := lab.config.note():
         print(f"note: {note}", file=sys.stderr)
+    if not json:
+        for line in exposure.notes(lab.config.nat, lab.config.expose):
+            print(line, file=sys.stderr)
     if lab.aacm and not json:
         show_configured(lab.aacm)
     if prompt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from addressing.scheme import Scheme
 from dcnlab.lab.config import LabConfig, family
-from dcnlab.lab.emulation import capacity, kernel, shaping
+from dcnlab.lab.emulation import broker, capacity, kernel, programs, shaping
 from dcnlab.lab.errors import UsageError
 
 
@@ -17,4 +17,6 @@ def check(config: LabConfig) -> Scheme:
     if scheme.fabric.relaying and (problem := kernel.tun_problem()):
         state, remedy = problem
         raise UsageError(f"{kernel.TUN}: {state}; {remedy}")
+    if config.nat and programs.find(broker.NAT_PROGRAM) is None:
+        raise UsageError(f"nat needs {broker.NAT_PROGRAM}: apt-get install {broker.NAT_PROGRAM}")
     return scheme

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from dcnlab.lab.emulation.broker import Broker
     from dcnlab.lab.emulation.outside import Opened
 
 CLONE_NEWNS = 0x00020000
@@ -155,13 +156,16 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
         if opened is not None:
             opened.end()
         _fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
+    connection, for_session = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    request["broker"] = for_session.fileno()
     init = os.fork()
     if init == 0:
         _init(request, listener)
+    for_session.close()
     os.close(request["status"])
     if opened is not None:
         opened.close()
-    code, orderly = _wait(init, request["lifeline"])
+    code, orderly = _wait(init, request["lifeline"], connection)
     if opened is not None:
         opened.end()
     if orderly:
@@ -191,19 +195,37 @@ def remedy(settings: Path = Path("/proc/sys")) -> str:
     return "run with sudo"
 
 
-def _wait(init: int, lifeline: int) -> tuple[int, bool]:
+def _wait(init: int, lifeline: int, session: socket.socket) -> tuple[int, bool]:
     """Wait until init ends, or end it when the command ends; its exit code, and whether that was as
-    requested: by `down`, with the command, or after a request that was refused."""
-    pidfd = os.pidfd_open(init)
-    ready, _, _ = select.select([pidfd, lifeline], [], [])
-    if lifeline in ready and os.read(lifeline, 1):
-        ready, _, _ = select.select([pidfd], [], [])
-    interrupted = pidfd not in ready
-    if interrupted:
-        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    requested: by `down`, with the command, or after a request that was refused.
+
+    Meanwhile serve what the session asks of the outside.
+    """
+    pidfd, broker = os.pidfd_open(init), None
+    watched: list[Any] = [pidfd, lifeline, session]
+    interrupted = False
+    while pidfd not in (ready := select.select(watched, [], [])[0]) and not interrupted:
+        if session in ready:
+            broker = broker or _broker(session, init)
+            if not broker.answer():
+                watched.remove(session)
+        elif os.read(lifeline, 1):  # the lab is detached
+            watched.remove(lifeline)
+        else:
+            interrupted = True
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     _, wait_status = os.waitpid(init, 0)
+    if broker is not None:
+        broker.end()
     code = os.waitstatus_to_exitcode(wait_status) & 0xFF
     return code, interrupted or code in (0, _REFUSED)
+
+
+def _broker(session: socket.socket, init: int) -> Broker:
+    """Imported only for labs that are opened to the outside."""
+    from dcnlab.lab.emulation.broker import Broker
+
+    return Broker(session, init)
 
 
 def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
@@ -221,7 +243,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
     if session == 0:
         os.environ["PYTHONUNBUFFERED"] = "1"
         arguments = json.dumps({**request, "listener": listener.fileno()})
-        for name in ("status", "errors"):
+        for name in ("status", "errors", "broker"):
             if name in request:
                 os.set_inheritable(request[name], True)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "dcnlab.lab.session", arguments])

@@ -21,6 +21,7 @@ from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
 from dcnlab.lab.running import reporting
 from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
 from dcnlab.lab.switchpath import driver
@@ -39,8 +40,10 @@ _log = logging.getLogger(__name__)
 class RunningLab:
     """One running lab; the control socket and the prompt use it."""
 
-    def __init__(self, config: LabConfig, report: launch.Report, outside: Outside | None = None) -> None:
-        self.config = config
+    def __init__(
+        self, config: LabConfig, report: launch.Report, outside: Outside | None = None, *, guard: Guard
+    ) -> None:
+        self.config, self.guard = config, guard
         self.started = time.time()
         scheme = config.validate()
         self.fabric = scheme.fabric

@@ -20,6 +20,8 @@ from dcnlab.lab.emulation import hosts, openvswitch, programs
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import flood_watch
+from dcnlab.lab.outside import opening
+from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.client import AgentError
 from topos import plugins
@@ -41,7 +43,7 @@ def main() -> None:
             status.write(json.dumps(message) + "\n")
 
     outside = Outside.received(request.get("outside", {}))
-    session = _launch(LabConfig.from_json(request["config"]), outside, report)
+    session = _launch(LabConfig.from_json(request["config"]), outside, Guard(request["broker"]), report)
     _reset_signal_handlers()
     running = session.running
     hosts.install(running.scheme)
@@ -68,7 +70,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _launch(config: LabConfig, outside: Outside, report: Callable[..., None]) -> RunningLab:
+def _launch(config: LabConfig, outside: Outside, guard: Guard, report: Callable[..., None]) -> RunningLab:
     """Launch the lab; after an error report one line, log the traceback, and exit."""
 
     def stage(name: str) -> None:
@@ -77,7 +79,9 @@ def _launch(config: LabConfig, outside: Outside, report: Callable[..., None]) ->
 
     _log.info("launch %s", json.dumps(config.to_json()))
     try:
-        session = RunningLab(config, stage, outside)
+        session = RunningLab(config, stage, outside, guard=guard)
+        if config.nat or config.expose:
+            opening.start(session)
     except LabError as error:
         _end(report, str(error), error.exit_code)
     except (AgentError, ControllerError) as error:

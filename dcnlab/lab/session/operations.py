@@ -17,6 +17,8 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, explain, flows, tables
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
+from dcnlab.lab.outside import opening
+from dcnlab.lab.outside.attachment import Attachments
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, foreign, process_health
 from dcnlab.lab.running.lab import RunningLab
@@ -37,6 +39,7 @@ class _Operations:
     def __init__(self, session: RunningLab) -> None:
         self._session = session
         self._fabric = session.fabric
+        self._attachments = Attachments(session)
         self._ring = ring.Ring(session.fabric, session.endpoint)
 
     def op_measure(self, call: Call) -> Any:
@@ -68,6 +71,7 @@ class _Operations:
             "switches": fabric.switches,
             "links": len(fabric.link_ends),
             "down": sorted(session.link_state.state().down),
+            "outside": opening.describe(session),
             "started": session.started,
             "launch": session.running.seconds,
             "ended": process_health.ended(session.running),
@@ -156,6 +160,15 @@ class _Operations:
     def op_restore(self, call: Call) -> Any:
         """Undo ``fail``."""
         return self._session.change_links(self._links(call), up=True)
+
+    def op_attach(self, call: Call) -> Any:
+        """Make an interface of the machine a port of a switch, maybe in the place of a host."""
+        request = call.request
+        return self._attachments.attach(request["switch"], request["interface"], request.get("host") or "")
+
+    def op_detach(self, call: Call) -> Any:
+        """Give an interface back to the machine."""
+        return self._attachments.detach(call.request["interface"])
 
     def op_reconfigure(self, call: Call) -> Any:
         """Let servers that were launched without addresses configure themselves again, while traffic flows."""

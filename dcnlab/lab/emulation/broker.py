@@ -1,0 +1,201 @@
+"""What the guard does outside the sandbox for its session, when the user asks for it.
+
+The guard is in the machine's network namespace.  The session asks over a socket: one JSON object per packet,
+with descriptors beside, and one answer each.
+
+    listen    port                     a listening socket at the loopback address
+    nat                                a device in the sandbox by which packets leave (slirp4netns)
+    take      interface, a namespace   move an interface of the machine into a namespace of the lab
+    give      interface                give it back
+
+Interfaces that the lab has taken are given back when it ends, for any reason.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import select
+import socket
+import struct
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dcnlab.lab.exposure import LOCAL_ADDRESS
+from hostagent.runtime.netlink import Interface, Netlink
+
+#: The device and the network of NAT: its gateway is address 2, its name server address 3.
+DEVICE, NETWORK = "tap0", "100.64.0.0/16"
+NAT_PROGRAM = "slirp4netns"
+_CLONE_NEWNET = 0x40000000
+_SIOCGIFADDR, _IFF_UP = 0x8915, 0x1
+_LONGEST = 1 << 16
+_NAT_TIMEOUT = 10.0
+_libc = ctypes.CDLL(None, use_errno=True)
+
+Answer = tuple[dict[str, Any], list[int]]
+
+
+class Refusal(Exception):
+    """A request that cannot be met; one line for the user."""
+
+
+@dataclass
+class _Taken:
+    """An interface of the machine that is in the lab: the namespace's descriptor, and whether it was up."""
+
+    namespace: int
+    up: bool
+
+
+class Broker:
+    """Answers the session's requests; ``init`` is the sandbox's first process."""
+
+    def __init__(self, connection: socket.socket, init: int) -> None:
+        self._connection = connection
+        self._init = init
+        self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        self._taken: dict[str, _Taken] = {}
+
+    def answer(self) -> bool:
+        """Answer one request; False when the session has ended."""
+        data, descriptors, _, _ = socket.recv_fds(self._connection, _LONGEST, 1)
+        if not data:
+            return False
+        request = json.loads(data)
+        serve: Callable[..., Answer] = getattr(self, f"_{request.pop('op')}")
+        try:
+            message, handed = serve(descriptors, **request)
+        except (Refusal, OSError) as error:  # the guard goes on: the lab ends with it
+            message, handed = {"error": str(error)}, []
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        socket.send_fds(self._connection, [json.dumps(message).encode()], handed)
+        for descriptor in handed:
+            os.close(descriptor)
+        return True
+
+    # --- requests ---------------------------------------------------------------
+
+    def _listen(self, _: list[int], port: int) -> Answer:
+        try:
+            listener = socket.create_server((LOCAL_ADDRESS, port))
+        except OSError as error:
+            raise Refusal(f"expose: cannot listen at {LOCAL_ADDRESS}:{port}: {error.strerror}") from None
+        return {}, [listener.detach()]
+
+    def _nat(self, _: list[int]) -> Answer:
+        """Start the program that carries packets out, in the lab's process namespace, with which it ends.
+
+        The shell ends at once, so that init reaps the program: the kernel ends a process namespace only when
+        all its processes are reaped, and the guard waits for that.
+        """
+        ready, writes = os.pipe()
+        words = [NAT_PROGRAM, f"--ready-fd={writes}", f"--cidr={NETWORK}", "--disable-host-loopback"]
+        words += ["--netns-type=path", f"/proc/{self._init}/ns/net", DEVICE]
+        path = f"{os.environ.get('PATH', '')}:/usr/bin:/usr/local/bin"
+        subprocess.run(
+            ["sh", "-c", 'exec "$@" >&2 &', "sh", *words],
+            pass_fds=[writes], env={**os.environ, "PATH": path}, check=False,
+        )  # fmt: skip
+        os.close(writes)
+        try:
+            readable, _, _ = select.select([ready], [], [], _NAT_TIMEOUT)
+            if not readable or not os.read(ready, 1):
+                raise Refusal(f"nat: {NAT_PROGRAM} did not start; its message is in the lab's log")
+        finally:
+            os.close(ready)
+        return {}, []
+
+    def _take(self, descriptors: list[int], interface: str) -> Answer:
+        if interface in self._taken:
+            raise Refusal(f"{interface} is attached already")
+        found = self._find(interface)
+        if address := _address(interface):
+            raise Refusal(f"{interface} has the address {address}, so this machine uses it: remove that first")
+        self._move(interface, self._home, descriptors[0])
+        self._taken[interface] = _Taken(os.dup(descriptors[0]), bool(found.flags & _IFF_UP))
+        return {}, []
+
+    def _give(self, _: list[int], interface: str) -> Answer:
+        if interface not in self._taken:
+            raise Refusal(f"{interface} is not attached")
+        self._give_back(interface)
+        return {}, []
+
+    # --- interfaces ---------------------------------------------------------------
+
+    def end(self) -> None:
+        """Give all interfaces back; they stay in the lab's namespaces until then, also after its end."""
+        for interface in list(self._taken):
+            try:
+                self._give_back(interface)
+            except (OSError, Refusal) as error:
+                os.write(2, f"guard: {interface} is not given back: {error}\n".encode())
+
+    def _give_back(self, interface: str) -> None:
+        taken = self._taken.pop(interface)
+        try:
+            self._move(interface, taken.namespace, self._home)
+            if taken.up:
+                with Netlink() as kernel:
+                    kernel.set_up(kernel.interfaces()[interface].index, arp=True)
+        finally:
+            os.close(taken.namespace)
+
+    def _find(self, interface: str) -> Interface:
+        with Netlink() as kernel:
+            found = kernel.interfaces().get(interface)
+        if found is None:
+            raise Refusal(f"there is no interface {interface}: see `ip link`")
+        return found
+
+    def _move(self, interface: str, source: int, target: int) -> None:
+        """Move an interface between namespaces; this process is in the machine's before and after.
+
+        An ordinary user's guard may leave that namespace, but not enter it again.
+        """
+        away = source != self._home
+        try:
+            if away:
+                _enter(source)
+            with Netlink() as kernel:
+                kernel.move(self._find(interface).index, target)
+        except OSError as error:
+            raise Refusal(_reason(interface, error)) from None
+        finally:
+            if away:
+                _enter(self._home)
+
+
+def _reason(interface: str, error: OSError) -> str:
+    """Why an interface cannot be moved."""
+    if error.errno == errno.EPERM:
+        return f"moving {interface}, an interface of this machine, needs root: launch the lab with sudo"
+    if error.errno == errno.EEXIST:
+        return f"there is an interface {interface} already where it should go: rename one"
+    if error.errno == errno.EINVAL:
+        return f"the kernel does not move {interface} between namespaces: use a veth or macvlan device"
+    return f"cannot move {interface}: {error.strerror}"
+
+
+def _enter(namespace: int) -> None:
+    if _libc.setns(namespace, _CLONE_NEWNET):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def _address(interface: str) -> str:
+    """The first IPv4 address of an interface; empty without one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        try:
+            found = fcntl.ioctl(handle, _SIOCGIFADDR, struct.pack("16s24x", interface.encode()))
+        except OSError:
+            return ""
+    return socket.inet_ntoa(found[20:24])

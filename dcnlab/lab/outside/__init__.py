@@ -1,0 +1,10 @@
+"""A lab's openings to the machine and its networks; each exists only when the user asks for it.
+
+    opening.py     those that a lab has from its launch on
+    nat.py         hosts reach what the machine reaches
+    expose.py      programs on the machine reach a port of a server
+    attachment.py  an interface of the machine as a port of a switch
+
+The guard, which is outside the sandbox, does what they ask for: ``dcnlab.lab.running.guard`` asks,
+``dcnlab.lab.emulation.broker`` answers.
+"""

@@ -1,0 +1,66 @@
+"""Programs on the machine reach a port of a server, at the machine's loopback address.
+
+The listening socket belongs to the machine's network namespace, where the guard opened it.  For each
+connection the session opens one in the server's namespace and passes bytes between both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.exposure import Exposure
+from dcnlab.lab.running.guard import Guard
+from dcnlab.lab.running.lab import RunningLab
+
+_CHUNK = 1 << 16
+_TIMEOUT = 10.0
+_log = logging.getLogger(__name__)
+
+
+def start(session: RunningLab, guard: Guard, exposure: Exposure) -> None:
+    """Expose one port of a server until the lab ends; UsageError if the local port is taken."""
+    (descriptor,) = guard.ask("listen", port=exposure.local)
+    listener = socket.socket(fileno=descriptor)
+    server = session.server(exposure.server)
+    # Its own address first: a program that listens there only is what others in the fabric reach.
+    targets = [(session.address(server), exposure.port), ("127.0.0.1", exposure.port)]
+    name = session.fabric.name(server)
+    thread = threading.Thread(target=_serve, args=(listener, name, targets), daemon=True, name="expose")
+    thread.start()
+
+
+def _serve(listener: socket.socket, server: str, targets: list[tuple[str, int]]) -> None:
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=_carry, args=(connection, server, targets), daemon=True, name="expose").start()
+
+
+def _carry(outer: socket.socket, server: str, targets: list[tuple[str, int]]) -> None:
+    """Pass bytes between a connection and the server until both directions have ended."""
+    with outer:
+        for target in targets:
+            with contextlib.suppress(OSError):
+                inner = netns.inside(server, lambda to=target: socket.create_connection(to, _TIMEOUT))  # type: ignore[misc]
+                break
+        else:
+            _log.info("expose: nothing in %s listens at port %s", server, targets[0][1])
+            return
+        with inner:
+            inner.settimeout(None)
+            back = threading.Thread(target=_copy, args=(inner, outer), daemon=True)
+            back.start()
+            _copy(outer, inner)
+            back.join()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    """Copy until the end of ``source``, and pass that end on."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(_CHUNK):
+            target.sendall(data)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)

@@ -1,0 +1,71 @@
+"""Hosts reach what the machine reaches.
+
+Every server gets one more interface, ``outside``, to a bridge in the sandbox's own network namespace.
+There slirp4netns, which runs outside, carries packets on by ordinary sockets of this user: nothing of the
+machine changes, and it needs no root.  Packets between servers go by the fabric as before.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from addressing.scheme import Scheme
+from dcnlab.lab.emulation import broker, netns
+from dcnlab.lab.emulation.sandbox import mount
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.running.guard import Guard
+from dcnlab.lab.running.lab import RunningLab
+from hostagent.runtime.devices import TUN_NAME
+
+INTERFACE = "outside"
+_BRIDGE = "outside"
+_NETWORK = ipaddress.IPv4Network(broker.NETWORK)
+_GATEWAY, _NAME_SERVER = _NETWORK[2], _NETWORK[3]
+#: The address of server 0; the others follow.
+_FIRST = int(_NETWORK[256])
+_NUMBERED = ipaddress.IPv4Network("10.0.0.0/8")
+_RESOLVER = Path("/etc/resolv.conf")
+_OWN_RESOLVER = Path("/run/resolv.conf")
+_MS_BIND = 0x1000
+
+
+def start(session: RunningLab, guard: Guard) -> None:
+    """Connect all servers; LabError with one line if that fails."""
+    fabric, scheme = session.fabric, session.running.scheme
+    guard.ask("nat")
+    netns.batch(["ip"], list(_bridge(map(fabric.name, range(fabric.servers)))))
+    routes = fabric_networks(scheme) if fabric.relaying else ()
+    for server in range(fabric.servers):
+        name = fabric.name(server)
+        lines = [f"route replace {network} dev {TUN_NAME} src {session.address(server)}" for network in routes]
+        lines += [
+            f"link set {INTERFACE} up",
+            f"address add {ipaddress.IPv4Address(_FIRST + server)}/{_NETWORK.prefixlen} dev {INTERFACE}",
+            f"route replace default via {_GATEWAY} dev {INTERFACE}",
+        ]
+        netns.batch(["ip", "-n", name], lines)
+    if _RESOLVER.exists():
+        _OWN_RESOLVER.write_text(f"nameserver {_NAME_SERVER}\n")
+        mount(str(_OWN_RESOLVER), str(_RESOLVER.resolve()), "", _MS_BIND)
+
+
+def _bridge(names: Iterable[str]) -> Iterator[str]:
+    """The commands of ``ip -batch`` that join all servers and the device to the outside."""
+    yield f"link add name {_BRIDGE} up type bridge"
+    yield f"link set {broker.DEVICE} up master {_BRIDGE}"
+    for number, name in enumerate(names):
+        yield f"link add name to{number} type veth peer name {INTERFACE} netns {name}"
+        yield f"link set to{number} up master {_BRIDGE}"
+
+
+def fabric_networks(scheme: Scheme) -> tuple[ipaddress.IPv4Network, ...]:
+    """Networks that hold all addresses of servers: 10.0.0.0/8, or where they are not numbered as few as hold
+    exactly these."""
+    addresses = [ipaddress.IPv4Address(scheme.ipv4(server)) for server in range(scheme.fabric.servers)]
+    if any(address in _NETWORK for address in addresses):
+        raise LabError(f"nat: a server has an address in {_NETWORK}, by which packets leave")
+    if all(address in _NUMBERED for address in addresses):
+        return (_NUMBERED,)
+    return tuple(ipaddress.collapse_addresses(map(ipaddress.IPv4Network, addresses)))
