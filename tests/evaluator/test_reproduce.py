@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -14,7 +15,17 @@ from dcnlab.evaluator.reproduce.claim import Claim, Reading, Row
 from dcnlab.evaluator.reproduce.clot_structure import shortest_paths
 from dcnlab.evaluator.reproduce.hrsw import cluster_diameters
 from dcnlab.evaluator.reproduce.hrsw_peers import largest_table
-from dcnlab.evaluator.reproduce.registry import HEADER, cells, experiments, html, markdown, papers, run, summary
+from dcnlab.evaluator.reproduce.registry import (
+    HEADER,
+    cells,
+    experiments,
+    html,
+    markdown,
+    papers,
+    run,
+    summary,
+    totals,
+)
 from tests.topos.graphs import graph
 from topos.families.smallworld import SmallWorld
 from topos.families.torus import Torus
@@ -56,6 +67,14 @@ def test_a_published_range_holds_between_its_ends() -> None:
     assert [claim.holds(one) for one in values] == [False, True, True, True, False]
     assert claim.holds(55, (49, 61))
     assert cells(Row(claim, 46))[2] == "42 to 50"
+
+
+def test_totals_count_agreement_only_where_something_was_compared() -> None:
+    claim = Claim("x", "paper", "share", 5, "by hand", source="x")
+    assert totals([Row(claim, 5)]) == "1 holds."
+    assert totals([Row(replace(claim, computed=5), 5)]).endswith(
+        "1 of 1 agree with the independent computation."
+    )
 
 
 def test_large_numbers_are_shown_whole_as_papers_print_them() -> None:

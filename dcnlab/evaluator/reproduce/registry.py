@@ -200,7 +200,8 @@ def totals(rows: Sequence[Row]) -> str:
     """The number of claims per verdict, and of agreements, in one line."""
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in sorted(Counter(r.verdict for r in rows).items()))
     compared = [row.agrees for row in rows if row.agrees is not None]
-    return f"{verdicts}. {sum(compared)} of {len(compared)} agree with the independent computation."
+    agreeing = f" {sum(compared)} of {len(compared)} agree with the independent computation."
+    return f"{verdicts}.{agreeing if compared else ''}"
 
 
 def _all_rows(results: Mapping[str, Result]) -> list[Row]:
