@@ -79,7 +79,7 @@ def test_the_readme_and_the_tutorial_are_among_them() -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("name", ["README.md", "docs/evaluation.md", "docs/python.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/evaluation.md", "docs/python.md", "docs/api.md"])
 def test_python_examples(name: str, alone: None, tmp_path: Path) -> None:
     examples = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
     assert examples
