@@ -57,7 +57,7 @@ def main() -> None:
     for key, one in results.items():
         figures = f"{one.total:,.0f}", f"{one.fairness:.3f}", f"{one.retransmits:,.0f}", f"{one.rtt_ms:.2f}"
         table.add_row(*key, *figures)
-    Console().print(table)
+    Console(width=110).print(table)
 
 
 def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:

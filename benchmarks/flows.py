@@ -120,7 +120,7 @@ def main() -> None:
             *key, f"{one.total:,.0f}", f"{one.least:,.0f}", f"{one.greatest:,.0f}", f"{one.fairness:.3f}",
             f"{one.retransmits:,.0f}", f"{one.rtt_ms:.2f}",
         )  # fmt: skip
-    Console().print(table)
+    Console(width=110).print(table)
 
 
 def run(wanted: argparse.Namespace) -> dict[tuple[str, str, str], Figures]:

@@ -15,7 +15,7 @@ import pytest
 
 from dcnlab.lab import doctor
 from dcnlab.lab.client import Lab
-from dcnlab.lab.emulation.receive_buffers import SIZE, in_words
+from dcnlab.lab.emulation.receive_buffers import SEND_SIZE, SIZE, in_words
 from tests.lab.test_ordinary_user import script
 
 pytestmark = pytest.mark.lab
@@ -102,3 +102,12 @@ def test_labs_of_an_ordinary_user_get_what_the_machine_allows(open_path: Path) -
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
     assert done.stdout == f"{in_words(min(SIZE, limit))} at each of 8 ports\n", done.stderr
+
+
+def test_a_slow_link_takes_no_send_buffer_from_the_others() -> None:
+    """All links of a switch are slow and have full queues: nothing is lost, since queues have room."""
+    with Lab("bcube:2,1", "brp", datapath="userspace", rate="10Mbit") as lab:
+        shown = lab.run("s0", ["ss", "--packet", "--memory", "--numeric", "--processes"]).stdout
+        [size] = re.findall(r"\[0\]:\* .*ovs-vswitchd.*skmem:\(.*,tb(\d+),", shown)
+        assert int(size) == 2 * SEND_SIZE
+        assert lab.pingall().lost == []

@@ -200,7 +200,7 @@ def build_network(running: Running, clock: Stages) -> None:
         if running.flooding is not None:
             running.flooding.follow(())
         if running.datapath == "userspace":
-            running.receive_buffers = ReceiveBuffers(shards)
+            running.receive_buffers = ReceiveBuffers(shards, queues=bool(running.config.shape))
             running.receive_buffers.keep()
         if not agents_first:
             _await_agents(running, clock)

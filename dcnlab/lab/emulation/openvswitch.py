@@ -256,6 +256,14 @@ def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:
             yield file, "\n".join(lines[-most:])
 
 
+def send_frame(shard: Shard) -> None:
+    """Send an empty frame of an experimental EtherType by the first port of a shard."""
+    bridge = shard.bridges[0]
+    frame = "in_port=controller packet=" + bytes(12).hex() + "88b5" + bytes(46).hex()
+    output = f"actions=output:{bridge.ports[0][1]}"
+    shard.run("ovs-ofctl", "-O", "OpenFlow13", "packet-out", bridge.name, f"{frame} {output}")
+
+
 def purge_datapath_caches(shards: Sequence[Shard]) -> None:
     """Drop cached forwarding decisions: Open vSwitch acknowledges a change of tables some milliseconds
     before it revalidates its cache."""

@@ -1,4 +1,4 @@
-"""Larger receive buffers for the packet sockets of Open vSwitch's userspace datapath.
+"""Larger buffers for the packet sockets of Open vSwitch's userspace datapath.
 
 ovs-vswitchd leaves its packet sockets at the kernel's default of 212,992 bytes, which three
 super-packets fill; the kernel drops the rest of a burst.  The sockets are duplicated from
@@ -7,10 +7,14 @@ ordinary users, up to that limit (net.core.rmem_max).
 
 A port that comes back, or a daemon that starts again, has new sockets: :class:`ReceiveBuffers`
 enlarges those as well (docs/decisions/receive-buffers.md).
+
+A daemon sends by one socket for all of its ports.  What waits in the queue of a slow link counts against
+its send buffer, so that one slow link would make the daemon drop packets for all others.  It is enlarged too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -22,15 +26,20 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation import netns, openvswitch
 from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.errors import LabError
 from hostagent.runtime.netlink import CarrierWatch, Netlink
 
 #: Bytes asked for per port; the kernel doubles the number for its own bookkeeping.
 SIZE = 8 << 20
+#: Bytes of the send buffer, a bound that the queues of links stay below.
+SEND_SIZE = 512 << 20
 #: The same number on every architecture.
 _PIDFD_GETFD = 438
-_SO_RCVBUFFORCE = 33
+_SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
+#: What ``getsockname`` says of the socket that sends by all ports.
+_ALL_PORTS = ""
 _IFF_PROMISC = 0x100
 #: Seconds from a change of ports to the first look for new sockets, between looks at most, and until the
 #: last look; after so many seconds without the sockets of all ports the next change is waited for.
@@ -41,8 +50,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class ReceiveBuffers:
     """The receive buffers of a lab's switch ports, kept large while the lab runs."""
 
-    def __init__(self, shards: Sequence[Shard], size: int = SIZE) -> None:
-        self._shards, self._size = shards, size
+    def __init__(self, shards: Sequence[Shard], queues: bool = False, size: int = SIZE) -> None:
+        """``queues``: links have queues, so that send buffers matter."""
+        self._shards, self._queues, self._size = shards, queues, size
         #: The size of each port's buffer in bytes, by shard.
         self._ports: dict[int, dict[str, int]] = {}
         self._problem = ""
@@ -71,7 +81,12 @@ class ReceiveBuffers:
     def _enlarge(self, shard: Shard) -> None:
         try:
             pid = int((shard.rundir / "ovs-vswitchd.pid").read_text())
-            self._ports[shard.index] = enlarge(pid, self._size)
+            found = enlarge(pid, self._size)
+            if self._queues and _ALL_PORTS not in found:  # a daemon opens it when it first sends
+                with contextlib.suppress(LabError):
+                    openvswitch.send_frame(shard)
+                found |= enlarge(pid, self._size)
+            self._ports[shard.index] = {name: size for name, size in found.items() if name != _ALL_PORTS}
         except OSError as error:  # the daemon has ended, or pidfd_getfd is missing or forbidden
             self._ports[shard.index], self._problem = {}, str(error.strerror)
 
@@ -151,24 +166,28 @@ def in_words(size: int) -> str:
 
 def enlarge(pid: int, size: int = SIZE) -> dict[str, int]:
     """Enlarge the buffers of a process's packet sockets; returns the size of each by the name of its
-    interface: less than ``size`` where the kernel allows no more.
+    interface: less than ``size`` where the kernel allows no more.  The socket that sends by all ports, if
+    there is one, has the name ``""``, and gets a larger send buffer.
 
     Raises OSError where the kernel or its security policy forbids access, or the process has ended.
     """
     found = {}
     for handle in packet_sockets(pid):
         with handle:
-            if handle.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) != 2 * size:
-                _set_size(handle, size)
-            found[handle.getsockname()[0]] = handle.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
+            name = handle.getsockname()[0]
+            option, wanted = (socket.SO_RCVBUF, size) if name != _ALL_PORTS else (socket.SO_SNDBUF, SEND_SIZE)
+            if handle.getsockopt(socket.SOL_SOCKET, option) != 2 * wanted:
+                _set_size(handle, option, wanted)
+            found[name] = handle.getsockopt(socket.SOL_SOCKET, option) // 2
     return found
 
 
-def _set_size(handle: socket.socket, size: int) -> None:
+def _set_size(handle: socket.socket, option: int, size: int) -> None:
+    force = {socket.SO_RCVBUF: _SO_RCVBUFFORCE, socket.SO_SNDBUF: _SO_SNDBUFFORCE}[option]
     try:
-        handle.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, size)
-    except PermissionError:  # not root: as much as net.core.rmem_max allows
-        handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+        handle.setsockopt(socket.SOL_SOCKET, force, size)
+    except PermissionError:  # not root: as much as net.core.rmem_max or wmem_max allows
+        handle.setsockopt(socket.SOL_SOCKET, option, size)
 
 
 def packet_sockets(pid: int) -> Iterator[socket.socket]:
