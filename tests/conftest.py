@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import kernels
 from tests.ovs import PrivateOvs, missing_programs, private_ovs
+
+kernels.keep()
 
 # Machines that run tests are busy; how long an example takes says nothing about it.
 settings.register_profile("dcnlab", deadline=None)

@@ -62,7 +62,7 @@ class ServerNetwork:
         """The two ends of a TCP connection from server ``a`` to server ``b``."""
         server = self.inside(b, lambda: socket.create_server((self.addresses[b], 0)))
         with server:
-            client = self.inside(a, lambda: socket.create_connection(server.getsockname(), timeout=10))
+            client = self.inside(a, lambda: socket.create_connection(server.getsockname(), timeout=120))
             return client, server.accept()[0]
 
 
