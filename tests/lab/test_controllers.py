@@ -173,6 +173,7 @@ def test_a_flooded_loop_is_said_and_the_lab_survives() -> None:
         (line,) = controller(lab)["notes"]
         assert re.search(r"s\d got one broadcast \d+ times within 0.5 s from s\d, and [\d,]+ packets/s", line)
         assert f"{lab.config.name}: frames circulate" in dcnlab("ps").stdout
+        poll(lambda: "frames circulate" in dcnlab("events", lab.config.name).stdout, 30)
 
 
 @needs_testcontroller
@@ -352,6 +353,21 @@ def test_a_controller_of_openflow_1_0_is_refused_in_one_line() -> None:
     assert done.returncode == 1
     line = rf"dcnlab: {remote}: the controller speaks OpenFlow 1.0 only; the switches speak 1.3 \(log: .*\)\n"
     assert re.fullmatch(line, done.stderr), done.stderr
+
+
+def test_a_server_that_speaks_no_openflow_is_refused_in_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        remote = f"remote:127.0.0.1:{port}"
+        done = dcnlab("up", "bcube:2,1", "--scheme", "brp", "--controller", remote, "--test", "pingpairs")
+        assert done.returncode == 1
+        line = rf"dcnlab: {remote}: 0 of 4 switches are connected, .* \(it accepts connections, but does not "
+        assert re.match(line, done.stderr), done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        words = ["--controller", "app:ryu.app.ofctl_rest", "--rest-port", str(port), "--test", "pingpairs"]
+        done = dcnlab("up", "bcube:2,1", "--scheme", "brp", *words)
+    said = f"dcnlab: rest_port {port}: Address already in use: use another, or 0 for any free port\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_options_for_controllers_need_their_controller() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.lab.controllers import TESTCONTROLLER, learning_switch
 
 pytestmark = pytest.mark.lab
 
@@ -53,12 +57,39 @@ def test_all_pairs_ping(open_path: Path, topology: str, scheme: str) -> None:
         "pingall",
         "--json",
     ]
+    found = run(open_path, words)
+    assert found["received"] == found["sent"] > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
+@pytest.mark.skipif(
+    shutil.which(TESTCONTROLLER) is None and not os.environ.get("DCNLAB_REQUIRE_LABS"),
+    reason="not installed: openvswitch-testcontroller",
+)
+def test_switches_reach_a_controller_outside(open_path: Path) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "dcnlab.cli",
+        "up",
+        "jellyfish:4,8,3",
+        "--no-loops",
+        "--test",
+        "pingall",
+        "--json",
+    ]
+    with learning_switch() as port:
+        found = run(open_path, [*words, "--controller", f"remote:127.0.0.1:{port}"])
+    assert found["received"] == found["sent"] > 0
+
+
+def run(folder: Path, words: list[str]) -> dict[str, Any]:
+    """The JSON that a command of an ordinary user prints."""
     done = subprocess.run(
-        ["unshare", "-m", "bash", "-c", script(open_path), "bash", *words],
+        ["unshare", "-m", "bash", "-c", script(folder), "bash", *words],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["received"] == found["sent"] > 0
+    return dict(json.loads(done.stdout))

@@ -20,7 +20,9 @@ from dcnlab.lab.errors import LabError
 #: Seconds without a further switch that connects, after which a launch fails.
 STALL = 15.0
 #: Seconds between two looks at the connections.
-_LOOK = 0.02
+_LOOK = 0.05
+#: Seconds without progress after which Open vSwitch's logs are read for the reason.
+_SUSPICIOUS = 1.0
 _VERSIONS = re.compile(r"version negotiation failed .*peer supports version 0x0([1-6])\)")
 _TLS_ERROR = re.compile(r"SSL_connect: (?:error:[0-9A-Fa-f]+:)?(?:[^:\n]*:)*\s*(.+)")
 _VERSION_NAMES = {"1": "1.0", "2": "1.1", "3": "1.2", "5": "1.4", "6": "1.5"}
@@ -70,13 +72,20 @@ def wait_connected(
         if now != connected:
             connected, since = now, time.monotonic()
             continue
-        if problem := complaint(shards):
+        if time.monotonic() - since > _SUSPICIOUS and (problem := complaint(shards)):
             raise LabError(f"{choice.text}: {problem}")
         if time.monotonic() - since > STALL:
-            why = outside.error() or next((one.last_error for one in found if one.last_error), "")
+            why = outside.error() or _conversation(choice, connected)
             text = f"{choice.text}: {connected} of {wanted} switches are connected, and no more for {STALL:g} s"
             raise LabError(text + (f" ({why})" if why else ""))
         time.sleep(_LOOK)
+
+
+def _conversation(choice: ControllerChoice, connected: int) -> str:
+    """What is known when connections to a controller work and switches are not connected all the same."""
+    if choice.kind == "remote" and not connected:
+        return "it accepts connections, but does not speak OpenFlow"
+    return ""
 
 
 def complaint(shards: Sequence[Shard]) -> str:

@@ -100,9 +100,8 @@ def _listen(port: int) -> int:
     try:
         return socket.create_server(("127.0.0.1", port)).detach()
     except OSError as error:
-        raise OutsideError(
-            f"rest_port {port}: {error.strerror}: use another, or 0 for any free port"
-        ) from error
+        reason_ = os.strerror(error.errno) if error.errno else str(error)
+        raise OutsideError(f"rest_port {port}: {reason_}: use another, or 0 for any free port") from error
 
 
 def _inherited(descriptor: int) -> int:

@@ -19,8 +19,10 @@ from collections.abc import Iterator, Sequence
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import interface
+from dcnlab.lab.events.kinds import Alarm
 from dcnlab.lab.instruments.counters import link_counters
 from dcnlab.lab.instruments.port_counters import PortCounters
+from dcnlab.lab.running import foreign
 from dcnlab.lab.running.lab import RunningLab
 
 _log = logging.getLogger(__name__)
@@ -47,14 +49,23 @@ class FloodWatch:
     def run(self) -> None:
         """Look until the lab stops."""
         before, at = self._read(), time.monotonic()
+        said: list[str] = []
         while not self._lab.stop.wait(INTERVAL):
             now, later = self._read(), time.monotonic()
             with contextlib.suppress(OSError):  # the lab ends, or the port is being deleted
-                line = self._look(before, now, later - at)
-                if line and not self.line:
-                    _log.warning("%s", line)
-                self.line = line
+                self.line = self._look(before, now, later - at)
             before, at = now, later
+            said = self._report(said)
+
+    def _report(self, said: list[str]) -> list[str]:
+        """Add what is new about the control of the switches to the lab's journal and log."""
+        lines = [*foreign.status(self._lab.running).notes, *([self.line] if self.line else [])]
+        kinds = {line.partition(":")[0] for line in said}
+        for line in lines:
+            if line.partition(":")[0] not in kinds:  # the numbers in a line may change all the time
+                _log.warning("%s", line)
+                self._lab.journal.add(Alarm("controller", line))
+        return lines
 
     def _look(self, before: Sequence[PortCounters], now: Sequence[PortCounters], seconds: float) -> str:
         found = busiest(before, now, seconds)
