@@ -2,6 +2,7 @@
 
 tables.py    a node's table as predicted and as installed
 explain.py   a packet's path in words
+trace.py     a packet's path through tables of other controllers
 capture.py   tcpdump in a node, and at the connections to the controller
 conversation.py  the capture of several namespaces as one
 flows.py     a switch's entries with live counters

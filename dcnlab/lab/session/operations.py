@@ -14,7 +14,7 @@ from addressing.fields import ipv4
 from dcnlab.lab import measurement
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import capture, explain, flows, tables
+from dcnlab.lab.inspection import capture, explain, flows, tables, trace
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
@@ -190,10 +190,12 @@ class _Operations:
 
     def op_explain(self, call: Call) -> Any:
         """The path between two servers in words, with the table entry that matches at each node; for switches
-        also whether it is installed."""
+        also whether it is installed.  Where the tables are not ours, Open vSwitch says which entry matches."""
         session = self._session
         a, b = (session.server(call.request[key]) for key in ("a", "b"))
         follow = explain.Follow(call.request.get("follow", explain.Follow.heaviest))
+        if not session.running.choice.tables and self._fabric.is_end_host(a):
+            return trace.steps(session, a, b)
         steps = []
         for step in explain.steps(session.scheme, a, b, session.link_state.state(), follow):
             switch = not self._fabric.is_server(self._fabric.index(step.node))
