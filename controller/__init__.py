@@ -7,12 +7,13 @@
     nd.py       IPv6 neighbour solicitations and advertisements
     core.py     the controller's decisions without I/O: events in, effects out
     lower.py    rules as OpenFlow 1.3 messages
+    raising.py  what switches answer about their tables, as rules
     backend.py  os-ken or Ryu 4.34, as chosen
     app.py      the Ryu application, a shim around the core
     attendant.py  in its place where only the user's applications run
     applications.py  which library these are written for
     client.py   the lab's side: the controller's process and its control channel
 
-``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower``, ``backend`` and ``app``
-use an OpenFlow library.
+``rules``, ``plan``, ``dump``, ``arp``, ``nd`` and ``core`` are pure.  Only ``lower``, ``raising``,
+``backend`` and ``app`` use an OpenFlow library.
 """

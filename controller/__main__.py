@@ -39,7 +39,8 @@ def main() -> int:
         rest = None if options.rest_fd is None else socket.socket(fileno=options.rest_fd)
         foreign = _load(lab, backend, options.application)
         application.beside_others = bool(foreign)
-        started, serves = backend.run(application, listeners, foreign, rest, scheme, lab)
+        arguments = (scheme, lab, options.resume) if options.tables else (scheme, lab)
+        started, serves = backend.run(application, listeners, foreign, rest, *arguments)
         lab.send({"event": "rest", "served": serves})
         started.prepare()
     except Exception as error:
@@ -93,12 +94,18 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--custom", action="append", default=[], metavar="FILE.py")
     parser.add_argument("--listen", action="append", default=[], metavar="HOST:PORT")
     parser.add_argument("--listen-fd", action="append", default=[], type=int, metavar="N")
+    parser.add_argument("--resume", type=_numbers, default=None, metavar="LINKS")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
     parser.add_argument("--application", action="append", default=[], metavar="FILE.py|MODULE")
     parser.add_argument("--no-tables", action="store_false", dest="tables")
     parser.add_argument("--rest-fd", type=int, metavar="N")
     parser.add_argument("--backend", choices=("os-ken", "ryu"), default="os-ken")
     return parser.parse_args()
+
+
+def _numbers(text: str) -> list[int]:
+    """``3,17``; an empty text for none."""
+    return [int(number) for number in text.split(",") if number]
 
 
 def _scheme(topology: str, scheme: str) -> Scheme:

@@ -15,8 +15,9 @@ from typing import Any
 from addressing.scheme import Scheme
 from controller import lower
 from controller.backend import CONFIG, DEAD, MAIN, Application, LocalEvent, hub, ofp, on
-from controller.core import Core, Effect, Event, PacketOut, Send
+from controller.core import Core, Effect, Event, PacketOut, ReadTable, Send
 from controller.plan import Change, NotInstallable
+from controller.raising import TableReader
 from hostagent.channel import Channel
 
 _CHUNK = 1 << 18
@@ -38,9 +39,11 @@ class TableApp(Application):  # type: ignore[misc]
     #: them is theirs to see.
     beside_others = False
 
-    def __init__(self, scheme: Scheme, lab: Channel) -> None:
+    def __init__(self, scheme: Scheme, lab: Channel, resume: Iterable[int] | None = None) -> None:
+        """``resume``: the links that are down, if it takes over from a controller that has ended."""
         super().__init__()
-        self.core = Core(scheme, time.monotonic())
+        self.core = Core(scheme, time.monotonic(), resume)
+        self._readers: dict[int, TableReader] = {}
         self._lab = lab
         self._datapaths: dict[int, Any] = {}
         self._precompiled: dict[int, tuple[tuple[Change, ...], bytes]] = {}
@@ -112,6 +115,26 @@ class TableApp(Application):  # type: ignore[misc]
             del self._datapaths[switch]
             self._perform(self.core.disconnected(switch, time.monotonic()))
 
+    @on("EventOFPFlowStatsReply", CONFIG, MAIN)
+    def flow_stats(self, event: Any) -> None:
+        """A part of a switch's entries, which were asked for."""
+        self._read(event.msg, is_groups=False)
+
+    @on("EventOFPGroupDescStatsReply", CONFIG, MAIN)
+    def group_description(self, event: Any) -> None:
+        """A part of a switch's groups."""
+        self._read(event.msg, is_groups=True)
+
+    def _read(self, message: Any, is_groups: bool) -> None:
+        switch = self._switch(message.datapath)
+        reader = self._readers.get(switch) if switch is not None else None
+        if switch is None or reader is None or message.xid:  # other applications' questions have a number
+            return
+        reader.add(message.body, is_groups, last=not message.flags & ofp.OFPMPF_REPLY_MORE)
+        if reader.complete:
+            del self._readers[switch]
+            self._perform(self.core.table_read(switch, reader.table))
+
     @on("EventOFPBarrierReply", CONFIG, MAIN)
     def barrier_reply(self, event: Any) -> None:
         """A switch has carried out everything before a barrier."""
@@ -179,7 +202,11 @@ class TableApp(Application):  # type: ignore[misc]
         path = self._datapaths.get(effect.switch)
         if path is None:
             return
-        data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
+        if isinstance(effect, ReadTable):
+            self._readers[effect.switch] = TableReader(self.beside_others)
+            data = lower.table_requests()
+        else:
+            data = self._messages(effect) if isinstance(effect, Send) else _packet_out(effect)
         for start in range(0, len(data), _CHUNK):
             path.send(data[start : start + _CHUNK])
         hub.sleep(0)  # send it before the next switch's table is computed

@@ -75,6 +75,7 @@ class ControllerProcess:
         applications: Sequence[str] = (),
         tables: bool = True,
         rest: socket.socket | None = None,
+        resume: Sequence[int] | None = None,
     ) -> ControllerProcess:
         """Start a controller that accepts switches on ``listeners``; returns at once.
 
@@ -82,6 +83,7 @@ class ControllerProcess:
         ``log`` takes the process's standard output and error; without it both are inherited.
         ``applications`` (files or modules) run beside ours, or with ``tables`` False instead of it; they
         serve their REST interface, if they have one, on the listening socket ``rest``.
+        With ``resume``, the links that are down, the switches keep of their tables what is right.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -94,6 +96,8 @@ class ControllerProcess:
         if rest is not None:
             handed.append(rest.fileno())
             command.append(f"--rest-fd={rest.fileno()}")
+        if resume is not None:
+            command.append(f"--resume={','.join(map(str, resume))}")
         with theirs:
             process = subprocess.Popen(
                 command,
@@ -153,6 +157,19 @@ class ControllerProcess:
                 return message
             installed += message["event"] == "installed"
         raise ControllerError(f"{installed} switches have their tables, and no progress for {stall:g} s")
+
+    def wait_installed(self, switches: Iterable[str], after: int, stall: float) -> None:
+        """Wait until, after the first ``after`` events, each of the switches has acknowledged its whole table.
+
+        Raises ControllerError as :meth:`wait_ready` does.
+        """
+        waiting = set(switches)
+        for message in self._events_from(after, lambda: stall):
+            if message["event"] == "installed":
+                waiting.discard(message["switch"])
+            if not waiting:
+                return
+        raise ControllerError(f"no progress of {', '.join(sorted(waiting))} for {stall:g} s")
 
     def _events_from(self, after: int, timeout: Callable[[], float]) -> Iterator[Message]:
         """The events from number ``after`` on; the iteration ends when none comes for ``timeout()`` seconds.

@@ -5,7 +5,8 @@ on any monotonic clock) and yields effects in the order in which they are to be 
 switches nearest to a change come first.
 
 A link is down if the lab reports it (``links``) or a switch reports its port down (``port``).  A port counts
-as down only after it was up: while a lab is being built, links appear one end at a time.
+as down only after it was up: while a lab is being built, links appear one end at a time.  A controller that
+takes over from another one believes the first report.
 """
 
 from __future__ import annotations
@@ -39,6 +40,13 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadTable:
+    """A question to a switch for its table; :meth:`Core.table_read` gets the answer."""
+
+    switch: int
+
+
+@dataclass(frozen=True, slots=True)
 class PacketOut:
     """A frame to send out of a switch's port."""
 
@@ -54,7 +62,7 @@ class Event:
     fields: Mapping[str, Any]
 
 
-Effect = Send | PacketOut | Event
+Effect = Send | ReadTable | PacketOut | Event
 
 
 @dataclass
@@ -85,9 +93,13 @@ class _LinkStateUpdate:
 
 
 class Core:
-    """The state of one controller; ``now`` is the time at which it started to listen."""
+    """The state of one controller; ``now`` is the time at which it started to listen.
 
-    def __init__(self, scheme: Scheme, now: float) -> None:
+    With ``resume``, the links that are down, it takes over switches that have tables already.  It reads them,
+    as it does when a switch connects again, and changes only what is wrong.
+    """
+
+    def __init__(self, scheme: Scheme, now: float, resume: Iterable[int] | None = None) -> None:
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
         self.link_state = LinkState()
@@ -109,6 +121,14 @@ class Core:
         self._servers |= {ipv6.embed(ip): server for ip, server in self._servers.items()}
         self._resolved: set[tuple[int, int]] = set()
         self._counts: Counter[str] = Counter()
+        #: The switches that have a table as far as is known.
+        self._filled: set[int] = set()
+        self._resumed = resume is not None
+        if resume is not None:
+            self._filled = set(self._not_installed)
+            self._reported = frozenset(resume)
+            self.link_state = LinkState(self._reported)
+            self.scheme = scheme.with_failures(self.link_state) if resume else scheme
 
     # --- switches connect and disconnect --------------------------------------
 
@@ -119,15 +139,25 @@ class Core:
         return self._initial_changes[switch]
 
     def connected(self, switch: int) -> Iterator[Effect]:
-        """A switch has connected: reset it and install its whole table."""
-        if self.link_state:
+        """A switch has connected: install its whole table, or first ask for the one that it has."""
+        if switch in self._filled:
+            yield ReadTable(switch)
+            return
+        yield from self.table_read(switch, None)
+
+    def table_read(self, switch: int, present: FlowTable | None) -> Iterator[Effect]:
+        """The table that a switch has now: change what is wrong.  None: reset it and install its table."""
+        self._filled.add(switch)
+        if present is not None:
+            changes = plan.diff(present, plan.desired_table(self.scheme, switch, self.link_state))
+        elif self.link_state:
             changes = plan.diff(FlowTable(), plan.desired_table(self.scheme, switch, self.link_state))
         else:
             changes = self.prepare(switch)
-        self._installed[switch] = plan.apply(FlowTable(), changes)
+        self._installed[switch] = plan.apply(present or FlowTable(), changes)
         barrier_id = self._new_barrier(switch)
         self._installing.add(barrier_id)
-        yield self._send(switch, changes, barrier_id, reset=True)
+        yield self._send(switch, changes, barrier_id, reset=present is None)
 
     def disconnected(self, switch: int, now: float) -> Iterator[Effect]:
         """A switch's connection has ended; its replies are no longer waited for."""
@@ -166,10 +196,10 @@ class Core:
         if self.fabric.peer(switch, number) is None:
             return
         before = self._port_up.get((switch, number))
-        if before is None and not up:
+        if before is None and not up and not self._resumed:
             return
         self._port_up[switch, number] = up
-        if before is None or before == up:
+        if before == up or (before is None and up):
             return
         if self.stale_since is None:
             self.stale_since = now

@@ -66,6 +66,11 @@ def reset_own(items: Iterable[Change]) -> bytes:
     return b"".join(map(_bytes, flows)) + b"".join(_group(Op.DELETE, group) for group in groups)
 
 
+def table_requests() -> bytes:
+    """Ask for all flows and all groups."""
+    return _bytes(parser.OFPFlowStatsRequest(_NOWHERE)) + _bytes(parser.OFPGroupDescStatsRequest(_NOWHERE))
+
+
 def barrier(xid: int) -> bytes:
     """A barrier request; the reply carries the same ``xid``."""
     return _bytes(parser.OFPBarrierRequest(_NOWHERE), xid)

@@ -28,6 +28,7 @@ kernel's virtio-net header travels with each packet in memory.
 The control channel carries these orders:
 
     {"op": "start", "agents": [{"node": 0, "netns": "/run/netns/h0", "ports": {"1": "h0-eth1"}}]}
+    {"op": "restart", "agents": [...]}                     as start, for agents that have ended
     {"op": "links", "down": [3, 17], "serial": 1}          all links that are down, by number
     {"op": "stats", "serial": 2}
     {"op": "load_balance", "value": "packet"}              or "flow"
@@ -37,7 +38,8 @@ The control channel carries these orders:
 
 and events:
 
-    {"event": "ready", "node": 0} ... {"event": "ready"}           the last one: all agents of the order
+    {"event": "ready", "node": 0, "pid": 70} ... {"event": "ready"}   the last one: all agents of the order
+    {"event": "stopped", "nodes": [3]}, {"event": "continued", "nodes": [3]}      by SIGSTOP and SIGCONT
     {"event": "links-applied", "count": 16, "serial": 1}           by so many agents
     {"event": "stats", "agents": {"0": {"relayed": 5, ...}}, "serial": 2}
     {"event": "pinned", "count": 16, "serial": 3}

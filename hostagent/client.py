@@ -14,6 +14,8 @@ import contextlib
 import json
 import logging
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -46,7 +48,8 @@ class AgentError(RuntimeError):
 class AgentPool:
     """All agents of a lab.
 
-    ``failures`` holds (server, error) pairs in the order of their events.
+    ``failures`` holds (server, error) pairs in the order of their events; an agent that was started again has
+    none.
     """
 
     def __init__(self, options: Options) -> None:
@@ -68,7 +71,10 @@ class AgentPool:
         #: A long order is sent in pieces; no other thread's order may come between them.
         self._sending = threading.Lock()
         self._starts = self._serial = 0
-        self._ready = self._ready_agents = 0
+        self._ready = 0
+        #: The process of each agent that has been ready.
+        self._pids: dict[int, int] = {}
+        self._stopped: set[int] = set()
         self._answers: dict[int, Message] = {}
         self._coordinates: dict[int, tuple[int, ...]] = {}
         self._labels: dict[int, tuple[Label, float]] = {}
@@ -119,10 +125,60 @@ class AgentPool:
                 if self._ended:
                     raise AgentError(self._first_failure())
                 if not self._changed.wait(stall):
-                    text = f"{self._ready_agents} agents are ready, and no further one within {stall:g} s"
+                    text = f"{len(self._pids)} agents are ready, and no further one within {stall:g} s"
                     raise AgentError(text)
         if self.failures:
             raise AgentError(self._first_failure())
+
+    @property
+    def silent(self) -> frozenset[int]:
+        """The servers whose agents have ended or are stopped."""
+        with self._changed:
+            if self._ended:
+                return frozenset(self._pids)
+            return frozenset(self._stopped).union(node for node, _ in self.failures if node is not None)
+
+    @property
+    def stopped(self) -> frozenset[int]:
+        """The servers whose agents are stopped."""
+        with self._changed:
+            return frozenset(self._stopped)
+
+    def process_of(self, node: int) -> int | None:
+        """The process of an agent that has not ended."""
+        with self._changed:
+            return None if self._ended or node in self._failed() else self._pids.get(node)
+
+    def restart(self, places: Iterable[AgentPlacement], timeout: float = _TIMEOUT) -> None:
+        """Start agents again, first ending those that still run; returns when they are ready.
+
+        AgentError when one fails or is not ready in time.
+        """
+        wanted = {place.node: place for place in places}
+        self._end(wanted.keys(), timeout)
+        with self._changed:
+            ended = {node for node, _ in self.failures if node in wanted}
+            self.failures = [failure for failure in self.failures if failure[0] not in ended]
+            for node in ended:
+                self._pids.pop(node, None)
+            self._starts += 1
+        self._order({"op": "restart", "agents": [wanted[node].to_json() for node in sorted(ended)]})
+        self._wait(
+            lambda: all(node in self._pids or node in self._failed() for node in ended), timeout, "start again"
+        )
+        if failed := [error for node, error in self.failures if node in wanted]:
+            raise AgentError(failed[0])
+
+    def _end(self, nodes: Iterable[int], timeout: float) -> None:
+        """End the processes of agents that still run, and wait until the supervisor has noticed."""
+        for node in nodes:
+            if (pid := self.process_of(node)) is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self._wait(lambda: set(nodes) <= self._failed(), timeout, "end")
+
+    def _failed(self) -> set[int | None]:
+        return {node for node, _ in self.failures}
 
     def links(self, down: Iterable[int]) -> None:
         """Send all agents the links that are down; :meth:`wait_links` waits until they follow."""
@@ -205,7 +261,7 @@ class AgentPool:
     def _configured(self) -> bool:
         """Whether AACM has ended and, if it succeeded, all servers have their addresses."""
         outcome = self._outcome
-        return outcome is not None and (not outcome["success"] or len(self._coordinates) >= self._ready_agents)
+        return outcome is not None and (not outcome["success"] or len(self._coordinates) >= len(self._pids))
 
     def pin(self, paths: Iterable[Sequence[int]], timeout: float = _TIMEOUT) -> int:
         """Pin packets between the ends of each path to that path (source routing only).
@@ -230,6 +286,17 @@ class AgentPool:
             self.process.wait()
         self._reader.join()
         self._channel.close()
+
+    def end_orphans(self) -> None:
+        """End the agents whose supervisor has ended, and wait until their devices are closed."""
+        for pid in set(self._pids.values()):
+            with contextlib.suppress(ProcessLookupError):
+                handle = os.pidfd_open(pid)
+                try:
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                    select.select([handle], [], [])
+                finally:
+                    os.close(handle)
 
     # --- orders and answers ---------------------------------------------------
 
@@ -300,14 +367,20 @@ class AgentPool:
                 self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]
             elif message["event"] == "outcome":
                 self._outcome = message
+            elif message["event"] == "stopped":
+                self._stopped.update(message["nodes"])
+                _log.warning("agents stopped: %s", message["nodes"])
+            elif message["event"] == "continued":
+                self._stopped.difference_update(message["nodes"])
             elif message["event"] == "failed":
+                self._stopped.discard(message["node"])
                 self.failures.append((message["node"], message["error"]))
                 _log.error("agent %s: %s", message["node"], message["error"])
             elif message["event"] == "no-fast-path":
                 self.no_fast_path = message["reason"]
             elif message["event"] == "ready":
                 if "node" in message:
-                    self._ready_agents += 1
+                    self._pids[message["node"]] = message["pid"]
                 else:
                     self._ready += 1
             self._changed.notify_all()

@@ -70,13 +70,16 @@ class AgentPlacement:
     node: int
     netns: str
     ports: Mapping[int, str]
+    #: Whether a server that starts without an address has been given it before.
+    configured: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object; its keys are text."""
-        return {"node": self.node, "netns": self.netns, "ports": {str(p): n for p, n in self.ports.items()}}
+        ports = {str(port): name for port, name in self.ports.items()}
+        return {"node": self.node, "netns": self.netns, "ports": ports, "configured": self.configured}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> AgentPlacement:
         """From a JSON object."""
         ports = {int(port): name for port, name in value["ports"].items()}
-        return cls(int(value["node"]), value["netns"], ports)
+        return cls(int(value["node"]), value["netns"], ports, bool(value.get("configured")))

@@ -19,6 +19,7 @@ The program imports only the command that it runs.
     show.py                  output: JSON for scripts, tables for people
     launching.py             output while a lab is launched
     link_change.py           fail, restore and heal
+    process_change.py        restart, kill and pause
     spec_lists.py            comma-separated topologies and schemes
     catalogue.py             topologies and schemes as table rows
     demonstration.py         the steps of `dcnlab demo`

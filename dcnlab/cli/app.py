@@ -24,8 +24,9 @@ app = typer.Typer(
 #: The headings of `dcnlab --help`, and the order of commands below each.
 PANELS = {
     "Labs": (
-        "up", "ps", "info", "exec", "fail", "restore", "heal", "down", "logs", "run", "events", "explain",
-        "flows", "capture", "view", "api", "aacm", "reconfigure", "dissector", "attach", "detach",
+        "up", "ps", "info", "exec", "fail", "restore", "heal", "restart", "kill", "pause", "down", "logs",
+        "run", "events", "explain", "flows", "capture", "view", "api", "aacm",
+        "reconfigure", "dissector", "attach", "detach",
     ),
     "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes
     "Networks, offline": (

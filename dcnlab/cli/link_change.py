@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from dcnlab.cli.show import print_json
 from dcnlab.lab.client import Lab
+
+#: Names that one line lists.
+_SHOWN = 4
 
 Kind = Annotated[str, typer.Argument(metavar="link|node", help="A link, or a node with all its links.")]
 Names = Annotated[list[str], typer.Argument(metavar="A [B]", help="The two nodes of the link, or the node.")]
@@ -22,6 +26,8 @@ def change(op: str, lab: str, kind: str, names: list[str], json: bool) -> None:
         print(_changed(found))
         if "repair" in found:
             print(_tables(found))
+        if found["silent"]:
+            print(_silent(found["silent"]), file=sys.stderr)
 
 
 def _changed(found: dict[str, Any]) -> str:
@@ -30,6 +36,13 @@ def _changed(found: dict[str, Any]) -> str:
     detected = "no change" if detection is None else f"detected after {detection} ms"
     done = "restored" if found["up"] else "failed"
     return f"{done}: {detected}, converged after {found['converged_ms']} ms"
+
+
+def _silent(names: list[str]) -> str:
+    """One line about agents that do not answer."""
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    verbs = ("agent", "does", "its") if len(names) == 1 else ("agents", "do", "their")
+    return "{} {} {} not answer: {} links count as down until then".format(verbs[0], shown, *verbs[1:])
 
 
 def _tables(found: dict[str, Any]) -> str:

@@ -290,6 +290,22 @@ class Lab:
         """Undo :meth:`fail`."""
         return dict(self.ask("restore", kind="link" if len(names) == 2 else "node", names=list(names)))
 
+    def restart(self, process: str) -> dict[str, Any]:
+        """End a process and start it again; returns when it works as before.
+
+        ``process`` is ``controller``, ``ovsdb``, ``agents``, a server (its agent) or a switch (its
+        ovs-vswitchd).  The result has ``processes`` and ``ms``.
+        """
+        return dict(self.ask("restart", what=process))
+
+    def kill(self, process: str) -> dict[str, Any]:
+        """End a process as a crash would; the lab starts it again, unless ``supervise`` is False."""
+        return dict(self.ask("kill", what=process))
+
+    def pause(self, process: str) -> dict[str, Any]:
+        """Stop a process until it is restarted; the lab leaves it alone."""
+        return dict(self.ask("pause", what=process))
+
     def tables(self, node: str) -> dict[str, Any]:
         """The ``predicted`` and ``installed`` entries of a node, and whether they are ``equal``."""
         return dict(self.ask("tables", node=node))

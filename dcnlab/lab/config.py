@@ -74,6 +74,7 @@ class LabConfig(Options):
         "Spread flows over this many parallel paths; agents route around failures themselves.",
         low=1, default=None,
     )  # fmt: skip
+    supervise: bool = param("Start processes of the lab again that have ended.", default=True)
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
     loss: str = param("Packet loss on every link, such as 0.1% (needs netem).", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")

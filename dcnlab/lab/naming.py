@@ -15,6 +15,9 @@ from addressing.scheme import Scheme
 from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 
+#: Processes of a lab that are not those of one node.
+PROCESSES = ("controller", "agents", "ovsdb")
+_NEEDED = {"controller": "switches", "agents": "servers that relay", "ovsdb": "switches"}
 _DOTTED = re.compile(r"\d+(\.\d+){3}")
 
 
@@ -85,3 +88,18 @@ def _at(fabric: Fabric, text: str, address: int) -> int:
         return fabric.index(label)
     except KeyError:
         raise UsageError(f"{text} stands for {label}, which is not in {fabric.spec}") from None
+
+
+def process(fabric: Fabric, what: str, scheme: Scheme | None = None) -> int | None:
+    """The node whose process is meant: a server's agent or a switch's ovs-vswitchd.
+
+    None for ``controller``, ``agents`` and ``ovsdb``; UsageError for what the network does not have.
+    """
+    if what in PROCESSES:
+        if not (fabric.relaying if what == "agents" else fabric.switches):
+            raise UsageError(f"{fabric.spec} has no {what}: it has no {_NEEDED[what]}")
+        return None
+    number = node(fabric, what, scheme)
+    if fabric.is_server(number) and not fabric.relaying:
+        raise UsageError(f"{what} has no agent: it relays nothing")
+    return number

@@ -74,6 +74,8 @@ class AgentContext:
     report: Callable[[Message], None] = lambda event: None
     #: Gives the host, which has none yet, its IPv4 address (four bytes).
     assign_address: Callable[[bytes], None] = lambda address: None
+    #: How often the agent of this server was started again.
+    generation: int = 0
 
 
 M = TypeVar("M", bound=ControlMachine[Any])

@@ -38,6 +38,8 @@ ADVERTISE, ACKNOWLEDGE = 1, 2
 #: Seconds until the first retransmission, doubled each time, and how often an advertisement is sent.
 RETRANSMIT_INTERVAL = 0.02
 MAX_ATTEMPTS = 6
+#: A server whose agent was started again goes on from a multiple of this number: above all that it sent before.
+GENERATION = 1 << 16
 
 _CODEC = FrameCodec(ETHERTYPE, struct.Struct(">BIII"), struct.Struct(">H"))
 
@@ -90,7 +92,8 @@ class LinkStateFlooding(ControlMachine[LinkState]):
     """The link state of server ``node``; ``neighbours`` are the servers one hop away.
 
     ``in_flooding_scope(a, b)``: whether a keeps the advertisements of b.  Frames without a tag by ``key`` are
-    rejected.  An event is the set of links that are now known to be down.
+    rejected.  An event is the set of links that are now known to be down.  ``generation``: how often the
+    server's agent was started again.
     """
 
     def __init__(
@@ -100,12 +103,15 @@ class LinkStateFlooding(ControlMachine[LinkState]):
         neighbours: Iterable[int],
         in_flooding_scope: Callable[[int, int], bool],
         key: bytes | None = None,
+        generation: int = 0,
     ) -> None:
         super().__init__()
         self._fabric, self._node, self._key = fabric, node, key
         self._neighbours, self._in_flooding_scope = tuple(neighbours), in_flooding_scope
-        self._latest = {node: LinkStateAdvertisement(node, 0)}
+        self._latest = {node: LinkStateAdvertisement(node, generation * GENERATION)}
         self._unacknowledged: dict[tuple[int, int], Unacknowledged] = {}
+        if generation:  # neighbours notice the gap in its numbers, and tell it what they know
+            self._schedule(self._neighbours, [node], 0.0)
 
     def handle_link_change(self, port: int, up: bool, now: float) -> None:
         """The own ``port`` has gone down or come up: advertise it."""
@@ -219,7 +225,10 @@ class LinkStateProtocol(OneHopProtocol[LinkStateFlooding]):
     def create_machine(self) -> LinkStateFlooding:
         scheme, node = self.context.agent.scheme, self.context.agent.node
         key = self.context.key
-        return LinkStateFlooding(scheme.fabric, node, self.neighbours, scheme.in_flooding_scope, key)
+        generation = self.context.generation
+        return LinkStateFlooding(
+            scheme.fabric, node, self.neighbours, scheme.in_flooding_scope, key, generation
+        )
 
     def handle_event(self, event: LinkState) -> None:
         self.context.agent.learn_failures(event)

@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -42,7 +42,13 @@ class AgentIO:
     """
 
     def __init__(
-        self, agent: Agent, devices: Devices, slots: PacketBuffers, report: EventSink, key: bytes
+        self,
+        agent: Agent,
+        devices: Devices,
+        slots: PacketBuffers,
+        report: EventSink,
+        key: bytes,
+        generation: int = 0,
     ) -> None:
         self.agent = agent
         self.devices = devices
@@ -60,7 +66,12 @@ class AgentIO:
         self._ports_down: set[int] = set()
         # Looked up at each event: the worker replaces ``report``.
         self._context = AgentContext(
-            agent, tuple(self._nics), key, lambda event: self.report(event), devices.assign_address
+            agent,
+            tuple(self._nics),
+            key,
+            lambda event: self.report(event),
+            devices.assign_address,
+            generation,
         )
         for nic in devices.nics:
             self._handle_link_change(nic.port, nic.port in devices.up)
@@ -106,6 +117,18 @@ class AgentIO:
         for port in sorted(self._ports_down):
             protocol.handle_link_change(port, False, time.monotonic())
         self._send_frames_of(protocol)
+
+    def follow(self, orders: Iterable[Message]) -> None:
+        """Carry out what agents were told before this one started."""
+        for order in orders:
+            if order["op"] == "enable":
+                self.enable(order["protocol"], **order["arguments"])
+            elif order["op"] == "pin":
+                self.pin(order["paths"])
+
+    def pin(self, paths: Iterable[Sequence[int]]) -> None:
+        """Pin the host's packets to these of the paths that begin here."""
+        self.agent.pin(tuple(path) for path in paths if path[0] == self.agent.node)
 
     def initiate(self, name: str, **arguments: Any) -> None:
         """Start a run of a protocol at this server, if the protocol is enabled."""

@@ -28,9 +28,15 @@ class BufferedAgentIO(AgentIO):
     """Agent I/O whose packets wait in a :class:`~hostagent.flowcontrol.relay.Relay`."""
 
     def __init__(
-        self, relay: Relay, devices: Devices, slots: PacketBuffers, report: EventSink, key: bytes
+        self,
+        relay: Relay,
+        devices: Devices,
+        slots: PacketBuffers,
+        report: EventSink,
+        key: bytes,
+        generation: int = 0,
     ) -> None:
-        super().__init__(relay.agent, devices, slots, report, key)
+        super().__init__(relay.agent, devices, slots, report, key, generation)
         self._relay = relay
         self._pending_frames: dict[int, bytes] = {}
         self._interest: dict[int, int] = {}

@@ -68,7 +68,7 @@ class Devices:
         return {nic.port: nic.index for nic in self.nics} | {0: self.tun_index}
 
     def assign_address(self, address: bytes) -> None:
-        """Give the TUN device, opened without one, its IPv4 address and the default route."""
+        """Give the TUN device its IPv4 address and the default route."""
         assert self.netlink is not None
         _assign(self.netlink, self.tun_index, address)
 
@@ -84,13 +84,17 @@ class Devices:
 
 
 def open_devices(
-    namespace: str, ports: Mapping[int, str], address: bytes | None, acceleration: Acceleration | None = None
+    namespace: str,
+    ports: Mapping[int, str],
+    address: bytes | None,
+    acceleration: Acceleration | None = None,
+    assignable: bool = False,
 ) -> Devices:
     """Set up a server's namespace for its agent, and open the agent's devices.
 
     ``ports`` are the names of the interfaces; ``address`` is the server's IPv4 address, None if it is assigned
-    later.  With ``acceleration`` the kernel forwards as well, if the programs can be attached.  Raises OSError,
-    which names the missing interface.
+    later; with ``assignable`` it may be assigned again.  With ``acceleration`` the kernel forwards as well, if
+    the programs can be attached.  Raises OSError, which names the missing interface.
     """
     with inside(namespace), contextlib.ExitStack() as undo:
         watch = undo.enter_context(CarrierWatch())  # before interfaces are read, so that no change is missed
@@ -120,7 +124,7 @@ def open_devices(
         for port, name in ports.items():
             first, *control = (undo.enter_context(_open_packet_socket(name, kind)) for kind in kinds)
             nics.append(Nic(port, existing[name].index, first, tuple(control)))
-        later = undo.enter_context(Netlink()) if address is None else None
+        later = undo.enter_context(Netlink()) if address is None or assignable else None
         undo.pop_all()  # everything is open, and stays open
     up = frozenset(port for port, name in ports.items() if existing[name].up)
     return Devices(tun, tuple(nics), watch, up, later, tun_index, accelerated)

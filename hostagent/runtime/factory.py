@@ -55,9 +55,14 @@ class AgentFactory:
         gc.freeze()
 
     def agent_io(
-        self, place: AgentPlacement, links: LinkState, load_balance: LoadBalance, report: EventSink
+        self,
+        place: AgentPlacement,
+        links: LinkState,
+        load_balance: LoadBalance,
+        report: EventSink,
+        generation: int = 0,
     ) -> AgentIO:
-        """An agent with its devices open.
+        """An agent with its devices open; one that is started again has the address that it had.
 
         It is created before its process is forked: a child would first copy every page that this work touches.
         """
@@ -66,15 +71,16 @@ class AgentFactory:
         acceleration = None
         if self._tables is not None:
             acceleration = Acceleration(self._tables, place.node, control_ethertypes())
-        address = None if options.autoconfigure else agent.own_address
-        devices = open_devices(place.netns, place.ports, address, acceleration)
+        configured = not options.autoconfigure or place.configured
+        address = agent.own_address if configured else None
+        devices = open_devices(place.netns, place.ports, address, acceleration, options.autoconfigure)
         if acceleration is not None and devices.accelerated:
             acceleration.connect(agent, devices.interfaces)
         elif acceleration is not None:
             report({"event": "no-fast-path", "reason": "the kernel lets no programs be attached"})
         if not options.offloads:
             disable_segmentation_offload(devices.tun)
-        agent_io = self._open_io(agent, devices, links, report)
+        agent_io = self._open_io(agent, devices, links, report, generation)
         for name in registry.enabled_by(options):
             agent_io.enable(name)
         return agent_io
@@ -101,14 +107,16 @@ class AgentFactory:
             agent.apply_link_state(links)
         return agent
 
-    def _open_io(self, agent: Agent, devices: Devices, links: LinkState, report: EventSink) -> AgentIO:
+    def _open_io(
+        self, agent: Agent, devices: Devices, links: LinkState, report: EventSink, generation: int
+    ) -> AgentIO:
         """Agent I/O with finite buffers if the options ask for them, otherwise without."""
         options = self.options
         if not options.buffers:
-            return AgentIO(agent, devices, self._buffers, report, self._key)
+            return AgentIO(agent, devices, self._buffers, report, self._key, generation)
         shared = None if links else self._escape
         relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
-        return BufferedAgentIO(relay, devices, self._buffers, report, self._key)
+        return BufferedAgentIO(relay, devices, self._buffers, report, self._key, generation)
 
     @cached_property
     def _escape(self) -> Escape:

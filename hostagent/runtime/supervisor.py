@@ -3,6 +3,10 @@
 So an agent costs a fork and its own devices, not an interpreter (:mod:`hostagent.runtime.factory`).  The
 supervisor collects the answers of all agents into one.  With many agents it first forks second-level
 supervisors, one per processor, each for a share of the agents: then all processors take part in the launch.
+
+The kernel tells a parent at once when a child ends, is stopped (SIGSTOP) or continues.  So agents need no
+hellos: the supervisor reports such agents, and asks those that are stopped nothing until they continue
+(docs/decisions/liveness.md).
 """
 
 from __future__ import annotations
@@ -11,10 +15,11 @@ import contextlib
 import gc
 import os
 import selectors
+import signal
 import socket
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from hostagent.channel import Channel, Message
@@ -27,6 +32,7 @@ from topos.graph import LinkState
 
 #: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _FORK_BATCH = 64
+_PIPE = 1 << 12
 
 
 @dataclass(eq=False)
@@ -36,6 +42,9 @@ class ChildProcess:
     pid: int
     channel: Channel
     nodes: set[int]
+    stopped: bool = False
+    #: The orders for when it continues.
+    missed: list[Message] = field(default_factory=list)
 
 
 @dataclass
@@ -66,21 +75,28 @@ class Supervisor:
         self._pending_queries: dict[int, PendingQuery] = {}
         #: For each start order: the second-level supervisors that have not completed it.
         self._starts: list[set[int]] = []
+        #: How often each server's agent was started again.
+        self._generations: dict[int, int] = {}
+        #: What agents that start later are told as well: the protocols that were enabled, and the last pins.
+        self._standing: dict[str, Message] = {}
         self._selector = selectors.DefaultSelector()
-        self._selector.register(control.socket, selectors.EVENT_READ, None)
+        self._selector.register(control.socket, selectors.EVENT_READ, self._from_lab)
+        self._signals = _watch_children()
+        self._selector.register(self._signals, selectors.EVENT_READ, self._from_kernel)
+        self._open = True
 
     def serve(self) -> None:
         """Serve until the lab closes the channel; the children end with their parent."""
-        while True:
+        while self._open:
             for key, _ in self._selector.select():
-                if key.data is not None:
-                    self._on_message(key.data)
-                    continue
-                orders = self._control.receive()
-                if orders is None:
-                    return
-                for order in orders:
-                    self._handle(order)
+                key.data()
+
+    def _from_lab(self) -> None:
+        orders = self._control.receive()
+        if orders is None:
+            self._open = False
+        for order in orders or ():
+            self._handle(order)
 
     # --- orders ---------------------------------------------------------------
 
@@ -88,14 +104,18 @@ class Supervisor:
         match order["op"]:
             case "start":
                 self._start([AgentPlacement.from_json(place) for place in order["agents"]])
+            case "restart":
+                self._restart([AgentPlacement.from_json(place) for place in order["agents"]])
             case "links":
                 self._change_links(order)
             case "follow":
                 self._query(order, {"event": "links-applied", "count": 0})
             case "pin":
+                self._standing["pin"] = order
                 self._query(order, {"event": "pinned", "count": 0})
             case "enable":
                 self._prompt = True
+                self._standing[f"enable {order['protocol']}"] = order
                 self._query(order, {"event": "enabled", "count": 0})
             case "initiate":
                 self._broadcast(order)
@@ -117,8 +137,19 @@ class Supervisor:
 
     def _broadcast(self, order: Message) -> None:
         for child in self._children.values():
+            if child.stopped:  # its channel would fill up, and hold the others up
+                self._keep(child, order)
+                continue
             with contextlib.suppress(OSError):  # it has ended, and is reaped when its channel closes
                 child.channel.send(order)
+
+    @staticmethod
+    def _keep(child: ChildProcess, order: Message) -> None:
+        """Keep an order for a stopped child; of orders that replace each other, only the last."""
+        if order["op"] in ("follow", "pin", "load_balance"):
+            child.missed = [other for other in child.missed if other["op"] != order["op"]]
+        if order["op"] != "stats":
+            child.missed.append(order)
 
     def _start(self, places: Sequence[AgentPlacement]) -> None:
         if self._options.agents == "host" and (shares := _shares(places)):
@@ -140,6 +171,12 @@ class Supervisor:
         supervisor = Supervisor(self._factory, Channel(control), self._load_balance)
         supervisor.start_local(share)
         supervisor.serve()
+
+    def _restart(self, places: Sequence[AgentPlacement]) -> None:
+        """Start agents again that have ended."""
+        for place in places:
+            self._generations[place.node] = self._generations.get(place.node, 0) + 1
+        self.start_local(places)
 
     def start_local(self, places: Sequence[AgentPlacement]) -> None:
         """Start agents as children of this process; report each of them, then all."""
@@ -173,24 +210,28 @@ class Supervisor:
         for pid, (ours, _), worker in zip(pids, pairs, workers, strict=True):
             self._add_child(ChildProcess(pid, Channel(ours), worker.nodes))
             for node in sorted(worker.nodes):  # their devices are open and keep what arrives
-                self._control.send({"event": "ready", "node": node})
+                self._control.send({"event": "ready", "node": node, "pid": pid})
             worker.close()
 
     def _prepare(self, place: AgentPlacement, links: LinkState) -> AgentIO | None:
         """An agent with its devices; None when it failed."""
+        generation = self._generations.get(place.node, 0)
         try:
-            return self._factory.agent_io(place, links, self._load_balance, self._control.send)
+            prepared = self._factory.agent_io(place, links, self._load_balance, self._control.send, generation)
+            prepared.follow(self._standing.values())
+            return prepared
         except Exception as error:
             self._control.send(failure_event(place.node, error))
             return None
 
     def _add_child(self, child: ChildProcess) -> None:
         self._children[child.pid] = child
-        self._selector.register(child.channel.socket, selectors.EVENT_READ, child)
+        self._selector.register(child.channel.socket, selectors.EVENT_READ, lambda: self._on_message(child))
 
     def _query(self, order: Message, answer: Message) -> None:
         serial = order["serial"]
-        self._pending_queries[serial] = PendingQuery({**answer, "serial": serial}, set(self._children))
+        asked = {pid for pid, child in self._children.items() if not child.stopped}
+        self._pending_queries[serial] = PendingQuery({**answer, "serial": serial}, asked)
         self._broadcast(order)
         self._finish(serial)
 
@@ -211,9 +252,13 @@ class Supervisor:
                 if message["event"] == "failed":
                     self._factory.invalidate(message["node"])
                     child.nodes.discard(message["node"])
+                    if not child.nodes:  # nothing is left for it to do
+                        child.channel.socket.shutdown(socket.SHUT_WR)
 
     def _gather(self, child: ChildProcess, message: Message) -> None:
-        current = self._pending_queries[message["serial"]]
+        current = self._pending_queries.get(message["serial"])
+        if current is None or child.pid not in current.waiting:  # it was stopped meanwhile
+            return
         if message["event"] == "stats":
             current.answer["agents"].update(message["agents"])
         else:
@@ -233,20 +278,61 @@ class Supervisor:
         if not self._pending_queries[serial].waiting:
             self._control.send(self._pending_queries.pop(serial).answer)
 
+    def _from_kernel(self) -> None:
+        """Children were stopped, continue or have ended; those that have ended close their channels."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._signals, _PIPE)
+        while (change := _change_of_child()) is not None:
+            pid, stopped = change
+            child = self._children.get(pid)
+            if child is None or child.stopped == stopped:
+                continue
+            child.stopped = stopped
+            event = "stopped" if stopped else "continued"
+            self._control.send({"event": event, "nodes": sorted(child.nodes)})
+            if stopped:
+                self._give_up_on(child)
+            else:
+                missed, child.missed = child.missed, []
+                for order in missed:
+                    child.channel.send(order)
+
+    def _give_up_on(self, child: ChildProcess) -> None:
+        """Wait for nothing more of a child, and have the kernel forward nothing for its agents."""
+        for node in child.nodes:
+            self._factory.invalidate(node)
+        for serial, current in list(self._pending_queries.items()):
+            current.waiting.discard(child.pid)
+            self._finish(serial)
+
     def _reap(self, child: ChildProcess) -> None:
         """A child has ended, which is always a failure: report its agents as failed."""
         self._selector.unregister(child.channel.socket)
         child.channel.close()
         _, status = os.waitpid(child.pid, 0)
         del self._children[child.pid]
+        code = os.waitstatus_to_exitcode(status)
         for node in sorted(child.nodes):
-            self._factory.invalidate(node)
-            code = os.waitstatus_to_exitcode(status)
             self._control.send({"event": "failed", "node": node, "error": f"its process ended with {code}"})
-        for serial, current in list(self._pending_queries.items()):
-            current.waiting.discard(child.pid)
-            self._finish(serial)
+        self._give_up_on(child)
         self._done_starting(child)
+
+
+def _watch_children() -> int:
+    """A descriptor that becomes readable when the state of a child process changes."""
+    ours, theirs = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return ours
+
+
+def _change_of_child() -> tuple[int, bool] | None:
+    """A child that was stopped (True) or continues (False); None if there is no further one."""
+    with contextlib.suppress(ChildProcessError):
+        found = os.waitid(os.P_ALL, 0, os.WSTOPPED | os.WCONTINUED | os.WNOHANG)
+        if found is not None:
+            return found.si_pid, found.si_code != os.CLD_CONTINUED
+    return None
 
 
 def _shares(places: Sequence[AgentPlacement]) -> list[Sequence[AgentPlacement]]:
@@ -262,6 +348,8 @@ def _run_child(foreign: Sequence[tuple[int, int]], work: Callable[[], None]) -> 
     """
     code = 1
     try:
+        signal.set_wakeup_fd(-1)  # the parent's pipe
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for descriptors in foreign:
             os.closerange(*descriptors)
         work()

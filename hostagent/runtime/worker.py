@@ -147,8 +147,8 @@ class Worker:
                 if initiator is not None:
                     initiator.initiate(message["protocol"], **message["arguments"])
             case "pin":
-                for agent in agents:
-                    agent.pin(tuple(path) for path in message["paths"] if path[0] == agent.node)
+                for agent_io in self._agent_ios.values():
+                    agent_io.pin(message["paths"])
                 self._answer(message, {"event": "pinned", "count": len(agents)})
             case "load_balance":
                 for agent in agents:

@@ -15,7 +15,7 @@ from addressing import registry as schemes
 from addressing.fields import ipv4, mac
 from addressing.scheme import Scheme
 from controller import plan
-from controller.core import Core, Effect, Event, PacketOut, Send, address
+from controller.core import Core, Effect, Event, PacketOut, ReadTable, Send, address
 from controller.rules import FlowTable
 from topos import registry as topologies
 from topos.graph import LinkState
@@ -28,9 +28,9 @@ def bind(topology: str, scheme: str) -> Scheme:
 class Switches:
     """Switches that carry out messages, and answer barriers when the test says so."""
 
-    def __init__(self, scheme: Scheme) -> None:
+    def __init__(self, scheme: Scheme, resume: Iterable[int] | None = None) -> None:
         self.scheme = scheme
-        self.core = Core(scheme, 0.0)
+        self.core = Core(scheme, 0.0, resume)
         self.tables: dict[int, FlowTable] = {}
         self.barriers: deque[int] = deque()
         self.events: list[dict[str, Any]] = []
@@ -42,11 +42,13 @@ class Switches:
                 self.events.append(dict(effect.fields))
             elif isinstance(effect, PacketOut):
                 self.frames.append(effect)
+            elif isinstance(effect, ReadTable):
+                self.do(self.core.table_read(effect.switch, self.tables.get(effect.switch, FlowTable())))
             else:
                 self.receive(effect)
 
     def receive(self, send: Send) -> None:
-        before = FlowTable() if send.reset else self.tables[send.switch]
+        before = FlowTable() if send.reset else self.tables.get(send.switch, FlowTable())
         self.tables[send.switch] = plan.apply(before, send.changes)
         self.barriers.append(send.barrier_id)
 
@@ -228,3 +230,41 @@ def test_hosts_get_announcements_of_new_labels() -> None:
     announced = {Ether(out.frame)[ARP].psrc: Ether(out.frame)[ARP].hwsrc for out in switches.frames}
     assert announced == {ipv4.text(scheme.ipv4(t)): mac.text(address(after, t)) for t in moved}
     assert {(out.switch, out.port) for out in switches.frames} == {(fabric.servers, 1)}
+
+
+@pytest.mark.parametrize("down", [set(), {0}])
+def test_a_controller_that_takes_over_changes_only_what_is_wrong(down: set[int]) -> None:
+    first = Switches(bind("bcube:4,1", "brp"))
+    first.connect()
+    first.do(first.core.links(down, 1.0))
+    first.reply(1000)
+    second = Switches(first.scheme, resume=sorted(down))
+    second.tables = dict(first.tables)
+    damaged, *others = second.tables
+    table = second.tables[damaged]
+    second.tables[damaged] = FlowTable(frozenset(list(table.rules)[1:]), table.groups)
+    second.connect()
+    second.do(second.core.stats())
+    assert second.events[-1]["flow_mods"] == 1
+    assert {switch: second.tables[switch] for switch in others} == {s: first.tables[s] for s in others}
+    second.reply(1000)
+    assert len(second.named("ready")) == 1
+    second.check(down)
+
+
+def test_a_switch_that_connects_again_keeps_its_table() -> None:
+    switches = Switches(bind("bcube:4,1", "brp"))
+    switches.connect()
+    switches.reply(100)
+    switch = switches.scheme.fabric.servers
+    switches.do(switches.core.disconnected(switch, 1.0))
+    before = switches.core.stats()
+    (flow_mods,) = (dict(effect.fields)["flow_mods"] for effect in before if isinstance(effect, Event))
+    switches.do(switches.core.connected(switch))
+    switches.reply(1)
+    switches.do(switches.core.stats())
+    assert switches.events[-1]["flow_mods"] == flow_mods
+    switches.do(switches.core.disconnected(switch, 2.0))
+    switches.tables[switch] = FlowTable()  # it was started again
+    switches.do(switches.core.connected(switch))
+    switches.check(set())

@@ -32,7 +32,9 @@ def stop_controller(lab: Lab) -> psutil.Process:
 def test_flows_move_to_the_next_path_while_the_controller_stands_still() -> None:
     """TCP, ping and a stream of numbered packets run while one path after the other is cut."""
     # A rate that leaves the agents time: what is lost is then lost for a cut.
-    with Lab("bcube:4,1", "brp:multipath=yes,paths=2", link_state="agents", rate="100Mbit") as lab:
+    with Lab(
+        "bcube:4,1", "brp:multipath=yes,paths=2", link_state="agents", rate="100Mbit", supervise=False
+    ) as lab:
         controller = stop_controller(lab)
         before = carried(lab)
         found: dict[str, Any] = {}

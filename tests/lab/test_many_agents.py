@@ -14,7 +14,7 @@ MANY = 128
 
 
 def test_second_level_supervisors_pass_orders_and_events_on() -> None:
-    with Lab("torus:16x8", "wmgr") as lab:  # h6 and h14 are neighbours, both below the first
+    with Lab("torus:16x8", "wmgr", supervise=False) as lab:  # h6 and h14 are neighbours, both below the first
         found = processes.agents(lab)
         first, second = found.second_level
         assert len(found.agents) == MANY

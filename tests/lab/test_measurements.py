@@ -165,7 +165,7 @@ def test_a_stream_goes_on_until_it_is_stopped(lab: Lab) -> None:
 
 @pytest.mark.lab
 def test_a_measurement_that_cannot_start_raises_at_once() -> None:
-    with Lab("bcube:2,1", "brp") as lab:
+    with Lab("bcube:2,1", "brp", supervise=False) as lab:
         lab.fail("h3")
         with pytest.raises(LabError, match="no packet of the stream arrived"):
             lab.begin(Stream("h0", "h3"))

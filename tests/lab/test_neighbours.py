@@ -23,14 +23,14 @@ def _without_controller(lab: Lab) -> None:
 
 @pytest.mark.parametrize("scheme", ["ecmp", "twolevel"])
 def test_hosts_that_never_spoke_answer_without_a_controller(scheme: str) -> None:
-    with Lab("fattree:4", scheme) as lab:
+    with Lab("fattree:4", scheme, supervise=False) as lab:
         _without_controller(lab)
         found = lab.pingall()
         assert (found.sent, found.received) == (240, 240)
 
 
 def test_over_ipv6_as_well() -> None:
-    with Lab("smallworld:4x4,clusters=2x2,hosts=1", "hrsw:ip=both") as lab:
+    with Lab("smallworld:4x4,clusters=2x2,hosts=1", "hrsw:ip=both", supervise=False) as lab:
         _without_controller(lab)
         for version in ({"ipv4": True}, {"ipv6": True}):
             assert lab.pingall(**version).lost == []

@@ -17,7 +17,7 @@ from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
 
-UP = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"]
+UP = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp", "--no-supervise"]
 #: At the prompt, which runs in the session: end all agents.
 KILL = """\
 py [p.kill() for p in __import__("psutil").Process().children(recursive=True) if p.cmdline()[2:4] == \
@@ -38,7 +38,7 @@ def test_the_prompt_reports_it_below_lost_pings() -> None:
 
 
 def test_the_view_has_it_in_its_state() -> None:
-    with Lab("bcube:2,1", "brp") as lab:
+    with Lab("bcube:2,1", "brp", supervise=False) as lab:
         client = TestClient(application(lab, Broadcast(lab), "token"), base_url="http://127.0.0.1/token/api/")
         assert client.get("state").json()["ended"] == []
         processes.agents(lab).agents[0].kill()

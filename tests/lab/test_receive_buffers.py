@@ -36,7 +36,7 @@ while kill -0 $pid 2>/dev/null; do :; done
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab("bcube:2,1", "brp", datapath="userspace") as one:
+    with Lab("bcube:2,1", "brp", datapath="userspace", supervise=False) as one:
         yield one
 
 

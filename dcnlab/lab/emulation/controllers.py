@@ -34,8 +34,12 @@ def spawn(
     shards: Sequence[Shard],
     outside: Outside,
     on_event: Callable[[dict[str, Any]], None],
+    resume: Sequence[int] | None = None,
 ) -> ControllerProcess | None:
-    """Start the process of the controller, or let the forwarder accept switches; None without a process."""
+    """Start the process of the controller, or let the forwarder accept switches; None without a process.
+
+    With ``resume``, the links that are down, it takes over switches that have their tables already.
+    """
     if not shards or choice.kind == "none":
         return None
     sockets = openvswitch.listeners(shards)
@@ -53,6 +57,7 @@ def spawn(
             applications=choice.applications,
             tables=choice.tables,
             rest=outside.rest,
+            resume=resume,
         )
     finally:
         for listener in sockets:

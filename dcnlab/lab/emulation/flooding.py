@@ -65,6 +65,11 @@ class FloodingTree:
             self._send(name, self._shard_of[name], messages)
         self._silent = silent
 
+    def forget(self, switches: Iterable[str]) -> None:
+        """These switches were started again: the next :meth:`follow` tells them everything."""
+        lost = set(map(self._fabric.index, switches))
+        self._silent = frozenset(port for port in self._silent if port.node not in lost)
+
     @staticmethod
     def _send(name: str, shard: Shard, messages: list[bytes]) -> None:
         with socket.socket(socket.AF_UNIX) as connection:

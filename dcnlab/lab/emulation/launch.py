@@ -7,7 +7,7 @@ links and switches are created.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -135,15 +135,15 @@ def launch(
     fabric = scheme.fabric
     shards = openvswitch.split(_bridges(fabric))
     datapath = choose_datapath(config.datapath)
-    agents = _spawn_agents(config, fabric, on_link_change)
+    agents = spawn_agents(config, fabric, on_link_change)
     clock.stage("namespaces")
     netns.create(shard.netns for shard in shards)
-    controller = _spawn_controller(config, fabric, shards, outside, on_link_change, on_controller_event)
+    controller = spawn_controller(config, fabric, shards, outside, on_link_change, on_controller_event)
     running = Running(config, fabric, scheme, shards, controller, agents, datapath, outside=outside)
     build_network(running, clock)
     if agents is not None and config.autoconfigure:
         clock.stage("addresses")
-        configuring.enable_configuration(agents, scheme)
+        enable_protocols(running)
         running.configure(scheme)
     clock.stage("tables")
     if controller is not None:
@@ -153,6 +153,12 @@ def launch(
         controllers.wait_connected(running.choice, shards, running.connections, outside)
     running.seconds = clock.finish()
     return running
+
+
+def enable_protocols(running: Running) -> None:
+    """Have the agents run the protocol by which servers configure themselves, where they do."""
+    if running.agents is not None and running.config.autoconfigure:
+        configuring.enable_configuration(running.agents, running.scheme)
 
 
 def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
@@ -219,7 +225,7 @@ def _await_agents(running: Running, clock: Stages) -> None:
             raise LabError(text)
 
 
-def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange) -> AgentPool | None:
+def spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange) -> AgentPool | None:
     """Start the agents' supervisor, where servers relay."""
     if not fabric.relaying:
         return None
@@ -232,15 +238,19 @@ def _spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChang
     return pool
 
 
-def _spawn_controller(
+def spawn_controller(
     config: LabConfig,
     fabric: Fabric,
     shards: tuple[Shard, ...],
     outside: Outside,
     on_link_change: OnLinkChange,
     on_event: OnEvent,
+    resume: Sequence[int] | None = None,
 ) -> ControllerProcess | None:
-    """Start the controller, where there are switches."""
+    """Start the controller, where there are switches.
+
+    With ``resume``, the links that are down, it takes over switches that have their tables already.
+    """
 
     def event(message: dict[str, Any]) -> None:
         if message["event"] == "port":
@@ -249,7 +259,7 @@ def _spawn_controller(
             outside.close_rest()
         on_event(message)
 
-    return controllers.spawn(config, config.choice(), shards, outside, event)
+    return controllers.spawn(config, config.choice(), shards, outside, event, resume)
 
 
 def choose_datapath(wanted: str) -> str:
@@ -317,6 +327,13 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
     return pairs
 
 
+def shape_shard(running: Running, shard: Shard) -> None:
+    """Shape the switch ports of a shard again: Open vSwitch removes what it finds at ports that it adds."""
+    if running.config.shape:
+        ports = ((shard.netns, name) for bridge in shard.bridges for name, _ in bridge.ports)
+        shaping.impose(running.config.shape, ports)
+
+
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
     """(namespace, interface) of both ends of every link."""
     for link in running.fabric.links():
@@ -338,13 +355,15 @@ def _configure_plain_hosts(running: Running) -> None:
     running.introduce_hosts(scheme)
 
 
-def placements(fabric: Fabric) -> list[AgentPlacement]:
-    """Where each agent runs: its namespace and the interface of each port."""
+def placements(fabric: Fabric, configured: bool = False) -> list[AgentPlacement]:
+    """Where each agent runs: its namespace and the interface of each port; ``configured``: servers that start
+    without addresses have them by now."""
     return [
         AgentPlacement(
             node,
             str(netns.path(fabric.name(node))),
             {port: interface(fabric, node, port) for port, _ in fabric.ports(node)},
+            configured,
         )
         for node in range(fabric.servers)
     ]

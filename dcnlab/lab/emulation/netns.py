@@ -197,6 +197,22 @@ def _await(kernel: Netlink, interface: Interface, stall: float) -> None:
             time.sleep(_POLL_INTERVAL)
 
 
+def carriers(ends: Iterable[tuple[str, str]]) -> list[bool]:
+    """Whether each (namespace, interface) is up and has a carrier, in their order."""
+    wanted = list(ends)
+
+    def work() -> dict[str, dict[str, Interface]]:
+        found = {}
+        for name in dict.fromkeys(name for name, _ in wanted):
+            _enter(name)
+            with Netlink() as kernel:
+                found[name] = kernel.interfaces()
+        return found
+
+    known = _threaded(work)
+    return [interface in known[name] and known[name][interface].up for name, interface in wanted]
+
+
 def set_up_in(name: str, interface: str, up: bool) -> None:
     """:func:`set_up` in namespace ``name``."""
     inside(name, lambda: set_up(interface, up))

@@ -218,34 +218,35 @@ def _start_databases(shards: Sequence[Shard]) -> None:
     for shard in shards:
         shard.rundir.mkdir()
         shutil.copy(template, shard.rundir / "conf.db")
-    _run(
-        (
-            shard,
-            shard.command(
-                "ovsdb-server", str(shard.rundir / "conf.db"), f"--remote=punix:{shard.rundir}/db.sock",
-                "--detach", "--no-chdir", f"--pidfile={shard.rundir}/ovsdb-server.pid",
-                f"--log-file={shard.rundir}/ovsdb-server.log", "-vconsole:off",
-            ),
-        )
-        for shard in shards
-    )  # fmt: skip
+    _run(_daemon(shard, "ovsdb-server") for shard in shards)
 
 
 def _daemons(shards: Sequence[Shard]) -> list[Command]:
     """The commands that start all ovs-vswitchds."""
     if shards and kernel_datapath():
         wait_for_boot()
-    return [
-        (
-            shard,
-            shard.command(
-                "ovs-vswitchd", f"unix:{shard.rundir}/db.sock", "--detach", "--no-chdir",
-                f"--pidfile={shard.rundir}/ovs-vswitchd.pid", f"--log-file={shard.rundir}/ovs-vswitchd.log",
-                "-vconsole:off", *([] if kernel_datapath() else ["--disable-system"]),
-            ),
-        )
-        for shard in shards
-    ]  # fmt: skip
+    return [_daemon(shard, "ovs-vswitchd") for shard in shards]
+
+
+def _daemon(shard: Shard, program: str) -> Command:
+    """The command that starts a daemon of a shard; it returns when the daemon serves."""
+    folder = shard.rundir
+    if program == "ovsdb-server":
+        words = [f"{folder}/conf.db", f"--remote=punix:{folder}/db.sock"]
+    else:
+        words = [f"unix:{folder}/db.sock", *([] if kernel_datapath() else ["--disable-system"])]
+    words += ["--detach", "--no-chdir", f"--pidfile={folder}/{program}.pid"]
+    words += [f"--log-file={folder}/{program}.log", "-vconsole:off"]
+    return shard, shard.command(program, *words)
+
+
+def restart(shard: Shard, program: str) -> None:
+    """Start a daemon again that has ended: with the same database, and so with the same bridges and ports.
+
+    An ovs-vswitchd has lost all flows; the controller installs them again.
+    """
+    databases = DAEMONS[:1] if program == "ovs-vswitchd" else ()
+    waiting.finish(_begin([_daemon(shard, program)]), _watched([shard], databases))
 
 
 def complaints(most: int = 20) -> Iterator[tuple[Path, str]]:

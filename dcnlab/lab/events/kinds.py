@@ -133,6 +133,19 @@ class ProcessRestarted(Event):
 
 
 @dataclass(frozen=True)
+class ProcessStopped(Event):
+    """A process of the lab was stopped by a signal, or continues."""
+
+    kind: ClassVar[str] = "process-stopped"
+    process: str
+    nodes: Sequence[str] = ()
+    stopped: bool = True
+
+    def text(self) -> str:
+        return f"{_of(self.process, self.nodes)}: it {'is stopped' if self.stopped else 'continues'}"
+
+
+@dataclass(frozen=True)
 class CommandStarted(Event):
     """Somebody asked the lab to do something: ``op`` is the operation, e.g. ``fail``."""
 

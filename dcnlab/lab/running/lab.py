@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from addressing.fields import ipv4, ipv6
 from addressing.scheme import Scheme
+from controller.client import ControllerError
 from dcnlab.lab import naming
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.emulation.outside import Outside
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
-from dcnlab.lab.running import reporting
+from dcnlab.lab.running import parts, recovery
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
 from dcnlab.lab.switchpath import driver
-from topos.graph import ALL_UP, LinkState
+from topos.graph import Link, LinkState
 
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.mininet import LabNet
@@ -56,7 +57,9 @@ class RunningLab:
             config, scheme, self.link_state.report, report, outside, port_watch.controller_event
         )
         self.switch_path, self.switch_fast_path = driver.launch(config.switch_fast_path, self.running)
-        reporting.follow(self.running, self.journal)
+        self.supervision = recovery.supervise(
+            self.running, self.link_state, self.journal, port_watch.controller_event
+        )
         #: Each gives lines about what is wrong with the control of the switches.
         self.notices: list[Callable[[], Iterable[str]]] = []
         port_watch.attach(self.running)
@@ -64,6 +67,7 @@ class RunningLab:
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
         self._link_lock = threading.Lock()
+        self._silence_distributed = False
         self.link_state.start()
 
     def end(self) -> None:
@@ -90,8 +94,9 @@ class RunningLab:
 
     @property
     def distributed_state(self) -> LinkState:
-        """The failed links that the lab has distributed; none where agents exchange link state themselves."""
-        return self.link_state.state() if self.config.link_state == "lab" else ALL_UP
+        """The failed links that the lab has distributed; where agents exchange link state themselves, only
+        those of silent agents."""
+        return self.link_state.state() if self.config.link_state == "lab" else self.link_state.silent_links()
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
@@ -141,6 +146,12 @@ class RunningLab:
         finally:
             agents.pin([])
 
+    # --- processes ------------------------------------------------------------
+
+    def parts_named(self, what: str) -> list[parts.Part]:
+        """The processes that a user names; UsageError for what this lab does not have."""
+        return recovery.named(self.supervision, self.running, what)
+
     # --- links ----------------------------------------------------------------
 
     def links_named(self, kind: str, names: list[str]) -> tuple[int, ...]:
@@ -169,7 +180,12 @@ class RunningLab:
             netns.set_up_in(*end, up)
         if up:
             netns.await_running(ends)
-        self.link_state.wait_for(frozenset(links), up)
+        self._report_unseen(changed)
+        try:
+            self.link_state.wait_for(frozenset(links), up)
+        except LabError as error:
+            done = "up again" if up else "down"
+            raise LabError(f"{self._named(links)}: {done} now, but {error}") from error
         if self.switch_path is not None:
             self.switch_path.await_tables()
         converged = time.monotonic()
@@ -183,10 +199,25 @@ class RunningLab:
         return {
             "links": list(links),
             "up": up,
+            "silent": [self.fabric.name(server) for server in self.link_state.silent],
             "detection_ms": round((min(detected) - begun) * 1000, 2) if detected else None,
             "converged_ms": round((converged - begun) * 1000, 2),
             **self._tables_since(seen),
         }
+
+    def _report_unseen(self, links: Sequence[Link]) -> None:
+        """Report the ends of links whose agent or controller cannot: it has ended, or is stopped."""
+        silent, controller = set(self.link_state.silent), self.running.controller
+        blind = controller is not None and parts.state_of(controller.process.pid) in ("", "T", "Z")
+        ends = (end for link in links for end in (link.a, link.b))
+        unseen = [end for end in ends if end.node in silent or (blind and not self.fabric.is_server(end.node))]
+        recovery.report_carriers(self.running, self.link_state, unseen)
+
+    def _named(self, links: Sequence[int]) -> str:
+        names = [
+            [self.fabric.name(end.node) for end in (link.a, link.b)] for link in map(self.fabric.link, links)
+        ]
+        return ", ".join("-".join(pair) for pair in names[:4]) + (" and others" if len(names) > 4 else "")
 
     def _controller_events(self) -> int:
         """How many events the controller has reported so far."""
@@ -211,18 +242,45 @@ class RunningLab:
         self.change_links(self.links_named("link", [a, b]), up)
 
     def _distribute(self, state: LinkState) -> None:
-        """Send link state to the agents and the controller and wait until both have converged; nothing
-        where agents exchange it themselves."""
+        """Send link state to the agents and the controller and wait until both have converged.
+
+        Where agents exchange it themselves: only which links silent agents have, which nobody else can tell.
+        """
         if self.running.flooding is not None:
             self.running.flooding.follow(state.down)
         if self.config.link_state == "agents":
-            return
-        if self.running.agents is not None:
-            self.running.agents.links(state.down)
+            state = self.link_state.silent_links()
+            if not state and not self._silence_distributed:
+                return
+            self._silence_distributed = bool(state)
+        self.supervision.settle()
+        agents, problem = self.running.agents, ""
+        if agents is not None:
+            agents.links(state.down)
         if self.running.controller is not None and self.running.choice.tables:
-            self.running.controller.converge(state.down, _TIMEOUT)
-            self.journal.add(LearnedFailures("the controller", sorted(state.down)))
+            try:
+                self._distribute_to_controller(state)
+            except (ControllerError, LabError) as error:  # the agents follow nevertheless
+                problem = str(error)
         self.running.introduce_hosts(self.running.scheme.with_failures(state))
-        if self.running.agents is not None:
-            self.running.agents.wait_links(state.down)
+        if agents is not None:
+            agents.wait_links(state.down)
             self.journal.add(LearnedFailures("all agents", sorted(state.down)))
+        if problem:
+            raise LabError(problem)
+
+    def _distribute_to_controller(self, state: LinkState) -> None:
+        """Wait until the tables follow, also where the controller is started again meanwhile."""
+        controller = self.running.controller
+        assert controller is not None
+        if parts.state_of(controller.process.pid) == "T":
+            raise LabError("the controller does not answer: it is stopped")
+        try:
+            controller.converge(state.down, _TIMEOUT)
+        except ControllerError:
+            self.supervision.settle()
+            started = self.running.controller
+            if started is None or started is controller:
+                raise
+            started.converge(state.down, _TIMEOUT)
+        self.journal.add(LearnedFailures("the controller", sorted(state.down)))

@@ -4,13 +4,15 @@ A link is down while either of its ends is reported down.  The controller report
 (PORT_STATUS), agents report the carrier of servers' NICs.  Every change is distributed to both.  Changes
 that arrive during a round of distribution are distributed together in the next.  The error of a failed
 round is raised in those who wait for it.
+
+The links of a server whose agent has ended or is stopped count as down as well: it forwards nothing.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dcnlab.lab.errors import LabError
@@ -35,11 +37,15 @@ class LinkStateTracker:
     #: When the first link changed that the present round, or the next, distributes.
     _first_change: float | None = None
     _down_ends: dict[int, set[Port]] = field(default_factory=dict)
+    #: The links of each server whose agent is silent.
+    _silent: dict[int, frozenset[int]] = field(default_factory=dict)
     #: The state that the last round distributed, and its error.
     _distributed_state: LinkState = ALL_UP
     _error: str = ""
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _ended: bool = False
+    #: Whether a round is due although nothing has changed.
+    _stale: bool = False
 
     def start(self) -> None:
         """Start to distribute changes."""
@@ -66,6 +72,41 @@ class LinkStateTracker:
                 self.journal.add(LinkChanged(names, link, up, reporter))
             self._changed.notify_all()
 
+    def report_silence(self, servers: Iterable[int]) -> None:
+        """Report which servers have an agent that has ended or is stopped; all others forward."""
+        with self._changed:
+            silent, before = set(servers), self._known().down
+            for server in silent ^ self._silent.keys():
+                if server in silent:
+                    links = (self.fabric.link_at(server, port) for port, _ in self.fabric.ports(server))
+                    self._silent[server] = frozenset(links)
+                else:
+                    del self._silent[server]
+            after = self._known().down
+            for link in sorted(before ^ after):
+                self.last_change = time.monotonic()
+                self._first_change = self._first_change or self.last_change
+                names = [self.fabric.name(port.node) for port in self._ends(link)]
+                self.journal.add(LinkChanged(names, link, link not in after, "supervision"))
+            self._changed.notify_all()
+
+    def retry(self) -> None:
+        """Distribute the present state once more: to parts that were started again."""
+        with self._changed:
+            self._stale = True
+            self._changed.notify_all()
+
+    @property
+    def silent(self) -> tuple[int, ...]:
+        """The servers whose agents are silent."""
+        with self._changed:
+            return tuple(sorted(self._silent))
+
+    def silent_links(self) -> LinkState:
+        """The links that count as down because of silent agents."""
+        with self._changed:
+            return LinkState(self._silenced())
+
     def state(self) -> LinkState:
         """The links that are reported down now."""
         with self._changed:
@@ -73,11 +114,13 @@ class LinkStateTracker:
 
     def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
         """Wait until the lab has converged on the links being up (or down); LabError after ``timeout``
-        seconds, or with the error of the distribution."""
+        seconds, or with the error of the distribution.
+
+        The links of silent agents stay down; they are not waited for."""
 
         def converged() -> bool:
             down = self._distributed_state.down & links
-            return down == (frozenset() if up else links)
+            return down == (self._silenced() & links if up else links)
 
         with self._changed:
             if not self._changed.wait_for(converged, timeout):
@@ -90,14 +133,22 @@ class LinkStateTracker:
         return link.a, link.b
 
     def _known(self) -> LinkState:
-        return LinkState(frozenset(link for link, ends in self._down_ends.items() if ends))
+        failed = frozenset(link for link, ends in self._down_ends.items() if ends)
+        return LinkState(failed | self._silenced())
+
+    def _silenced(self) -> frozenset[int]:
+        return frozenset().union(*self._silent.values())
+
+    def _has_work(self) -> bool:
+        return self._ended or self._stale or self._known() != self._distributed_state
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._ended or self._known() != self._distributed_state)
+                self._changed.wait_for(self._has_work)
                 if self._ended:
                     return
+                self._stale = False
                 state, begun = self._known(), self._first_change
                 self._first_change = None
             failure = ""

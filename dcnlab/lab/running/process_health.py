@@ -1,4 +1,4 @@
-"""The processes of a lab that have ended while the lab runs; nothing restarts them.
+"""The processes of a lab that have ended and do not run again yet.
 
 The agents' supervisor reports agents that have ended; the controller is a child of this process; the
 pid files of Open vSwitch's daemons name processes in the lab's pid namespace.

@@ -11,6 +11,7 @@ from dcnlab.lab.events.kinds import (
     Event,
     LearnedFailures,
     ProcessEnded,
+    ProcessStopped,
     SwitchConnection,
     TablesChanged,
 )
@@ -19,14 +20,28 @@ from topos.fabric import Fabric
 
 def follow(running: Running, journal: Journal) -> None:
     """From now on, add what agents and controller report to the journal."""
-    fabric = running.fabric
+    follow_controller(running, journal)
+    follow_agents(running, journal)
+
+
+def follow_controller(running: Running, journal: Journal) -> None:
+    """From now on, add what the present controller reports."""
 
     def on_message(message: dict[str, Any]) -> None:
-        if (event := from_controller(message) or from_agents(message, fabric)) is not None:
+        if (event := from_controller(message)) is not None:
             journal.add(event)
 
     if running.controller is not None:
         running.controller.observers.append(on_message)
+
+
+def follow_agents(running: Running, journal: Journal) -> None:
+    """From now on, add what the present agents report."""
+
+    def on_message(message: dict[str, Any]) -> None:
+        if (event := from_agents(message, running.fabric)) is not None:
+            journal.add(event)
+
     if running.agents is not None:
         running.agents.observers.append(on_message)
 
@@ -53,6 +68,8 @@ def from_agents(message: dict[str, Any], fabric: Fabric) -> Event | None:
     match message:
         case {"event": "failed", "node": None, "error": error}:
             return ProcessEnded("supervisor", (), error)
+        case {"event": "stopped" | "continued" as state, "nodes": [*nodes]}:
+            return ProcessStopped("agent", list(map(fabric.name, nodes)), state == "stopped")
         case {"event": "failed", "node": node, "error": error}:
             return ProcessEnded("agent", [fabric.name(node)], error)
         case {"event": "learned", "node": node, "down": down}:

@@ -9,11 +9,17 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_name, read_target
+from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_name, read_process, read_target
 
 Name = Annotated[str, BeforeValidator(read_name)]
 Duration = Annotated[float, BeforeValidator(read_duration)]
+Process = Annotated[str, BeforeValidator(read_process)]
 Target = Annotated[FailureTarget, BeforeValidator(read_target)]
+
+VERBS = ("fail", "restore", "kill", "pause", "restart")
+_LINK_FIGURES = ("links", "detection_ms", "converged_ms")
+_PROCESS_FIGURES = ("processes", "ms")
+_PROCESSES = "`controller`, `agents`, `ovsdb`, a server's agent or a switch's ovs-vswitchd"
 
 #: The similarity from which on a known key is suggested for an unknown one.
 _NEAR = 0.5
@@ -51,31 +57,53 @@ class Action(StrictModel):
         return ()
 
     @property
+    def result_figures(self) -> tuple[str, ...]:
+        """The figures of this one's result."""
+        return self.figures()
+
+    @property
     def result_name(self) -> str:
         """The name of the result."""
         return self.name or self.kind
 
 
 class Event(Action):
-    """A failure, or its end."""
+    """A failure of a link, node or process, or its end."""
 
     at: Duration = Field(description="When it happens, after the end of the launch.")
     fail: Target | None = Field(None, description="Take down a link, or all links of a node.")
     restore: Target | None = Field(None, description="Bring a failed link or node back; instead of `fail`.")
+    kill: Process | None = Field(None, description=f"End {_PROCESSES}, as a crash would.")
+    pause: Process | None = Field(None, description="Stop a process until it is restarted.")
+    restart: Process | None = Field(None, description="End a process and start it again.")
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.fail is None) == (self.restore is None):
-            raise ValueError("needs either fail or restore")
+        if sum(getattr(self, verb) is not None for verb in VERBS) != 1:
+            raise ValueError("needs one of fail, restore, kill, pause, restart")
         return self
 
     @classmethod
     def figures(cls) -> tuple[str, ...]:
-        return ("links", "detection_ms", "converged_ms")
+        return (*_LINK_FIGURES, *_PROCESS_FIGURES)
+
+    @property
+    def result_figures(self) -> tuple[str, ...]:
+        return _LINK_FIGURES if self.verb in ("fail", "restore") else _PROCESS_FIGURES
+
+    @property
+    def verb(self) -> str:
+        """What happens: ``fail``, ``restore``, ``kill``, ``pause`` or ``restart``."""
+        return next(verb for verb in VERBS if getattr(self, verb) is not None)
+
+    @property
+    def process(self) -> str:
+        """The process that is killed, paused or restarted; empty for links and nodes."""
+        return self.kill or self.pause or self.restart or ""
 
     @property
     def result_name(self) -> str:
-        return self.name or ("fail" if self.fail else "restore")
+        return self.name or self.verb
 
     @property
     def target(self) -> FailureTarget:

@@ -25,7 +25,7 @@ Problem = tuple[Location, str]
 def figures(scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
     """The names of the results, and the figures of each."""
     actions: tuple[Action, ...] = (*scenario.traffic, *scenario.events)
-    return {LAB: LAB_FIGURES, **{action.result_name: action.figures() for action in actions}}
+    return {LAB: LAB_FIGURES, **{action.result_name: action.result_figures for action in actions}}
 
 
 def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
@@ -40,9 +40,12 @@ def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
             yield ("traffic", number, action.kind), text
     for number, event in enumerate(scenario.events):
         try:
-            naming.links(fabric, event.target.kind, event.target.names)
+            if event.process:
+                naming.process(fabric, event.process)
+            else:
+                naming.links(fabric, event.target.kind, event.target.names)
         except UsageError as error:
-            yield ("events", number, "fail" if event.fail else "restore"), str(error)
+            yield ("events", number, event.verb), str(error)
 
 
 def _names_twice(scenario: Scenario) -> Iterator[Problem]:

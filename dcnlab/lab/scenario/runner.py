@@ -155,6 +155,9 @@ class _Run:
         return {}
 
     def _event(self, event: Event) -> Result:
+        if event.process:
+            done = self.lab.ask(event.verb, what=event.process)
+            return {"processes": len(done["processes"]), "ms": done["ms"]}
         done = (self.lab.fail if event.fail else self.lab.restore)(*event.target.names)
         return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 
@@ -177,4 +180,6 @@ def _summary(underway: Underway[Any]) -> Result:
 
 def _event_text(event: Event) -> str:
     """What an event does, for the line that announces it."""
-    return f"{'fail' if event.fail else 'restore'} {event.target.kind} {' '.join(event.target.names)}"
+    if event.process:
+        return f"{event.verb} {event.process}"
+    return f"{event.verb} {event.target.kind} {' '.join(event.target.names)}"

@@ -51,3 +51,10 @@ def read_target(value: object) -> FailureTarget:
         case ["node", name]:
             return FailureTarget("node", (name,))
     raise ValueError(f"must be `link A B` or `node A`, not {value!r}")
+
+
+def read_process(value: object) -> str:
+    """``controller``, ``agents``, ``ovsdb``, or a node."""
+    if not isinstance(value, str) or len(value.split()) != 1:
+        raise ValueError(f"must be controller, agents, ovsdb, or a node such as h5 or s3, not {value!r}")
+    return value.strip()

@@ -7,6 +7,8 @@ are in ``dcnlab.lab.measurement``.
 from __future__ import annotations
 
 import socket
+import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +24,7 @@ from dcnlab.lab.outside.attachment import Attachments
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, foreign, process_health
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.parts import Part
 from dcnlab.lab.session import event_stream
 from dcnlab.lab.session.recording import recorded
 from topos import plugins
@@ -76,6 +79,7 @@ class _Operations:
             "launch": session.running.seconds,
             "ended": process_health.ended(session.running),
             "controller": self.op_control(call),
+            "restarts": session.supervision.restarts(),
         }
 
     def op_control(self, call: Call) -> Any:
@@ -179,6 +183,26 @@ class _Operations:
 
     def _links(self, call: Call) -> tuple[int, ...]:
         return self._session.links_named(call.request["kind"], call.request["names"])
+
+    # --- processes --------------------------------------------------------------
+
+    def op_restart(self, call: Call) -> Any:
+        """End processes and start them again; returns when they work."""
+        return self._parts(call, self._session.supervision.restart)
+
+    def op_kill(self, call: Call) -> Any:
+        """End processes as if they had crashed."""
+        return self._parts(call, self._session.supervision.kill)
+
+    def op_pause(self, call: Call) -> Any:
+        """Stop processes until they are restarted."""
+        return self._parts(call, self._session.supervision.pause)
+
+    def _parts(self, call: Call, action: Callable[[list[Part]], None]) -> Any:
+        found, begun = self._session.parts_named(call.request["what"]), time.monotonic()
+        action(found)
+        ms = round(1000 * (time.monotonic() - begun), 2)
+        return {"processes": [{"process": part.name, "nodes": list(part.nodes)} for part in found], "ms": ms}
 
     def op_tables(self, call: Call) -> Any:
         """The table of a node as the scheme predicts it; for switches also as Open vSwitch holds it."""

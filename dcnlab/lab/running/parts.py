@@ -1,0 +1,230 @@
+"""The processes of a lab that it cannot do without, each with what it takes to start it again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controller.client import ControllerProcess
+from dcnlab.lab.emulation import launch, openvswitch
+from dcnlab.lab.emulation.launch import OnEvent, Running
+from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation.waiting import STALL
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.running.backoff import Backoff
+from hostagent.client import AgentPool
+from topos.graph import LinkState, Port
+
+
+@dataclass
+class Part(ABC):
+    """One of these processes, and what supervision knows about it."""
+
+    running: Running
+    backoff: Backoff = field(default_factory=Backoff, init=False)
+    #: How often it was started again.
+    restarts: int = field(default=0, init=False)
+    #: When it is to be started again; None while it runs, or when that was given up.
+    due: float | None = field(default=None, init=False)
+    #: Since when it has been found dead; None while it runs.
+    dead_since: float | None = field(default=None, init=False)
+    #: Since when it has been stopped; None while it is not.
+    stopped_since: float | None = field(default=None, init=False)
+    #: Whether the user has stopped it, so that it stays so.
+    held: bool = field(default=False, init=False)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """The nodes that it serves, where it is not all."""
+        return ()
+
+    @abstractmethod
+    def pid(self) -> int | None:
+        """Its process, as long as that runs."""
+
+    @abstractmethod
+    def start(self, state: LinkState) -> None:
+        """Start it again, with the links in ``state`` down; returns when it works as before."""
+
+    def kill(self, number: int) -> None:
+        """Send it a signal; LabError when it has ended."""
+        pid = self.pid()
+        if pid is None:
+            raise LabError(f"{self.name} has ended")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped by a signal."""
+        pid = self.pid()
+        return pid is not None and state_of(pid) == "T"
+
+
+@dataclass
+class Daemon(Part):
+    """ovsdb-server or ovs-vswitchd of a shard."""
+
+    shard: Shard
+    program: str
+
+    @property
+    def name(self) -> str:
+        return self.program
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        return [bridge.name for bridge in self.shard.bridges]
+
+    def pid(self) -> int | None:
+        with contextlib.suppress(OSError, ValueError):
+            pid = int((self.shard.rundir / f"{self.program}.pid").read_text())
+            if Path("/proc", str(pid), "comm").read_text().strip() == self.program and state_of(pid) != "Z":
+                return pid
+        return None
+
+    def start(self, state: LinkState) -> None:
+        controller = self.running.controller
+        seen = controller.received if controller is not None else 0
+        openvswitch.restart(self.shard, self.program)
+        if self.program == "ovs-vswitchd":
+            launch.shape_shard(self.running, self.shard)
+            if self.running.flooding is not None:
+                self.running.flooding.forget(self.nodes)
+            ours = controller is not None and self.running.choice.tables
+            if controller is not None and ours and controller.process.poll() is None:
+                controller.wait_installed(self.nodes, seen, STALL)
+
+
+@dataclass
+class Controller(Part):
+    """The controller."""
+
+    on_link_change: Callable[[Port, bool], None]
+    on_event: OnEvent
+    follow: Callable[[], None]
+
+    @property
+    def name(self) -> str:
+        return "controller"
+
+    @property
+    def process(self) -> ControllerProcess:
+        """The one that runs now."""
+        assert self.running.controller is not None
+        return self.running.controller
+
+    def pid(self) -> int | None:
+        return self.process.process.pid if self.process.process.poll() is None else None
+
+    def start(self, state: LinkState) -> None:
+        running = self.running
+        self.process.close()
+        running.controller = launch.spawn_controller(
+            running.config, running.fabric, running.shards, running.outside,
+            self.on_link_change, self.on_event, sorted(state.down),
+        )  # fmt: skip
+        self.follow()
+        self.process.wait_ready(STALL)
+
+
+@dataclass
+class AgentParent(Part):
+    """The supervisor of all agents; with it all of them end."""
+
+    on_link_change: Callable[[Port, bool], None]
+    follow: Callable[[], None]
+
+    @property
+    def name(self) -> str:
+        return "supervisor"
+
+    @property
+    def pool(self) -> AgentPool:
+        """The agents that run now."""
+        assert self.running.agents is not None
+        return self.running.agents
+
+    def pid(self) -> int | None:
+        return self.pool.process.pid if self.pool.process.poll() is None else None
+
+    def start(self, state: LinkState) -> None:
+        running = self.running
+        self.pool.close()
+        self.pool.end_orphans()
+        running.agents = launch.spawn_agents(running.config, running.fabric, self.on_link_change)
+        self.pool.start(launch.placements(running.fabric, configured=True))
+        self.follow()
+        self.pool.wait_ready(STALL)
+        launch.enable_protocols(running)
+        self.pool.links(state.down)
+        self.pool.wait_links(state.down)
+
+
+@dataclass
+class Agent(Part):
+    """The agent of one server."""
+
+    node: int
+
+    @property
+    def name(self) -> str:
+        return "agent"
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        return [self.running.fabric.name(self.node)]
+
+    def pid(self) -> int | None:
+        assert self.running.agents is not None
+        return self.running.agents.process_of(self.node)
+
+    @property
+    def stopped(self) -> bool:
+        assert self.running.agents is not None
+        return self.node in self.running.agents.stopped
+
+    def start(self, state: LinkState) -> None:
+        agents = self.running.agents
+        assert agents is not None
+        agents.restart([launch.placements(self.running.fabric, configured=True)[self.node]])
+
+
+def end(part: Part) -> None:
+    """End a part that still runs, and wait for it."""
+    pid = part.pid()
+    if pid is None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        handle = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            wait_for_end(handle)
+        finally:
+            os.close(handle)
+
+
+def wait_for_end(handle: int) -> None:
+    """Wait until the process of a descriptor has ended."""
+    watched = select.poll()
+    watched.register(handle, select.POLLIN)
+    watched.poll()
+
+
+def state_of(pid: int) -> str:
+    """The state of a process as /proc states it: ``T`` stopped, ``Z`` ended; empty when there is none."""
+    try:
+        return Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""

@@ -1,0 +1,103 @@
+"""What a running lab has that can die, and what follows from a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dcnlab.lab import naming
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.launch import OnEvent, Running
+from dcnlab.lab.emulation.openvswitch import DAEMONS
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.events.journal import Journal
+from dcnlab.lab.running import reporting
+from dcnlab.lab.running.link_state import LinkStateTracker
+from dcnlab.lab.running.parts import Agent, AgentParent, Controller, Daemon, Part
+from dcnlab.lab.running.supervision import Supervision
+from topos.graph import Port
+
+#: What can be restarted beside nodes: its name, and the parts that it stands for.
+_GROUPS: dict[str, Callable[[Part], bool]] = {
+    "controller": lambda part: isinstance(part, Controller),
+    "agents": lambda part: isinstance(part, AgentParent),
+    "ovsdb": lambda part: isinstance(part, Daemon) and part.program == "ovsdb-server",
+}
+_CHANGES_OF_AGENTS = ("failed", "stopped", "continued", "process-ended")
+
+
+def supervise(
+    running: Running, link_state: LinkStateTracker, journal: Journal, on_controller_event: OnEvent
+) -> Supervision:
+    """Start to supervise a lab; ``on_controller_event`` is called with what a new controller reports."""
+
+    def from_agents(message: dict[str, Any]) -> None:
+        if message["event"] in _CHANGES_OF_AGENTS:
+            supervision.wake()
+
+    def follow_agents() -> None:
+        assert running.agents is not None
+        reporting.follow_agents(running, journal)
+        running.agents.observers.append(from_agents)
+
+    def follow_controller() -> None:
+        reporting.follow_controller(running, journal)
+
+    def silent() -> frozenset[int]:
+        return running.agents.silent if running.agents is not None else frozenset()
+
+    def restarted(part: Part) -> None:
+        report_carriers(running, link_state, _ports(running, part))
+        link_state.retry()
+
+    parts: list[Part] = [Daemon(running, shard, program) for program in DAEMONS for shard in running.shards]
+    if running.controller is not None:
+        parts.append(Controller(running, link_state.report, on_controller_event, follow_controller))
+        follow_controller()
+    if running.agents is not None:
+        parts.append(AgentParent(running, link_state.report, follow_agents))
+        parts += [Agent(running, node) for node in range(running.fabric.servers)]
+        follow_agents()
+    supervision = Supervision(
+        parts, journal, running.config.supervise, link_state.state, silent, link_state.report_silence, restarted
+    )
+    supervision.start()
+    return supervision
+
+
+def named(supervision: Supervision, running: Running, what: str) -> list[Part]:
+    """The parts that a user names: ``controller``, ``agents``, ``ovsdb``, a server for its agent, a switch
+    for its ovs-vswitchd.  UsageError for what the lab does not have."""
+    number = naming.process(running.fabric, what, running.scheme)
+    if number is None:
+        found = [part for part in supervision.parts if _GROUPS[what](part)]
+    elif running.fabric.is_server(number):
+        found = [part for part in supervision.parts if isinstance(part, Agent) and part.node == number]
+    else:
+        found = [part for part in supervision.parts if _serves(part, running.fabric.name(number))]
+    if not found:
+        raise UsageError(f"this lab has no {what} of its own")
+    return found
+
+
+def report_carriers(running: Running, link_state: LinkStateTracker, ports: Iterable[Port]) -> None:
+    """Report the carriers of ports whose agent or controller may have missed a change."""
+    ports = list(ports)
+    for port, up in zip(ports, netns.carriers(map(running.nic, ports)), strict=True):
+        link_state.report(port, up)
+
+
+def _ports(running: Running, part: Part) -> Iterable[Port]:
+    """The ports that a part reports about."""
+    fabric = running.fabric
+    if isinstance(part, AgentParent):
+        nodes: Iterable[int] = range(fabric.servers)
+    elif isinstance(part, Controller):
+        nodes = range(fabric.servers, fabric.size)
+    else:
+        nodes = map(fabric.index, part.nodes)
+    return [Port(node, number) for node in nodes for number, _ in fabric.ports(node)]
+
+
+def _serves(part: Part, switch: str) -> bool:
+    return isinstance(part, Daemon) and part.program == "ovs-vswitchd" and switch in part.nodes
