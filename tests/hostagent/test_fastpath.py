@@ -200,3 +200,13 @@ def test_full_tables_leave_packets_to_the_agent_until_old_decisions_go() -> None
     one.learn_failures(LinkState(frozenset({0})))
     assert 0 < carried() < 15, "what was decided before has made room"
     tables.close()
+
+
+def test_machines_that_are_not_known_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as changed:
+        changed.setattr("sys.byteorder", "big")
+        with pytest.raises(bpf.BpfError, match="big-endian"):
+            LabTables.open(1, Shape(False, False, False))
+    monkeypatch.setattr("platform.machine", lambda: "s390x")
+    with pytest.raises(bpf.BpfError, match="s390x"):
+        LabTables.open(1, Shape(False, False, False))

@@ -4,7 +4,9 @@ failures, captures, rate limits, daemons that start again."""
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab import Lab, UsageError
+from tests.lab.test_ordinary_user import script
 from tests.lab.test_receive_buffers import _RESTART
 
 pytestmark = pytest.mark.lab
@@ -228,6 +231,19 @@ def test_a_table_with_too_many_kinds_of_entries_is_left_to_open_vswitch(two_labs
     frames = [("h0", random_frame(random.Random(number), number)) for number in range(20)]
     assert len(exchange(two_labs, frames, tmp_path)[1]) == 20
     assert sum(two_labs.tables("s0").get("by_kernel", [])) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no fast path in any lab")
+def test_an_ordinary_user_has_none_and_is_told_so(open_path: Path) -> None:
+    code = (
+        "from dcnlab import Lab\n"
+        "with Lab('bcube:2,1', 'brp', datapath='userspace', switch_fast_path='auto') as lab:\n"
+        "    print(lab.info()['switch_fast_path'], lab.ping('h0', 'h3').held)"
+    )
+    words = ["unshare", "-m", "bash", "-c", script(open_path), "bash", sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("off: the kernel refuses"), done.stderr
+    assert done.stdout.rstrip().endswith("True")
 
 
 def test_where_there_is_none_info_says_why() -> None:
