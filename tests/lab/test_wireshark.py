@@ -168,6 +168,20 @@ def test_the_conversation_with_the_controller_is_openflow_1_3(lab: Lab, script: 
 
 
 @pytest.mark.lab
+def test_one_switch_is_heard_alone(lab: Lab, script: Path, tmp_path: Path) -> None:
+    file = tmp_path / "one.pcap"
+    with capturing(lab, file, "controller", "--switch", "s13", "-w", "-", "--count", "2") as running:
+        for host, switch in (("h0", "s0"), ("h48", "s13")):  # only the second is to be seen
+            lab.fail(host, switch)
+            lab.restore(host, switch)
+        assert running.wait(timeout=240) == 0
+    shown = dissected(script, file, "-Y", "openflow_v4")
+    assert len(shown) == 2
+    assert {str(layers["openflow_v4"]["openflow_v4.type"]) for layers in shown} & {"12", "14"}
+    assert "s13-eth" in json.dumps(shown)
+
+
+@pytest.mark.lab
 def test_the_conversation_is_shown_as_text(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "openflow.txt"
     with capturing(lab, file, "controller", "--count", "4") as running:

@@ -25,6 +25,7 @@ _STDOUT = Path("-")
     "dcnlab capture LAB h0 -w h0.pcap",
     "dcnlab capture LAB h0 --wireshark",
     "dcnlab capture LAB controller -w openflow.pcap",
+    "dcnlab capture LAB controller --switch s3",
 )
 def capture(
     lab: LabName,
@@ -39,6 +40,10 @@ def capture(
         typer.Argument(metavar="[FILTER...]", help="A tcpdump filter: icmp, 'udp port 53'."),
     ] = None,
     port: Annotated[int | None, typer.Option(help="One port of the node (default: all).")] = None,
+    switch: Annotated[
+        str | None,
+        typer.Option(metavar="SWITCH", help="With controller: only what this switch says and hears."),
+    ] = None,
     write: Annotated[
         Path | None,
         typer.Option("--write", "-w", metavar="FILE.pcap", help="Write packets to a file; -: standard output."),
@@ -54,10 +59,13 @@ def capture(
         raise UsageError("--json reports the file that was written: add -w FILE.pcap")
     if wireshark and write is not None:
         raise UsageError("choose --wireshark or --write")
+    if switch is not None and node != "controller":
+        raise UsageError("--switch needs `controller` instead of a node")
     attached = Lab.attach(lab)
     binary = wireshark or write is not None
     options = ["-U", "-w", "-"] if binary else ["-l"]
-    words = {"node": node, "port": port, "options": options, "expression": expression or [], "count": count}
+    words = {"node": node, "port": port, "switch": switch, "options": options, "count": count}
+    words["expression"] = expression or []
     if wireshark:
         raise typer.Exit(_in_wireshark(attached, words))
     if write is None or write == _STDOUT:

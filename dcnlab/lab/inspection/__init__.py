@@ -5,6 +5,7 @@ explain.py   a packet's path in words
 trace.py     a packet's path through tables of other controllers
 capture.py   tcpdump in a node, and at the connections to the controller
 conversation.py  the capture of several namespaces as one
+snooping.py  what one switch and its controller say
 flows.py     a switch's entries with live counters
 flow_rates.py  their rates, from two looks
 wireshark.py a dissector of control frames and labels

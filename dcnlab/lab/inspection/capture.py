@@ -53,6 +53,16 @@ def command(
     ]
 
 
+def snooping(shard: Shard, switch: str, options: Sequence[str], count: int | None) -> list[str]:
+    """The command line that shows what one switch and its controller say; UsageError for what it cannot do."""
+    if "-w" in options:
+        path = str(shard.rundir / f"{switch}.snoop")
+        return python_process.command("dcnlab.lab.inspection.snooping", path, str(count or 0))
+    if count:
+        raise UsageError("--switch with --count writes packets only: add -w FILE.pcap")
+    return ["ovs-ofctl", "-O", "OpenFlow13", "snoop", switch]
+
+
 def conversation(
     shards: Sequence[Shard], options: Sequence[str], count: int | None, expression: Sequence[str] = ()
 ) -> list[str]:

@@ -135,10 +135,17 @@ class _Operations:
         request, shards = call.request, self._session.running.shards
         if not shards:
             raise UsageError("this lab has no switches, so nobody talks to a controller")
-        words = capture.conversation(
-            shards, request.get("options", []), request.get("count"), request.get("expression", [])
-        )
-        call.request = {**request, "node": shards[0].bridges[0].name}
+        options, count = request.get("options", []), request.get("count")
+        expression, switch = request.get("expression", []), request.get("switch")
+        if switch is None:
+            switch = shards[0].bridges[0].name
+            words = capture.conversation(shards, options, count, expression)
+        elif expression or self._fabric.is_server(self._session.node(switch)):
+            raise UsageError("--switch takes the name of a switch, and no filter")
+        else:
+            switch = self._fabric.name(self._session.node(switch))
+            words = capture.snooping(self._session.running.shard(switch), switch, options, count)
+        call.request = {**request, "node": switch}
         return execution.run(self._session, call, words)
 
     # --- keys -----------------------------------------------------------------
