@@ -27,7 +27,7 @@ namespace; the guard then removes the socket.
 
     client.py      Lab, for Python and the command line
     measuring.py   the client's side of measurements
-    rpc.py         the control socket's protocol
+    rpc.py         the control socket's protocol    request.py     requests that are malformed
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
     controller_choice.py  who controls the switches: ours, a remote controller, the user's applications

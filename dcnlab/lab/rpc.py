@@ -24,6 +24,7 @@ from typing import Any
 
 from dcnlab.lab import ending
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.request import checked
 from hostagent.channel import Channel, ChannelError, encode
 from hostagent.channel import Message as Request
 
@@ -129,7 +130,7 @@ def _receive(call: Call) -> bool:
     except ChannelError as error:
         raise UsageError(str(error)) from error
     if request is not None:
-        call.request = request
+        call.request = checked(request)
     return request is not None
 
 

@@ -133,6 +133,16 @@ def test_what_a_lab_does_not_have_is_one_line(lab: Lab) -> None:
             lab.restart(what)
 
 
+@pytest.mark.parametrize("value", ["missing", None, 5, [], [1, 2], {"a": 1}, True])
+def test_malformed_requests_are_usage_errors(lab: Lab, value: object) -> None:
+    """The names of all fields that operations have, each with a value that none of them takes."""
+    names = ("name", "words", "node", "verb", "origin", "key", "names", "a", "b", "what", "after", "switch")
+    words = {} if value == "missing" else dict.fromkeys(names, value)
+    for op in ("measure", "exec", "fail", "restore", "tables", "explain", "kv", "restart", "kill", "flows"):
+        with pytest.raises(UsageError):
+            lab.ask(op, **words)
+
+
 def test_two_dead_neighbours_link_is_restored_in_time() -> None:
     """Their lab starts nothing again by itself."""
     with Lab("torus:3x3", "pow", supervise=False, fast_path="auto") as lab:
