@@ -67,6 +67,7 @@ class Lab:
         self.stages: dict[str, float] = {}
         #: The result of autoconfiguration: milliseconds, frames by kind; empty without.
         self.aacm: dict[str, Any] = {}
+        self._script = ""
         self._guard: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
 
@@ -88,14 +89,18 @@ class Lab:
 
     # --- beginning and end ----------------------------------------------------
 
-    def start(self, stage: Progress | None = None, detach: bool = False, prompt: bool = False) -> Lab:
+    def start(
+        self, stage: Progress | None = None, detach: bool = False, prompt: bool = False, script: str = ""
+    ) -> Lab:
         """Launch, and return when tables are acknowledged and agents ready.
 
         ``stage`` hears the name of each stage.  A detached lab outlives this process;
-        with ``prompt`` the lab reads this process's terminal.
+        with ``prompt`` the lab reads this process's terminal, and with ``script`` it runs that Mininet script
+        there instead; :meth:`wait` waits for the end of either.
         """
         from dcnlab.lab.emulation import requirements
 
+        self._script = script
         requirements.check(self.config)
         while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
@@ -163,6 +168,7 @@ class Lab:
             "socket": str(self.path),
             "config": self.config.to_json(),
             "prompt": prompt,
+            "script": self._script,
             "status": status_write,
             "lifeline": lifeline_read,
             "outside": self.config.outside(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -34,6 +35,7 @@ class Test(StrEnum):
     "dcnlab up clot:4x4 --scheme pow -d --name c",
     "dcnlab up fattree:4 --scheme twolevel --test pingall --json",
     "dcnlab up bcube:4,1 --scheme brp --rate 100Mbit --delay 1ms",
+    "dcnlab up bcube:4,1 --scheme brp --script experiment.py",
     "dcnlab up fattree:4 --scheme twolevel --nat --expose h0:80=8080",
 )
 @of_labs
@@ -42,17 +44,25 @@ def up(
     scheme: SchemeName = "shortest",
     name: Annotated[str, typer.Option(help="Name of the lab.")] = "",
     test: Annotated[Test | None, typer.Option(help="Launch, run a test, end; exit 0 if it passed.")] = None,
+    script: Annotated[
+        Path | None, typer.Option(metavar="FILE.py", help="Launch, run a Mininet script on the network, end.")
+    ] = None,
     detach: Detach = False,
     json: JsonFlag = False,
     **lab_options: Any,
 ) -> None:
-    """Launch a lab: with a prompt, in the background (-d), or for one --test."""
+    """Launch a lab: with a prompt, in the background (-d), for one --test or one --script."""
     if detach and test is not None:
         raise UsageError("--test ends the lab and --detach keeps it running: use one of them")
+    if script is not None and (detach or test is not None or json):
+        raise UsageError("--script ends the lab after the script: use it without --test, --detach and --json")
+    if script is not None and not script.is_file():
+        raise UsageError(f"there is no script {script}")
     lab = Lab(topology, scheme, name, **lab_options)
     prompt = not detach and test is None
     with stages(quiet=json) as stage:
-        lab.start(stage, detach=detach, prompt=prompt)
+        file = str(script.resolve()) if script is not None else ""
+        lab.start(stage, detach=detach, prompt=prompt, script=file)
     if note := lab.config.note():
         print(f"note: {note}", file=sys.stderr)
     if not json:
@@ -61,7 +71,7 @@ def up(
     if lab.aacm and not json:
         show_configured(lab.aacm)
     if prompt:
-        raise typer.Exit(lab.wait())
+        raise typer.Exit(min(1, lab.wait()) if script is not None else lab.wait())
     if test is None:
         _show_started(lab, json)
     else:

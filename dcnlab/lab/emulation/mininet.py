@@ -14,11 +14,13 @@ from typing import Any
 from mininet.link import Intf
 from mininet.net import Mininet
 from mininet.node import Host, Node, OVSSwitch
+from mininet.util import waitListening
 
 from addressing.fields import ipv4, mac
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import Running, dpid, interface
 from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.errors import LabError
 
 
 class Interface(Intf):  # type: ignore[misc]
@@ -168,6 +170,60 @@ class LabNet(Mininet):  # type: ignore[misc]
         Mininet.inited = True  # or Mininet would change system limits
         super().__init__(topo=None, build=False, controller=None, autoSetMacs=False)
         self.built = True
+        #: The topology that a script was given as a whole; it cannot add to it then.
+        self.given = ""
+
+    def start(self) -> None:
+        """Nothing to do: the network runs."""
+
+    def stop(self) -> None:
+        """End the programs of all nodes; the network ends with the lab."""
+        self.stopXterms()
+        for node in self.values():
+            if node.shell is not None:
+                node.terminate()
+                node._pid = None
+
+    def waitConnected(self, timeout: float | None = None, delay: float = 0.5) -> bool:
+        """Nothing to wait for: tables are installed before a lab is ready."""
+        return True
+
+    def iperf(self, hosts: Any = None, l4Type: str = "TCP", *rest: Any, **words: Any) -> Any:
+        """As Mininet's, which waits forever for TCP with iperf 2.1.8: that reports no line for the connection
+        by which Mininet finds that the server listens."""
+        if l4Type != "TCP":
+            return super().iperf(hosts, l4Type, *rest, **words)
+        client, server = hosts or (self.hosts[0], self.hosts[-1])
+        port, seconds = words.get("port", 5001), words.get("seconds", 5)
+        server.sendCmd(f"iperf -p {port} -s")
+        waitListening(client, server.IP(), port)
+        sent = client.cmd(f"iperf -p {port} -t {seconds} -c {server.IP()}")
+        server.sendInt()
+        return [self._parseIperf(text) for text in (server.waitOutput(), sent)]
+
+    def addHost(self, name: str, cls: Any = None, **params: Any) -> Any:
+        """As Mininet's; refused once a script was given the network."""
+        self._refuse(f"host {name}")
+        return super().addHost(name, cls=cls, **params)
+
+    def addSwitch(self, name: str, cls: Any = None, **params: Any) -> Any:
+        """As Mininet's; refused once a script was given the network."""
+        self._refuse(f"switch {name}")
+        return super().addSwitch(name, cls=cls, **params)
+
+    def addLink(self, node1: Any, node2: Any, *ports: Any, **params: Any) -> Any:
+        """As Mininet's; refused once a script was given the network."""
+        self._refuse(f"link {node1} {node2}")
+        return super().addLink(node1, node2, *ports, **params)
+
+    def addController(self, name: Any = "c0", controller: Any = None, **params: Any) -> Any:
+        """As Mininet's; refused once a script was given the network."""
+        self._refuse(f"controller {name}")
+        return super().addController(name, controller, **params)
+
+    def _refuse(self, what: str) -> None:
+        if self.given:
+            raise LabError(f"the network is {self.given}, to which a script cannot add {what}")
 
     def configLinkStatus(self, src: str, dst: str, status: str) -> None:
         """``link A B up|down`` at the prompt."""

@@ -40,6 +40,8 @@ _PR_SET_PDEATHSIG = 1
 _BACKLOG = 16
 #: The exit code after a request that cannot be met, which leaves no log.
 _REFUSED = 2
+#: The exit code after a script that failed, which is not a failure of the lab.
+_SCRIPT_FAILED = 3
 #: Settings that close user namespaces to ordinary users (of Ubuntu, Debian, every kernel): a value that
 #: closes them, and one that opens them.
 _CLOSING_SETTINGS = (
@@ -218,7 +220,7 @@ def _wait(init: int, lifeline: int, session: socket.socket) -> tuple[int, bool]:
     if broker is not None:
         broker.end()
     code = os.waitstatus_to_exitcode(wait_status) & 0xFF
-    return code, interrupted or code in (0, _REFUSED)
+    return code, interrupted or code in (0, _REFUSED, _SCRIPT_FAILED)
 
 
 def _broker(session: socket.socket, init: int) -> Broker:

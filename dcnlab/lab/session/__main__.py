@@ -57,17 +57,28 @@ def main() -> None:
         target=rpc.serve, args=(listener, operations.table(session), session.stop), daemon=True
     )
     server.start()
+    code = 0
     if request["prompt"]:
-        from dcnlab.lab.session import prompt
-
         os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
         os.close(request["errors"])
-        prompt.run(session)
+        code = _in_foreground(session, request.get("script", ""))
     else:
         session.stop.wait()
     session.end()
     server.join()
-    os._exit(0)
+    os._exit(code)
+
+
+def _in_foreground(session: RunningLab, file: str) -> int:
+    """Run the prompt, or a Mininet script; the exit code."""
+    if file:
+        from dcnlab.lab.session import script
+
+        return script.run(session, file)
+    from dcnlab.lab.session import prompt
+
+    prompt.run(session)
+    return 0
 
 
 def _launch(config: LabConfig, outside: Outside, guard: Guard, report: Callable[..., None]) -> RunningLab:

@@ -1,0 +1,84 @@
+"""A Mininet script on a lab's network: `dcnlab up TOPOLOGY --script FILE`.
+
+The script finds the network as ``net``.  A script that makes its own ``Mininet(...)`` gets the same network
+instead, and its arguments have no effect; ``start`` and ``stop`` leave it as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import runpy
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import mininet.net
+import mininet.topolib
+from mininet.log import info, lg, setLogLevel
+
+from dcnlab.lab.emulation.mininet import LabNet
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.running.lab import RunningLab
+
+#: The exit code of the session after a script that failed; the log of the lab is not kept for it.
+FAILED = 3
+
+
+def run(session: RunningLab, file: str) -> int:
+    """Run a script; 0, or FAILED after one line about its error."""
+    setLogLevel("info")
+    lg.handlers[0].setStream(sys.stdout)
+    os.environ.setdefault("HOME", "/root")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    net = session.net
+    net.given = session.fabric.spec
+    for host in net.hosts:
+        host.ensure_shell()  # scripts read ``host.stdout`` before they run anything
+    _hand_over(net)
+    sys.argv = [file]
+    sys.path.append(str(Path(file).parent))
+    try:
+        runpy.run_path(file, init_globals={"net": net}, run_name="__main__")
+    except SystemExit as ending:
+        return _exit_code(ending.code)
+    except KeyboardInterrupt:
+        return FAILED
+    except BaseException as error:
+        _report(file, error)
+        return FAILED
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        net.stop()
+    return 0
+
+
+def _hand_over(net: LabNet) -> None:
+    """Make ``Mininet(...)`` in a script the lab's network."""
+
+    class Given(LabNet):
+        def __new__(cls, *_: Any, **__: Any) -> Any:
+            info(f"*** Mininet() is the network of the lab: {net.given}\n")
+            return net
+
+    mininet.net.Mininet = mininet.topolib.Mininet = Given
+
+
+def _exit_code(code: object) -> int:
+    """The exit code of a script that called exit; text is printed, as Python does."""
+    if code in (None, 0):
+        return 0
+    if not isinstance(code, int):
+        print(code, file=sys.stderr)
+    return FAILED
+
+
+def _report(file: str, error: BaseException) -> None:
+    """One line: where in the script, and what."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    line = own[-1].lineno if own else getattr(error, "lineno", "?")
+    kind = "" if isinstance(error, LabError) else f"{type(error).__name__}: "
+    print(f"dcnlab: {file}:{line}: {kind}{' '.join(str(error).split())}", file=sys.stderr)
