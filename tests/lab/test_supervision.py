@@ -32,9 +32,20 @@ def restarts(lab: Lab) -> int:
     return sum(lab.info()["restarts"].values())
 
 
+def await_links(lab: Lab) -> None:
+    """Wait until no link is down, and agents and tables have converged on that."""
+
+    def converged() -> bool:
+        last = [record.event for record in lab.events(kinds=["converged"])][-1:]
+        return not lab.info()["down"] and not any(event.to_json()["down"] for event in last)
+
+    poll(converged, 60)
+
+
 def await_recovery(lab: Lab, before: int) -> None:
     poll(lambda: restarts(lab) > before, 60)
-    poll(lambda: not lab.info()["ended"] and not lab.info()["down"], 60)
+    poll(lambda: not lab.info()["ended"], 60)
+    await_links(lab)
 
 
 def assert_whole(lab: Lab) -> None:
@@ -94,7 +105,7 @@ def test_traffic_goes_round_a_stopped_agent_until_it_is_restarted(lab: Lab) -> N
             assert done.stderr == f"agent {relay} does not answer: its links count as down until then\n"
         done = command("restart", lab.config.name, relay)
         assert done.stdout.startswith(f"restarted: agent of {relay}, in ")
-        poll(lambda: not lab.info()["down"], 60)
+        await_links(lab)
         assert_whole(lab)
 
 
@@ -104,7 +115,7 @@ def test_an_agent_that_continues_forwards_again(lab: Lab) -> None:
     os.kill(agent.pid, signal.SIGSTOP)
     poll(lambda: len(lab.info()["down"]) == 2, 60)
     os.kill(agent.pid, signal.SIGCONT)
-    poll(lambda: not lab.info()["down"], 60)
+    await_links(lab)
     assert restarts(lab) <= before + 1  # one, should this test have been slower than supervision's patience
     assert_whole(lab)
 
@@ -123,7 +134,7 @@ def test_a_paused_controller_is_named_with_the_state_that_was_reached(lab: Lab) 
         text = f"dcnlab: h0-s0: {state} now, but the controller does not answer: it is stopped\n"
         assert (done.returncode, done.stderr) == (1, text)
     lab.restart("controller")
-    poll(lambda: not lab.info()["down"], 60)
+    await_links(lab)
     assert_whole(lab)
 
 
@@ -154,7 +165,7 @@ def test_two_dead_neighbours_link_is_restored_in_time() -> None:
         assert lab.pingall(pairs=[(a, b) for a in others for b in others if a != b]).lost == []
         for dead in ("h0", "h1"):
             lab.restart(dead)
-        poll(lambda: not lab.info()["down"], 60)
+        await_links(lab)
         assert lab.pingall().lost == []
         with pytest.raises(UsageError, match="torus:3x3 has no controller: it has no switches"):
             lab.kill("controller")
