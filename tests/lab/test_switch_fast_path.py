@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab import Lab, UsageError
+from dcnlab import Lab, LabError, UsageError
 from tests.lab.test_ordinary_user import script
 from tests.lab.test_receive_buffers import _RESTART
 
@@ -213,12 +213,19 @@ cat <&3
 """
 
 
+def _as_predicted(lab: Lab, switch: str) -> bool:
+    try:
+        return bool(lab.tables(switch)["equal"])
+    except LabError:  # the daemon does not listen yet
+        return False
+
+
 def test_a_daemon_that_starts_again_has_it_again() -> None:
     with Lab("bcube:2,1", "brp", datapath="userspace", switch_fast_path="on") as lab:
         assert lab.pingall().lost == []
         lab.run("s0", ["bash", "-c", _RESTART])
         end = time.monotonic() + 60
-        while not (lab.tables("s0")["equal"] and lab.pingall().lost == []):
+        while not (_as_predicted(lab, "s0") and lab.pingall().lost == []):
             assert time.monotonic() < end
         before = sum(lab.tables("s0")["by_kernel"])
         while sum(lab.tables("s0")["by_kernel"]) <= before:
