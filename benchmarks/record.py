@@ -78,7 +78,8 @@ SECTIONS = (
     Section(
         "Evaluation",
         ("evaluate",),
-        "Routed paths over all pairs of 8192 nodes and more, link loads, max-min fair rates.",
+        "Whole evaluations of every scheme: all pairs of about 8192 nodes, samples of about a million; then"
+        " other libraries, link loads and max-min fair rates.",
     ),
     Section("Profiles", ("profile",), "Profiles of a launch and of an agent that relays."),
 )

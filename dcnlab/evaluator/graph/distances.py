@@ -409,7 +409,8 @@ def _meet(start: Counts, peer: IntArray, source: int, target: int, depth: IntArr
     while best < 0 and head[0] < tail[0] and head[1] < tail[1]:
         side = 0 if tail[0] - head[0] <= tail[1] - head[1] else 1
         sign, level_end = 1 - 2 * side, tail[side]
-        while head[side] < level_end:
+        # No path is shorter than the first that is found: the searches met at no earlier level.
+        while best < 0 and head[side] < level_end:
             at = queues[side, head[side]]
             head[side] += 1
             for link in range(start[at], start[at + 1]):
@@ -419,9 +420,8 @@ def _meet(start: Counts, peer: IntArray, source: int, target: int, depth: IntArr
                     queues[side, tail[side]] = end
                     tail[side] += 1
                 elif depth[end] * sign < 0:
-                    length = abs(depth[at]) + abs(depth[end]) - 1
-                    if best < 0 or length < best:
-                        best = length
+                    best = abs(depth[at]) + abs(depth[end]) - 1
+                    break
     for side in range(2):
         for place in range(tail[side]):
             depth[queues[side, place]] = 0
