@@ -51,6 +51,7 @@ def test_a_script_has_the_network(tmp_path: Path) -> None:
         '"mine": "a module beside the script"',
         '"popen": 0',
         "10.0.0.4",
+        '"iperf": true',
     ):
         assert wanted in done.stdout
 
