@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -157,3 +158,14 @@ def test_orders_of_several_threads_arrive_whole() -> None:
     with AgentPool(Options("torus:2x2", "shortest")) as pool, ThreadPoolExecutor(2) as threads:
         list(threads.map(pool.links, states))
         assert [pool.wait_links(state) for state in states] == [0] * len(states)
+
+
+def test_ps_lists_a_stale_socket_once_and_removes_it(sockets: Path) -> None:
+    listen(sockets / "stale.sock").close()
+    shown = []
+    for _ in range(2):
+        words = [sys.executable, "-m", "dcnlab.cli", "ps", "--json"]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        shown.append(json.loads(done.stdout))
+    assert shown == [[{"name": "stale", "alive": False}], []]
+    assert not (sockets / "stale.sock").exists()

@@ -11,13 +11,13 @@ from dcnlab.lab.client import try_info
 
 @command("dcnlab ps", "dcnlab ps --json", quick=True)
 def ps(json: JsonFlag = False) -> None:
-    """List labs; a stale one has died and left its socket."""
+    """List labs; a stale one has died and left its socket, which is removed: it is listed once."""
     from dcnlab.lab import runtime
 
-    rows = [
-        {"name": found.name, "alive": found.alive, **(try_info(found.path) if found.alive else {})}
-        for found in runtime.labs()
-    ]
+    rows = []
+    for found in runtime.labs():
+        alive = runtime.in_use(found.path)  # removes the socket of a lab that has died
+        rows.append({"name": found.name, "alive": alive, **(try_info(found.path) if alive else {})})
     if json:
         print_json(rows)
     elif rows:
