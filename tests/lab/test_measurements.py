@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -128,6 +129,29 @@ def test_python_has_the_same_measurements(lab: Lab) -> None:
         lab.measure(Replicate("h0", ("h1", "h1")))
     with pytest.raises(UsageError, match="unknown measurement 'iperff': did you mean iperf"):
         lab.ask("measure", name="iperff")
+
+
+#: Listens at the first ports that iperf would choose, until its input ends.
+_TAKE_PORTS = """
+import socket, sys
+taken = [socket.create_server(("", port)) for port in range(5201, 5261)]
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.lab
+def test_eight_run_iperf_to_one_server_at_once_beside_programs_that_listen(lab: Lab) -> None:
+    taking = [sys.executable, "-c", _TAKE_PORTS]
+    words = [sys.executable, "-m", "dcnlab.cli", "exec", lab.config.name, "h3", "--", *taking]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
+        assert listener.stdout is not None
+        assert listener.stdout.readline() == "taken\n"
+        sources = ["h0", "h1", "h2"] * 3
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda source: lab.iperf(source, "h3", seconds=1), sources[:8]))
+        listener.communicate(timeout=60)
+    assert all(one.mbps > 0 for one in found)
 
 
 @pytest.mark.lab

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import math
+import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
+    from dcnlab.lab.running.endpoint import Endpoint
     from dcnlab.lab.running.lab import RunningLab
 
-#: Every run has a port of its own, so that several may run towards one server: iperf3's, and those above it.
+#: Every run has a free port of its own, so that several may run towards one server: iperf3's, or one above it.
 _FIRST_PORT, _PORTS = 5201, 1000
 _runs = itertools.count()
 
@@ -55,7 +57,7 @@ class Iperf(Measurement[IperfResult]):
 
     def run(self, lab: RunningLab, context: Context) -> IperfResult:
         client, target = lab.two_endpoints(self.a, self.b)
-        port = str(_FIRST_PORT + next(_runs) % _PORTS)
+        port = str(_free_port(target))
         words = ["-c", target.address, "-p", port, "-t", str(math.ceil(self.seconds)), "-P", str(self.parallel)]
         words += ["--json", "--connect-timeout", "3000", *(["-u", "-b", self.udp] if self.udp else [])]
         command = lab.inside(client.name, ["iperf3", *words])
@@ -71,6 +73,20 @@ class Iperf(Measurement[IperfResult]):
                 sender.kill()
                 raise
         return _result(json.loads(output or "{}"), sender.returncode, errors)
+
+
+def _free_port(target: Endpoint) -> int:
+    """The next port at which nothing listens in a server, for TCP and UDP; LabError when all are taken."""
+    for _ in range(_PORTS):
+        port = _FIRST_PORT + next(_runs) % _PORTS
+        with target.socket(socket.SOCK_STREAM) as tcp, target.socket(socket.SOCK_DGRAM) as udp:
+            try:
+                tcp.bind(("", port))
+                udp.bind(("", port))
+            except OSError:
+                continue
+            return port
+    raise LabError(f"iperf3: no port from {_FIRST_PORT} to {_FIRST_PORT + _PORTS - 1} is free in {target.name}")
 
 
 def _result(report: dict[str, object], code: int, errors: str) -> IperfResult:
