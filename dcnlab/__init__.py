@@ -13,6 +13,7 @@ Names for users, each imported when first used:
     compare, grid         many evaluations in parallel; ``grid`` makes the list of them
     load_custom           loads Python files that define topologies or schemes
     from_networkx         the network that a networkx graph describes; ``to_networkx`` is its inverse
+    run_scenario          an experiment from a file or a dictionary: launch, traffic, failures, expectations
     fabric                the network that a topology's specification names
     scheme                the routing scheme that a specification names, on a fabric
     LabError, UsageError  errors of labs; SpecError of topologies and schemes.  Each is one line
@@ -41,6 +42,7 @@ __all__ = [
     "from_networkx",
     "grid",
     "load_custom",
+    "run_scenario",
     "scheme",
     "to_networkx",
 ]
@@ -57,6 +59,7 @@ _DEFINITIONS = {
     "from_networkx": ("topos.registry", "from_networkx"),
     "grid": ("dcnlab.evaluator.compare", "requests"),
     "load_custom": ("dcnlab.lab.custom", "load"),
+    "run_scenario": ("dcnlab.lab.scenario.runner", "run_scenario"),
     "scheme": ("addressing.registry", "bind"),
     "to_networkx": ("topos.export", "to_networkx"),
 }

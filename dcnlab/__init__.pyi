@@ -8,6 +8,7 @@ from dcnlab.lab.client import Lab as Lab
 from dcnlab.lab.custom import load as load_custom
 from dcnlab.lab.errors import LabError as LabError
 from dcnlab.lab.errors import UsageError as UsageError
+from dcnlab.lab.scenario.runner import run_scenario as run_scenario
 from topos.export import to_networkx as to_networkx
 from topos.registry import fabric as fabric
 from topos.registry import from_networkx as from_networkx
@@ -24,6 +25,7 @@ __all__ = [
     "from_networkx",
     "grid",
     "load_custom",
+    "run_scenario",
     "scheme",
     "to_networkx",
 ]

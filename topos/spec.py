@@ -25,7 +25,7 @@ def lookup(name: str, table: Mapping[str, T], what: str) -> T:
     """``table[name]``; SpecError with the nearest names when there is none."""
     if name in table:
         return table[name]
-    near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), table, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(table))}"
     raise SpecError(f"unknown {what} {name!r}: {hint}")
 

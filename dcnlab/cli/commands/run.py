@@ -49,6 +49,8 @@ def run(
 
 def _show(outcome: ScenarioResult) -> None:
     table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
+    if not outcome.verdicts:
+        return
     print()
     table(
         ("expected", "found", ""),

@@ -28,4 +28,5 @@ and at the edges:
     runner.py    launches the lab, follows the timeline, collects results
 
     reference.py  the keys as Markdown tables: docs/scenarios.md
+    schema.py     the keys as a JSON Schema: dcnlab schema
 """

@@ -3,18 +3,55 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
-from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_name, read_process, read_target
+from dcnlab.lab.scenario.values import (
+    DURATION_PATTERN,
+    NAME_PATTERN,
+    PROCESS_PATTERN,
+    TARGET_PATTERN,
+    FailureTarget,
+    read_duration,
+    read_name,
+    read_process,
+    read_target,
+    write_duration,
+)
 
-Name = Annotated[str, BeforeValidator(read_name)]
-Duration = Annotated[float, BeforeValidator(read_duration)]
-Process = Annotated[str, BeforeValidator(read_process)]
-Target = Annotated[FailureTarget, BeforeValidator(read_target)]
+
+def text_form(pattern: str, example: str) -> WithJsonSchema:
+    """The JSON Schema of a value that files write as text of this form."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+
+
+Name = Annotated[str, BeforeValidator(read_name), text_form(NAME_PATTERN, "before")]
+Duration = Annotated[
+    float,
+    BeforeValidator(read_duration),
+    PlainSerializer(write_duration),
+    text_form(DURATION_PATTERN, "1.5s"),
+]
+Process = Annotated[str, BeforeValidator(read_process), text_form(PROCESS_PATTERN, "controller")]
+Target = Annotated[
+    FailureTarget,
+    BeforeValidator(read_target),
+    PlainSerializer(str),
+    text_form(TARGET_PATTERN, "link h0 s4"),
+]
 
 VERBS = ("fail", "restore", "kill", "pause", "restart")
 _LINK_FIGURES = ("links", "detection_ms", "converged_ms")
@@ -22,7 +59,13 @@ _PROCESS_FIGURES = ("processes", "ms")
 _PROCESSES = "`controller`, `agents`, `ovsdb`, a server's agent or a switch's ovs-vswitchd"
 
 #: The similarity from which on a known key is suggested for an unknown one.
-_NEAR = 0.5
+_NEAR = 0.7
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`did you mean WORD?`, or nothing where no known word is similar."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=_NEAR)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 class StrictModel(BaseModel):
@@ -36,10 +79,20 @@ class StrictModel(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in value if isinstance(value, Mapping) else ():
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1, cutoff=_NEAR)
-                hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+                hint = nearest(str(key), known) or f"known here: {', '.join(known)}"
                 raise PydanticCustomError("unknown_key", "unknown key: {hint}", {"key": key, "hint": hint})
         return value
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, values: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The keys that were given, as a file writes them: a dump is a valid file again."""
+        found = values(self)
+        keys = {name: field.alias or name for name, field in type(self).model_fields.items()}
+        return {
+            key: found[key if key in found else name]
+            for name, key in keys.items()
+            if name in self.model_fields_set and (key in found or name in found)
+        }
 
 
 class Action(StrictModel):
@@ -69,6 +122,8 @@ class Action(StrictModel):
 
 class Event(Action):
     """A failure of a link, node or process, or its end."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [verb]} for verb in VERBS]})
 
     at: Duration = Field(description="When it happens, after the end of the launch.")
     fail: Target | None = Field(None, description="Take down a link, or all links of a node.")

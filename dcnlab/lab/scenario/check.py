@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.scenario.action import Action
+from dcnlab.lab.scenario.action import Action, nearest
 from dcnlab.lab.scenario.expect import Expectation
 from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.traffic import TrafficAction
@@ -74,8 +73,7 @@ def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> 
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f": did you mean {near[0]}?" if near else f": there are {', '.join(known)}"
+    return f": {nearest(word, known) or 'there are ' + ', '.join(known)}"
 
 
 def _endpoints(fabric: Fabric, action: TrafficAction) -> Iterator[str]:

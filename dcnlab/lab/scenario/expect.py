@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 Figures = Mapping[str, float | None]
 
@@ -24,6 +25,12 @@ _FORM = re.compile(
     re.ASCII,
 )
 
+#: The same form, as a regular expression of JSON Schema.
+PATTERN = (
+    r"^\s*[A-Za-z][A-Za-z0-9_-]*\.[a-z][A-Za-z0-9_]*"
+    rf"\s*({'|'.join(OPERATORS)})\s*[+-]?[0-9]+(\.[0-9]+)?\s*$"
+)
+
 
 @dataclass(frozen=True)
 class Expectation:
@@ -35,7 +42,7 @@ class Expectation:
     number: float
 
     def __str__(self) -> str:
-        return f"{self.name}.{self.figure} {self.operator} {self.number:g}"
+        return f"{self.name}.{self.figure} {self.operator} {_number(self.number)}"
 
     def judge(self, results: Mapping[str, Figures]) -> Verdict:
         """Compare the measured value; a figure that was not measured fails every comparison."""
@@ -50,6 +57,11 @@ class Verdict:
     expectation: Expectation
     value: float | None
     held: bool
+
+
+def _number(value: float) -> str:
+    """All its digits, without an exponent."""
+    return format(Decimal(repr(value)).normalize(), "f")
 
 
 def read_expectation(text: object) -> Expectation:

@@ -24,13 +24,24 @@ from topos.spec import SpecError
 
 def read(path: Path) -> Scenario:
     """The scenario in a file; UsageError with one line when it cannot be read or makes no sense."""
-    source = _Source(path, _parse(path))
+    return _checked(_Source(str(path), _parse(path)), path.parent)
+
+
+def from_values(values: Mapping[str, Any], folder: Path = Path()) -> Scenario:
+    """The scenario of Python values, of the form that a file has; UsageError names the key that is wrong.
+
+    Files that it names are relative to ``folder``.
+    """
+    return _checked(_Source("", values), folder)
+
+
+def _checked(source: _Source, folder: Path) -> Scenario:
     try:
-        custom.load(path.parent / str(file) for file in source.custom_files())
+        custom.load(folder / str(file) for file in source.custom_files())
     except SpecError as error:
         raise source.error_at(("custom",), str(error)) from None
     try:
-        scenario = Scenario.model_validate(source.document)
+        scenario = _relative_to(folder, Scenario.model_validate(source.document))
     except ValidationError as error:
         raise source.error_at(*_explain(error.errors()[0])) from None
     try:
@@ -49,18 +60,19 @@ def read(path: Path) -> Scenario:
 class _Source:
     """A file and its document, which remembers the lines of its keys and items."""
 
-    path: Path
-    document: CommentedMap
+    path: str
+    document: Mapping[str, Any]
 
     def error_at(self, location: Location, text: str) -> UsageError:
         """The error about a place in the file."""
         line, where = self._find(location)
-        return UsageError(f"{self.path}:{line}: {where}{': ' if where else ''}{text}")
+        place = f"{self.path}:{line}: " if self.path else ""
+        return UsageError(f"{place}{where}{': ' if where else ''}{text}")
 
     def custom_files(self) -> list[object]:
         """The files under ``custom:``, which may define kinds of traffic; the model checks their form later."""
         files = self.document.get("custom")
-        return list(files) if isinstance(files, CommentedSeq) else []
+        return list(files) if isinstance(files, list | tuple) else []
 
     def _find(self, location: Location) -> tuple[int, str]:
         """The line (from 1) of the innermost part of a location that the file has, and its name as
@@ -68,14 +80,40 @@ class _Source:
         node: Any = self.document
         line, name = 1, ""
         for part in location:
-            if isinstance(node, CommentedMap) and part in node:
-                line, name = node.lc.key(part)[0] + 1, f"{name}.{part}" if name else str(part)
-            elif isinstance(node, CommentedSeq) and isinstance(part, int):
-                line, name = node.lc.item(part)[0] + 1, f"{name}[{part}]"
+            if isinstance(node, Mapping) and part in node:
+                name = f"{name}.{part}" if name else str(part)
+                line = node.lc.key(part)[0] + 1 if isinstance(node, CommentedMap) else line
+            elif isinstance(node, list | tuple) and isinstance(part, int):
+                name = f"{name}[{part}]"
+                line = node.lc.item(part)[0] + 1 if isinstance(node, CommentedSeq) else line
             else:
                 continue
             node = node[part]
         return line, name
+
+
+def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
+    """The scenario with the files that it names as seen from this process; those that are not in its folder
+    remain as they are: samples, modules, or an error that the checks report."""
+
+    def seen(name: str) -> str:
+        return str(folder / name) if name and (folder / name).is_file() else name
+
+    given, changed = scenario.given_options(), {}
+    if choice := given.get("controller", ""):
+        kind, colon, names = choice.partition(":")
+        if kind in ("app", "app-only"):
+            changed["controller"] = kind + colon + ",".join(seen(name.strip()) for name in names.split(","))
+    for key in ("controller_ca", "controller_cert", "controller_key"):
+        if key in given:
+            changed[key] = seen(given[key])
+    kind, colon, rest = scenario.topology.partition(":")
+    path, comma, more = rest.partition(",")
+    topology = f"{kind}{colon}{seen(path)}{comma}{more}" if kind == "file" else scenario.topology
+    options = scenario.options.model_copy(update=changed)
+    return scenario.model_copy(
+        update={"topology": topology, "options": options} if changed else {"topology": topology}
+    )
 
 
 def _parse(path: Path) -> CommentedMap:
@@ -101,6 +139,8 @@ def _explain(error: ErrorDetails) -> tuple[Location, str]:
             return location[:-1], f"{location[-1]} is missing"
         case "unknown_key":
             return (*location, context["key"]), error["msg"]
+        case "kind":
+            return location, error["msg"]
         case "value_error":
             return location, str(context["error"])
     text = _PLAIN.get(error["type"]) or error["msg"].removeprefix("Input ")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.measuring import Underway
 from dcnlab.lab.rpc import Progress
+from dcnlab.lab.scenario import bundled, reading
 from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict
@@ -71,7 +73,7 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
     ``stage`` gets the stages of the launch, ``note`` a line per moment.  With ``keep``, the results and the
     final state of the lab are written into that folder.
     """
-    lab = Lab(scenario.topology, scenario.scheme, **scenario.given_options())
+    lab = Lab(scenario.topology, scenario.scheme, scenario.name or "", **scenario.given_options())
     lab.start(stage)
     try:
         results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(scenario))}
@@ -83,6 +85,28 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
         _write(keep, {"result": outcome.to_json(), **last})
         _write_csv(keep / "result.csv", outcome)
     return outcome
+
+
+def run_scenario(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    stage: Progress | None = None,
+    note: Progress | None = None,
+    keep: Path | None = None,
+) -> ScenarioResult:
+    """Run a scenario: a file, the name of an example, or the keys of a file as a dictionary.
+
+    ``stage`` and ``note`` hear the stages of the launch and what happens; ``keep`` is a folder for the results.
+    UsageError, in one line, for what is wrong with it.
+    """
+    if isinstance(scenario, Mapping):
+        checked = reading.from_values(scenario)
+    else:
+        checked = reading.read(bundled.find(Path(scenario)))
+    return run(checked, stage or _nobody, note or _nobody, keep)
+
+
+def _nobody(_: Any) -> None:
+    """Nobody listens."""
 
 
 def _about(lab: Lab) -> Result:

@@ -8,17 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field as Argument
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
-from pydantic import BeforeValidator, Field, PlainValidator, create_model, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from dcnlab.lab import measurement
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.measurement import Measurement
-from dcnlab.lab.scenario.action import Action, Duration
+from dcnlab.lab.scenario.action import Action, Duration, nearest
+
+
+class Targets(dict[str, Any]):
+    """The arguments that the value of an entry's key stands for, and the value as it was written."""
+
+    def __init__(self, kind: type[Measurement[Any]], written: object) -> None:
+        super().__init__(kind.targets(written))
+        self.written = written
 
 
 class TrafficAction(Action):
@@ -83,10 +100,20 @@ def model(kind: type[Measurement[Any]]) -> type[TrafficAction]:
     options = {f"option_{item.name}": _field(kind, item, hints[item.name]) for item in _options(kind)}
     doc = "The servers." if arguments.servers(kind) else "Without a value."
     about = Field(alias=kind.name, description=doc, examples=[kind.targets_form()])
-    targets = (Annotated[Any, BeforeValidator(kind.targets)], about)
+    targets = (Annotated[Any, *_reading_targets(kind)], about)
     made = create_model(kind.__name__, __base__=TrafficAction, __doc__=kind.__doc__, targets=targets, **options)  # type: ignore[call-overload]
     made.kind, made.measurement = kind.name, kind
     return made  # type: ignore[no-any-return]
+
+
+def _reading_targets(kind: type[Measurement[Any]]) -> tuple[Any, ...]:
+    """How the value of the entry's key is read, written and described to editors."""
+    form = {"type": "string"} if arguments.servers(kind) else {}
+    return (
+        BeforeValidator(partial(Targets, kind)),
+        PlainSerializer(lambda targets: targets.written, return_type=Any),
+        WithJsonSchema(form),
+    )
 
 
 def _options(kind: type[Measurement[Any]]) -> list[Argument[Any]]:
@@ -112,8 +139,24 @@ def _read(value: Any) -> TrafficAction:
     known = kinds()
     kind = next((kind for kind in known if kind in keys), None)
     if kind is None:
-        raise PydanticCustomError("kind", "needs one of the keys {keys}", {"keys": ", ".join(known)})
+        hints = (nearest(str(key), known) for key in keys)
+        hint = next((f": {hint}" for hint in hints if hint), "")
+        raise PydanticCustomError(
+            "kind", "needs one of the keys {keys}{hint}", {"keys": ", ".join(known), "hint": hint}
+        )
     return model(measurement.known()[kind]).model_validate(value)
 
 
-Traffic = Annotated[TrafficAction, PlainValidator(_read)]
+class _OneOfTheKinds:
+    """The JSON Schema of an entry: that of one of the kinds."""
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"oneOf": [model(measurement.known()[kind]).model_json_schema() for kind in kinds()]}
+
+
+def _written(action: TrafficAction) -> dict[str, Any]:
+    """The entry by the model of its kind."""
+    return action.model_dump()
+
+
+Traffic = Annotated[TrafficAction, PlainValidator(_read), PlainSerializer(_written), _OneOfTheKinds()]

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)")
+#: The forms of values, as regular expressions of JSON Schema.
+DURATION_PATTERN = rf"^\s*{_DURATION.pattern}\s*$"
+TARGET_PATTERN = r"^\s*(link\s+\S+\s+\S+|node\s+\S+)\s*$"
+NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
+PROCESS_PATTERN = r"^\s*\S+\s*$"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 #: Eleven days: a longer duration is a mistake.
 _LONGEST = 1e6
@@ -23,6 +29,10 @@ class FailureTarget:
     kind: Literal["link", "node"]
     names: tuple[str, ...]
 
+    def __str__(self) -> str:
+        """As a file writes it."""
+        return f"{self.kind} {' '.join(self.names)}"
+
 
 def read_duration(value: object) -> float:
     """Seconds of ``1.5s``, ``200ms`` or ``2min``."""
@@ -33,6 +43,11 @@ def read_duration(value: object) -> float:
     if seconds > _LONGEST:
         raise ValueError(f"must be a time of at most {_LONGEST:g} s, not {value!r}")
     return seconds
+
+
+def write_duration(seconds: float) -> str:
+    """The inverse of :func:`read_duration`."""
+    return f"{format(Decimal(repr(float(seconds))), 'f')}s"
 
 
 def read_name(value: object) -> str:
