@@ -2,10 +2,14 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# A .venv that no longer works (an older Python, a moved clone, an interrupted try) is made again.
+$(shell bash vagrant/venv.sh stale $(VENV))
+# Versions known to work together; `make CONSTRAINTS=` takes the newest.
+CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench vm-test vm-full packages test-packages
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench vm-test vm-full packages test-packages constraints floors release
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -16,13 +20,13 @@ test-packages: packages # and those that only tests need
 	@bash vagrant/packages.sh tshark slirp4netns
 
 $(BIN)/dcnlab: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@bash vagrant/venv.sh make $(PYTHON) $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=--constraint %) --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml $(BIN)/dcnlab
 	@PIP_CONSTRAINT=$(BUILD_CONSTRAINT) PIP_BUILD_CONSTRAINT=$(BUILD_CONSTRAINT) \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,ryu]'
+	  $(BIN)/pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=--constraint %) --editable '.[dev,ryu]'
 	@touch $@
 
 setup: packages $(BIN)/dcnlab   ## install what is missing: Debian packages, .venv, dcnlab
@@ -54,6 +58,16 @@ catalogue: packages $(VENV)/.dev ## a lab for every compatible pair of topology 
 bench: packages $(VENV)/.dev    ## benchmarks beside other programs, with ratios
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m benchmarks
+
+constraints: $(VENV)/.dev # write constraints.txt: the versions in .venv, after a `make test` that passed
+	@$(BIN)/python -m release.constraints >constraints.new && mv constraints.new constraints.txt
+
+floors: packages ## fast tests with the lowest versions of dependencies that pyproject.toml allows
+	@bash vagrant/floors.sh
+
+release: packages $(VENV)/.dev  ## VERSION=1.2.3: build, check, try in an empty environment, write the changelog
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[release]'
+	@$(BIN)/python -m release $(VERSION)
 
 vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that need one
 	@bash vagrant/packages.sh user-mode-linux gcc libc6-dev

@@ -27,7 +27,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "vagrant").glo
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}.*$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"`((?:topos|addressing|hostagent|controller|dcnlab|tests|docs|examples|vagrant)/[\w./-]+)`")
-_MODULE = re.compile(r"python -m ((?:topos|addressing|hostagent|controller|dcnlab|tests|benchmarks)[\w.]*\w)")
+_PACKAGES = "topos|addressing|hostagent|controller|dcnlab|tests|benchmarks|release"
+_MODULE = re.compile(rf"python -m ((?:{_PACKAGES})[\w.]*\w)")
 #: The files that CONTRIBUTING shows how to write.
 EXAMPLES = {"topos/families/ring.py", "addressing/schemes/roundabout.py"}
 #: A command on a line of its own: indented, after a console's prompt, or in a row of code.

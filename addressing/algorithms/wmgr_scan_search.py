@@ -189,20 +189,20 @@ def _regrets(
     for i in range(len(destinations)):
         _ranks(rank, prefix_of, destinations[i], parents, depths, downwards)
         # The rank falls at every hop, so the lengths of nearer nodes are known first.
-        for node in np.argsort(rank):
-            slot = out[i, node]
-            hops[node] = 0 if slot == NONE else hops[peer[slot]] + 1
-            total += hops[node]
+        for near in np.argsort(rank):
+            slot = out[i, near]
+            hops[near] = 0 if slot == NONE else hops[peer[slot]] + 1
+            total += hops[near]
         for node in range(size):
             if out[i, node] == NONE:
                 continue
             best, ties, length = rank[peer[out[i, node]]], 0, 0
-            for slot in range(start[node], start[node + 1]):
-                if peer[slot] != NONE and rank[peer[slot]] == best:
+            for other in range(start[node], start[node + 1]):
+                if peer[other] != NONE and rank[peer[other]] == best:
                     ties += 1
-                    length += hops[peer[slot]]
+                    length += hops[peer[other]]
             if ties > 1:
-                for slot in range(start[node], start[node + 1]):
-                    if peer[slot] != NONE and rank[peer[slot]] == best:
-                        regret[slot] += hops[peer[slot]] - length / ties
+                for other in range(start[node], start[node + 1]):
+                    if peer[other] != NONE and rank[peer[other]] == best:
+                        regret[other] += hops[peer[other]] - length / ties
     return total, regret

@@ -53,15 +53,17 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from the source distribution, as package registries and distributions do."""
     folder = tmp_path_factory.mktemp("built")
-    pip("install", "--target", str(folder / "hatchling"), "hatchling")
+    pip("install", "--target", str(folder / "hatchling"), "hatchling", "hatch-vcs")
     words = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(folder / "hatchling")}
+    variables = {"PYTHONPATH": str(folder / "hatchling"), "SETUPTOOLS_SCM_PRETEND_VERSION": "7.8.9"}
+    environment = {**os.environ, **variables}
     subprocess.run(words, cwd=project, env=environment, capture_output=True, check=True)
     (source,) = folder.glob("*.tar.gz")
     with tarfile.open(source) as archive:
         archive.extractall(folder / "source", filter="data")
     (unpacked,) = (folder / "source").iterdir()
     words = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    del environment["SETUPTOOLS_SCM_PRETEND_VERSION"]  # the source distribution knows its version
     subprocess.run(words, cwd=unpacked, env=environment, capture_output=True, check=True)
     (built,) = folder.glob("*.whl")
     return built
@@ -90,6 +92,7 @@ def test_a_lab_runs_from_the_wheel_alone(wheel: Path, environment: Path, tmp_pat
     pip("--python", str(environment / "bin" / "python"), "install", "--no-deps", "--no-index", str(wheel))
     program, empty = environment / "bin" / "dcnlab", tmp_path / "empty"
     words = ("up", "bcube:2,1", "--scheme", "brp", "--test", "pingall", "--json")
+    assert run(empty, program, "--version") == "dcnlab 7.8.9\n"
     assert json.loads(run(empty, program, *words))["received"] == 12
     assert json.loads(run(empty, program, "run", "bcube-cut", "--json"))["held"] is True
     assert list(empty.iterdir()) == []

@@ -145,8 +145,8 @@ class _SchurComplement:
         for small matrices, else by LOBPCG."""
         size = self.inside.shape[0]
         if size <= _DENSE:
-            values, vectors = np.linalg.eigh(self.times(np.eye(size)))
-            return float(values[1]), vectors[:, 1]
+            values, basis = np.linalg.eigh(self.times(np.eye(size)))
+            return float(values[1]), basis[:, 1]
         start = np.random.default_rng([seed, 6]).standard_normal((size, 4))
         product = LinearOperator((size, size), matvec=self.times, matmat=self.times, dtype=np.float64)
         with warnings.catch_warnings():

@@ -107,7 +107,7 @@ def _follow(
                 break
             at = peer[link]
             length[pair] += 1
-    links = np.full((len(sources), max(1, length.max())), NONE, np.int32)
+    links = np.full((len(sources), max(1, int(length.max()))), NONE, np.int32)
     for pair in range(len(sources)):
         at = sources[pair]
         for hop in range(length[pair]):

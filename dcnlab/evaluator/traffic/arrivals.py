@@ -60,7 +60,7 @@ def arrivals(traffic: Traffic, gap: float, until: int, how: Source, seed: int) -
         times.append(made)
         sources.append(np.full(len(made), sender, dtype=np.int32))
         ends.append(rng.choice(some, len(made)))
-    time, source, end = (np.concatenate(parts) for parts in (times, sources, ends))
+    time, source, end = np.concatenate(times), np.concatenate(sources), np.concatenate(ends)
     sorting = np.argsort(time, kind="stable")
     return Arrivals(time[sorting], source[sorting], end[sorting].astype(np.int32))
 

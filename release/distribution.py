@@ -1,0 +1,27 @@
+"""What a wheel of dcnlab holds: its packages, all of their files, the examples, the licence, nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("topos", "addressing", "hostagent", "controller", "dcnlab")
+
+
+def wrong(wheel: Path) -> list[str]:
+    """One line for each file that is missing or does not belong there."""
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+        licensed = any(name.endswith(".dist-info/licenses/LICENSE") for name in archive.namelist())
+    wanted = _wanted()
+    lines = [f"missing: {name}" for name in sorted(wanted - held)]
+    lines += [f"does not belong there: {name}" for name in sorted(held - wanted)]
+    return lines + ([] if licensed else ["missing: LICENSE"])
+
+
+def _wanted() -> set[str]:
+    words = ["git", "-C", str(ROOT), "ls-files", "-z", *PACKAGES, "examples"]
+    names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0")
+    return {f"dcnlab/{name}" if name.startswith("examples/") else name for name in names if name}
