@@ -25,7 +25,7 @@ app = typer.Typer(
 PANELS = {
     "Labs": (
         "up", "ps", "info", "exec", "fail", "restore", "heal", "restart", "kill", "pause", "down", "logs",
-        "run", "schema", "events", "explain", "flows", "capture", "view", "api", "aacm",
+        "run", "schema", "events", "explain", "flows", "capture", "view", "replay", "api", "aacm",
         "reconfigure", "dissector", "attach", "detach",
     ),
     "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes

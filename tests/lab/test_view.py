@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.bezier import BezierSegment
 from starlette.testclient import TestClient
 
+from dcnlab.lab import view
 from dcnlab.lab.api.resources import fabric_json
 from dcnlab.lab.api.security import HEADERS, new_token
 from dcnlab.lab.api.stream import Broadcast
@@ -19,6 +21,7 @@ from dcnlab.lab.view.app import application
 from topos import registry
 
 TOKEN = new_token()
+STATIC = Path(view.__file__).parent / "static"
 EXAMPLES = [family.example for family in registry.known().values()]
 
 
@@ -47,7 +50,7 @@ def test_nothing_under_another_name(client: TestClient, host: str) -> None:
     assert client.get(f"/{TOKEN}/", headers={"Host": host}).status_code == 400
 
 
-@pytest.mark.parametrize("page", ["", "view.css", "view.js"])
+@pytest.mark.parametrize("page", ["", "view.css", *(path.name for path in STATIC.glob("*.js"))])
 def test_the_page_and_nothing_from_elsewhere(client: TestClient, page: str) -> None:
     answer = client.get(f"/{TOKEN}/{page}")
     assert answer.status_code == 200

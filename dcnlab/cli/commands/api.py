@@ -38,6 +38,7 @@ def api(
         raise UsageError("choose --port or --unix")
     from dcnlab.lab.api import server
     from dcnlab.lab.api.app import application
+    from dcnlab.lab.api.listening import at_path, at_port
     from dcnlab.lab.api.security import new_token
     from dcnlab.lab.api.stream import Broadcast
 
@@ -45,10 +46,10 @@ def api(
     broadcast, token = Broadcast(attached), "" if unix else new_token()
     with contextlib.ExitStack() as stack:
         if unix:
-            listener = stack.enter_context(server.at_path(unix))
+            listener = stack.enter_context(at_path(unix))
             found = {"unix": str(unix.absolute()), "url": "http://localhost/", "token": ""}
         else:
-            listener = server.at_port(port)
+            listener = at_port(port)
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/"
             found = {"url": url, "token": token}
         print_json(found) if json else print(f"curl --unix-socket {unix} http://localhost/lab" if unix else url)

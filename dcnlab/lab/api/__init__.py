@@ -8,5 +8,6 @@ openapi.py     the OpenAPI document
 schemas.py     JSON schemas of the arguments of measurements
 page.py        the same for people: one page without assets from elsewhere
 stream.py      events and counters as server-sent events, read once for all clients
-server.py      where it listens: a port of 127.0.0.1 or a Unix socket
+listening.py   where it listens: a port of 127.0.0.1 or a Unix socket
+server.py      serves an application there
 """

@@ -64,11 +64,7 @@ class Resources:
     )
     def drawing(self, _: Request) -> Response:
         """How to draw the network."""
-        info = self._lab.info()
-        addresses = {node["name"]: node["ipv4"] for node in self._lab.nodes()}
-        nodes = [{**node, "ipv4": addresses[node["name"]]} for node in self._drawing["nodes"]]
-        about = {key: info[key] for key in ("name", "topology", "scheme", "datapath", "backend")}
-        return JSONResponse({**about, "nodes": nodes, "links": self._drawing["links"]})
+        return JSONResponse(lab_drawing(self._lab, self._drawing))
 
     # --- nodes and links ------------------------------------------------------
 
@@ -246,6 +242,15 @@ class Resources:
 def summary(kind: type[Any]) -> str:
     """The first line of a measurement's docstring."""
     return (kind.__doc__ or "").strip().partition("\n")[0]
+
+
+def lab_drawing(lab: Lab, drawn: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What `/drawing` returns; ``drawn``: the :func:`fabric_json`, where it is known."""
+    drawn = drawn or fabric_json(registry.fabric(lab.config.topology))
+    info, addresses = lab.info(), {node["name"]: node["ipv4"] for node in lab.nodes()}
+    nodes = [{**node, "ipv4": addresses[node["name"]]} for node in drawn["nodes"]]
+    about = {key: info[key] for key in ("name", "topology", "scheme", "datapath", "backend")}
+    return {**about, "nodes": nodes, "links": drawn["links"]}
 
 
 def fabric_json(fabric: Fabric) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,36 +45,44 @@ def _beside_each_other(ends: NDArray[np.int32]) -> Points:
 
 
 def _round_others(points: Points, ends: NDArray[np.int32], bows: Points) -> Points:
-    """``bows``, and more where a link would pass too close to another node, as in rows of a grid."""
-    room, pairs = _room(points), zip(ends.tolist(), bows.tolist(), strict=True)
-    return np.array([_free(points, a, b, bow, room) for (a, b), bow in pairs])
+    """``bows``, and more where a link would pass too close to another node, as in rows of a grid: the first
+    curvature with enough distance to other nodes; if there is none, the one with the most."""
+    nearest, room = _nearest_nodes(points), _room(points)
+    best, most = bows.copy(), np.full(len(ends), -1.0)
+    crowded = np.arange(len(ends))
+    for more in _BOWS:
+        bow = bows[crowded] + more
+        clear = nearest(ends[crowded], bow)
+        better = (clear > most[crowded]) | (clear >= room)
+        best[crowded[better]], most[crowded[better]] = bow[better], clear[better]
+        crowded = crowded[clear < room]
+    return best
 
 
 def _room(points: Points) -> float:
     """The distance that links keep from nodes; less where nodes are close together."""
-    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)
-    np.fill_diagonal(gaps, np.inf)
-    return min(_CLEARANCE, 0.38 * float(np.quantile(gaps.min(axis=1), 1 / 8, method="lower")))
+    from scipy.spatial import KDTree  # a fifth of a second: only for drawings
+
+    if len(points) < 2:
+        return _CLEARANCE
+    gaps = np.asarray(KDTree(points).query(points, k=2)[0])[:, 1]
+    return min(_CLEARANCE, 0.38 * float(np.quantile(gaps, 1 / 8, method="lower")))
 
 
-def _free(points: Points, a: int, b: int, bow: float, room: float) -> float:
-    """The first bow with enough distance to other nodes; if there is none, the one with the most."""
-    others = np.delete(points, [a, b], axis=0)
-    best, most = bow, -1.0
-    for more in _BOWS:
-        clear = _clearance(points[a], points[b], bow + more, others)
-        if clear >= room:
-            return bow + more
-        if clear > most:
-            best, most = bow + more, clear
-    return best
+def _nearest_nodes(points: Points) -> Callable[[NDArray[np.int32], Points], Points]:
+    """A function of links and their bows: the smallest distance of each link to nodes that it does not join."""
+    from scipy.spatial import KDTree
 
+    tree, share = KDTree(points), np.linspace(0.02, 0.98, 33)[:, None]
 
-def _clearance(start: Points, end: Points, bow: float, others: Points) -> float:
-    """The smallest distance of a link to other nodes."""
-    along = end - start
-    aside = bow * np.array([along[1], -along[0]])
-    share = np.linspace(0.02, 0.98, 33)[:, None]
-    curve = start + share * along + 4 * share * (1 - share) * aside
-    gaps = np.linalg.norm(curve[:, None] - others[None], axis=2)
-    return float(gaps.min(initial=np.inf))
+    def clearance(ends: NDArray[np.int32], bows: Points) -> Points:
+        start, along = points[ends[:, 0]], points[ends[:, 1]] - points[ends[:, 0]]
+        aside = bows[:, None] * np.stack([along[:, 1], -along[:, 0]], axis=1)
+        curves = start + share[..., None] * along + 4 * (share * (1 - share))[..., None] * aside
+        # The two ends of the link are among the nearest nodes.
+        gaps, nodes = map(np.asarray, tree.query(curves, k=3))
+        own = (nodes[..., None] == ends[None, :, None, :]).any(axis=3)
+        found: Points = np.where(own, np.inf, gaps).min(axis=2).min(axis=0, initial=np.inf)
+        return found
+
+    return clearance

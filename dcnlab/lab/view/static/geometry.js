@@ -1,0 +1,107 @@
+// The shapes of the drawing: curves of links, the size of nodes, and what is at a point.
+
+export class Geometry {
+  constructor(model) {
+    this.nodes = model.nodes;
+    this.links = model.links;
+    this.radius = radius(model.nodes);
+    this.controls = model.links.map((link) => this.middle(link, 2));
+    const points = [...model.nodes, ...model.links.map((link) => this.middle(link, 1))];
+    const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+    for (const { x, y } of points) {
+      bounds.left = Math.min(bounds.left, x);
+      bounds.right = Math.max(bounds.right, x);
+      bounds.top = Math.min(bounds.top, y);
+      bounds.bottom = Math.max(bounds.bottom, y);
+    }
+    this.bounds = bounds;
+  }
+
+  // The middle of a link, moved to its side by a share of its bow.
+  middle(link, part) {
+    const a = this.nodes[link.a], b = this.nodes[link.b], bow = part * link.bow;
+    return { x: (a.x + b.x) / 2 + bow * (b.y - a.y), y: (a.y + b.y) / 2 - bow * (b.x - a.x) };
+  }
+
+  trace(path, number) {
+    const { a, b, bow } = this.links[number], from = this.nodes[a], to = this.nodes[b];
+    path.moveTo(from.x, from.y);
+    if (bow) path.quadraticCurveTo(this.controls[number].x, this.controls[number].y, to.x, to.y);
+    else path.lineTo(to.x, to.y);
+  }
+
+  // A point of a link: at 0 its first end, at 1 its second.
+  along(number, t) {
+    const { a, b } = this.links[number], from = this.nodes[a], to = this.nodes[b], mid = this.controls[number];
+    const s = 1 - t;
+    return {
+      x: s * s * from.x + 2 * s * t * mid.x + t * t * to.x,
+      y: s * s * from.y + 2 * s * t * mid.y + t * t * to.y,
+    };
+  }
+
+  nodeAt(point, reach) {
+    let best = null, least = Math.max(reach, 1.15 * this.radius) ** 2;
+    this.nodes.forEach((node, number) => {
+      const far = (node.x - point.x) ** 2 + (node.y - point.y) ** 2;
+      if (far < least) [best, least] = [number, far];
+    });
+    return best;
+  }
+
+  linkAt(point, reach) {
+    let best = null, least = reach;
+    this.links.forEach((link, number) => {
+      if (!this.isNear(link, number, point, reach)) return;
+      const steps = link.bow ? 12 : 1;
+      let before = this.nodes[link.a];
+      for (let step = 1; step <= steps; step += 1) {
+        const here = this.along(number, step / steps), far = distance(point, before, here);
+        if (far < least) [best, least] = [number, far];
+        before = here;
+      }
+    });
+    return best;
+  }
+
+  isNear({ a, b }, number, { x, y }, reach) {
+    const from = this.nodes[a], to = this.nodes[b], mid = this.controls[number];
+    return x > Math.min(from.x, to.x, mid.x) - reach && x < Math.max(from.x, to.x, mid.x) + reach
+      && y > Math.min(from.y, to.y, mid.y) - reach && y < Math.max(from.y, to.y, mid.y) + reach;
+  }
+
+  // The nearest node in a direction (dx, dy), as arrow keys mean it.
+  neighbour(from, dx, dy) {
+    const here = this.nodes[from];
+    let best = from, least = Infinity;
+    this.nodes.forEach((node, number) => {
+      const x = node.x - here.x, y = node.y - here.y, ahead = x * dx + y * dy, aside = Math.abs(x * dy - y * dx);
+      if (ahead > 1e-6 && aside <= 2 * ahead && ahead + 2 * aside < least) [best, least] = [number, ahead + 2 * aside];
+    });
+    return best;
+  }
+}
+
+// From a point to a straight line between two others.
+function distance(point, from, to) {
+  const dx = to.x - from.x, dy = to.y - from.y, square = dx * dx + dy * dy || 1;
+  const t = Math.min(1, Math.max(0, ((point.x - from.x) * dx + (point.y - from.y) * dy) / square));
+  return Math.hypot(point.x - from.x - t * dx, point.y - from.y - t * dy);
+}
+
+// As large as the distances between nodes allow, without the few smallest ones.
+function radius(nodes) {
+  const sorted = [...nodes].sort((one, other) => one.x - other.x);
+  const nearest = sorted.map((one, index) => {
+    let least = Infinity;
+    for (const step of [-1, 1]) {
+      for (let at = index + step; at >= 0 && at < sorted.length; at += step) {
+        if (Math.abs(sorted[at].x - one.x) >= least) break;
+        least = Math.min(least, Math.hypot(sorted[at].x - one.x, sorted[at].y - one.y));
+      }
+    }
+    return least;
+  });
+  const tight = nearest.sort((a, b) => a - b)[Math.floor(nearest.length / 8)];
+  return Math.min(0.16, 0.42 * tight);
+}

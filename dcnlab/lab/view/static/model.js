@@ -1,0 +1,137 @@
+// What the page knows: the network, the states of the last minutes, the events; and the time that it shows.
+
+const MOST_EVENTS = 20_000, MOST_STATES = 900, MOST_RATES = 6e6;
+
+export class Model {
+  constructor(drawing) {
+    const { name, ...rest } = drawing;
+    Object.assign(this, rest, { title: name }); // topology, scheme, nodes, links; `name` is a method
+    this.numbers = new Map(this.nodes.map((node, number) => [node.name, number]));
+    this.ports = this.nodes.map(() => []);
+    this.links.forEach((link, index) => {
+      this.ports[link.a].push({ index, port: link.a_port, peer: link.b });
+      this.ports[link.b].push({ index, port: link.b_port, peer: link.a });
+    });
+    for (const ports of this.ports) ports.sort((one, other) => one.port - other.port);
+    this.events = [];
+    this.states = [];    // {at, down, rates, total}: the newest last
+    this.at = null;      // the time shown, on the lab's clock; null: now
+    this.offset = null;  // seconds from the lab's clock to 1970
+    this.counters = null;
+  }
+
+  name(node) { return this.nodes[node].name; }
+  linkName(link) { return `${this.name(this.links[link].a)} – ${this.name(this.links[link].b)}`; }
+
+  between(a, b) {
+    const found = this.ports[a].filter((port) => port.peer === b).map((port) => port.index);
+    return found.find((link) => !this.down.has(link)) ?? found[0] ?? null;
+  }
+
+  // --- what comes in --------------------------------------------------------
+
+  addState(now) {
+    const before = this.counters, seconds = before ? now.at - before.at : 0;
+    this.counters = now;
+    const old = this.states.at(-1)?.rates, rates = new Float32Array(2 * this.links.length);
+    if (seconds > 0.2) {
+      now.links.forEach(([there, back], link) => {
+        rates[2 * link] = 8 * (there - before.links[link][0]) / seconds;
+        rates[2 * link + 1] = 8 * (back - before.links[link][1]) / seconds;
+      });
+    } else if (old) rates.set(old);
+    const total = rates.reduce((sum, rate) => sum + rate, 0);
+    this.states.push({ at: now.at, down: new Set(now.down), rates, total, ended: now.ended });
+    const most = Math.max(60, Math.min(MOST_STATES, Math.floor(MOST_RATES / rates.length)));
+    if (this.states.length > most) this.states.shift();
+  }
+
+  addEvent(event) {
+    if (this.events.length && event.number <= this.events.at(-1).number) return false;
+    this.offset = event.at - event.clock;
+    this.events.push(event);
+    if (this.events.length > MOST_EVENTS) this.events.shift();
+    return true;
+  }
+
+  // --- at the time shown ----------------------------------------------------
+
+  get newest() { return Math.max(this.states.at(-1)?.at ?? 0, this.events.at(-1)?.clock ?? 0); }
+  get oldest() { return Math.min(this.states[0]?.at ?? Infinity, this.events[0]?.clock ?? Infinity); }
+  get shown() { return this.at ?? this.newest; }
+  get state() {
+    return this.at === null ? this.states.at(-1) : this.states.findLast((state) => state.at <= this.at);
+  }
+
+  get down() {
+    const state = this.state, from = state?.at ?? -Infinity, until = this.at ?? Infinity;
+    const down = new Set(state?.down ?? []);
+    for (const event of this.since(from)) {
+      if (event.clock > until) break;
+      if (event.kind === "link") down[event.up ? "delete" : "add"](event.link_number);
+    }
+    return down;
+  }
+
+  // Events after a time: the last ones, found from the end.
+  since(clock) {
+    let first = this.events.length;
+    while (first > 0 && this.events[first - 1].clock > clock) first -= 1;
+    return this.events.slice(first);
+  }
+
+  rate(link, direction) { return this.state?.rates[2 * link + direction] ?? 0; }
+  load(link) { return this.rate(link, 0) + this.rate(link, 1); }
+  wall(clock) { return clock + (this.offset ?? 0); }
+
+  // Load over time: of a list of links, or of all.
+  series(links = null) {
+    return this.states.map((state) => ({
+      at: state.at,
+      value: links === null ? state.total
+        : links.reduce((sum, link) => sum + state.rates[2 * link] + state.rates[2 * link + 1], 0),
+    }));
+  }
+
+  // What belongs to one convergence: from the first change of a link to the event `converged`.
+  episode(event) {
+    const here = this.events.indexOf(event);
+    const end = event.kind === "converged" ? here
+      : this.events.findIndex((one, index) => index > here && one.kind === "converged");
+    if (here < 0 || end < 0) return [];
+    let begin = end;
+    while (begin > 0 && this.events[begin - 1].kind !== "converged") begin -= 1;
+    const parts = this.events.slice(begin, end + 1);
+    const first = parts.findIndex((one) => one.kind === "link");
+    return first < 0 ? [] : parts.slice(first).filter((one) => EPISODE.includes(one.kind));
+  }
+}
+
+const EPISODE = ["link", "learned", "tables", "converged"];
+
+// The line of an event, as `dcnlab events` has it.
+export function eventText(event) {
+  const words = (value) => Object.entries(value ?? {}).filter(([, one]) => one !== "" && one !== null)
+    .map(([key, one]) => `${key}=${typeof one === "object" ? JSON.stringify(one) : one}`).join(" ");
+  switch (event.kind) {
+    case "link": return `${event.link.join("–")} ${event.up ? "up" : "down"}, seen at ${event.reporter}`;
+    case "tables": return `${event.switch}: ${event.flow_mods} flow mods after ${event.ms} ms`;
+    case "learned": return `${event.who} know${event.who.startsWith("all") ? "" : "s"}: ${countDown(event)}`;
+    case "converged": return event.error || `converged after ${event.ms} ms: ${countDown(event)}`;
+    case "switch": return `${event.switch} ${event.connected ? "is connected to" : "has lost"} the controller`;
+    case "process-ended": return `${event.process} ended: ${event.reason} ${event.nodes.slice(0, 4).join(", ")}`;
+    case "process-restarted": return `${event.process} runs again after ${event.ms} ms`;
+    case "alarm": return `${event.source}: ${event.problem}`;
+    case "lab": return `lab ${event.state} ${event.detail}`;
+    case "command": return `${event.op} ${words(event.arguments)}`;
+    case "measurement": return `${event.name} ${words(event.arguments)}`;
+    case "command-ended": return `${event.op} ended after ${event.ms} ms: ${event.error || words(event.result) || "done"}`;
+    case "measurement-ended": return `${event.name} ended after ${event.ms} ms: ${event.error || words(event.figures) || "done"}`;
+    case "dropped": return `${event.count} older events were dropped`;
+    default: return event.kind;
+  }
+}
+
+function countDown(event) {
+  return event.down.length === 1 ? "1 link down" : `${event.down.length} links down`;
+}

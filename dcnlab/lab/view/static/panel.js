@@ -1,0 +1,218 @@
+// The side panel: what is chosen, with its load, its table, its path, and what can be done with it.
+
+import { convergenceChart, loadChart } from "./charts.js";
+import { bits, brief, button, clockTime, count, element } from "./dom.js";
+import { eventText } from "./model.js";
+import { ask } from "./source.js";
+
+const MOST_ROWS = 40;
+
+export class Panel {
+  constructor(box, model, { refresh, chooseEvent, isRecording }) {
+    Object.assign(this, { box, model, refresh, chooseEvent, isRecording });
+    this.serial = 0;
+  }
+
+  // Show a choice: {nodes, link, event}.  Returns the steps of a path, or null when another choice came.
+  async show(choice) {
+    const serial = this.serial += 1, box = document.createElement("div");
+    this.live = [];
+    let steps = [];
+    try {
+      if (choice.event) this.event(box, choice.event);
+      else if (choice.link !== null) this.link(box, choice.link);
+      else if (choice.nodes.length === 2) steps = await this.pair(box, ...choice.nodes);
+      else if (choice.nodes.length === 1) await this.node(box, choice.nodes[0]);
+      else this.lab(box);
+    } catch (error) {
+      element(box, "p", { class: "problem" }, error.message);
+    }
+    if (serial !== this.serial) return null;
+    this.box.replaceChildren(box);
+    return steps;
+  }
+
+  // Another state: what is shown of it.
+  update() {
+    for (const paint of this.live ?? []) paint();
+  }
+
+  keepUp(paint) {
+    this.live.push(paint);
+    paint();
+  }
+
+  chart(box, links, title) {
+    const place = element(box, "div");
+    this.keepUp(() => {
+      place.replaceChildren();
+      loadChart(place, this.model.series(links), title);
+    });
+  }
+
+  // --- the lab ------------------------------------------------------------------
+
+  lab(box) {
+    this.chart(box, null, "traffic on all links");
+    const latest = element(box, "ol", { class: "latest" });
+    this.keepUp(() => {
+      const events = this.model.events.filter((event) => event.clock <= this.model.shown).slice(-8).reverse();
+      latest.replaceChildren();
+      for (const event of events) this.eventLine(latest, event);
+    });
+  }
+
+  eventLine(list, event) {
+    const item = element(list, "li");
+    element(item, "time", {}, clockTime(event.at));
+    button(item, brief(eventText(event)), () => this.chooseEvent(event), { class: "plain" });
+  }
+
+  // --- an event -------------------------------------------------------------------
+
+  event(box, event) {
+    element(box, "h2", {}, event.kind.replace("-", " "));
+    element(box, "p", { class: "quiet" }, clockTime(event.at));
+    element(box, "p", {}, eventText(event));
+    const parts = ["link", "learned", "tables", "converged"].includes(event.kind) ? this.model.episode(event) : [];
+    if (parts.length > 1) this.convergence(box, parts);
+  }
+
+  convergence(box, parts) {
+    element(box, "h3", {}, "Convergence: who learned of it when");
+    const shown = parts.length > MOST_ROWS ? [...parts.slice(0, MOST_ROWS - 1), parts.at(-1)] : parts;
+    convergenceChart(box, shown, who);
+    const hidden = parts.length - shown.length;
+    if (hidden) element(box, "p", { class: "quiet" }, `${count(hidden, "event")} between the last two not shown`);
+    for (const event of this.model.since(parts[0].clock - 5)) {
+      const lost = event.kind === "measurement-ended" ? event.figures?.lost : undefined;
+      if (lost !== undefined) element(box, "p", {}, `${event.name} meanwhile: ${lost} lost`);
+    }
+  }
+
+  // --- a link -----------------------------------------------------------------------
+
+  link(box, number) {
+    const { model } = this, link = model.links[number];
+    element(box, "h2", {}, model.linkName(number));
+    element(box, "p", { class: "quiet" },
+      `port ${link.a_port} of ${model.name(link.a)}, port ${link.b_port} of ${model.name(link.b)}`);
+    const table = element(box, "table");
+    this.linkRow(table, number, link.a, `${model.name(link.a)} → ${model.name(link.b)}`);
+    this.linkRow(table, number, link.b, `${model.name(link.b)} → ${model.name(link.a)}`);
+    this.chart(box, [number], "both directions");
+    this.cutButton(element(box, "p"), number);
+  }
+
+  linkRow(table, number, from, text) {
+    const row = element(table, "tr"), direction = from === this.model.links[number].a ? 0 : 1;
+    element(row, "td", {}, text);
+    const cell = element(row, "td", { "data-link": number });
+    this.keepUp(() => {
+      cell.textContent = this.model.down.has(number) ? "cut" : bits(this.model.rate(number, direction));
+    });
+    return row;
+  }
+
+  cutButton(parent, number) {
+    if (this.isRecording) return;
+    const isDown = this.model.down.has(number);
+    const words = isDown ? { class: "restore" } : { class: "cut" };
+    button(parent, isDown ? "Restore" : "Cut", () => this.change(`links/${number}/${isDown ? "restore" : "fail"}`),
+      { ...words, "aria-label": `${isDown ? "Restore" : "Cut"} ${this.model.linkName(number)}` });
+  }
+
+  // Have the lab do something that changes links.
+  async change(path) {
+    for (const one of this.box.querySelectorAll("button")) one.disabled = true;
+    let problem = "";
+    await ask(path, "POST").catch((error) => { problem = error.message; });
+    await this.refresh();
+    if (problem) element(this.box, "p", { class: "problem", role: "alert" }, problem);
+  }
+
+  // --- a node -----------------------------------------------------------------------
+
+  async node(box, number) {
+    const { model } = this, node = model.nodes[number], ports = model.ports[number];
+    element(box, "h2", {}, node.name);
+    element(box, "p", { class: "quiet" }, [node.kind, node.label, node.ipv4].filter(Boolean).join(" · "));
+    if (!this.isRecording) {
+      const doing = element(box, "p");
+      button(doing, "Cut all its links", () => this.change(`nodes/${node.name}/fail`), { class: "cut" });
+      if (ports.some(({ index }) => model.down.has(index))) {
+        button(doing, "Restore all", () => this.change(`nodes/${node.name}/restore`), { class: "restore" });
+      }
+    }
+    const table = element(box, "table");
+    for (const { index, port, peer } of ports.slice(0, MOST_ROWS)) {
+      const row = this.linkRow(table, index, number, `port ${port} → ${model.name(peer)}`);
+      this.cutButton(element(row, "td"), index);
+    }
+    if (ports.length > MOST_ROWS) element(box, "p", { class: "quiet" }, `and ${ports.length - MOST_ROWS} more ports`);
+    this.chart(box, ports.map(({ index }) => index), "all its links");
+    if (!this.isRecording) await this.table(box, node);
+  }
+
+  async table(box, node) {
+    const found = await ask(`nodes/${encodeURIComponent(node.name)}/table`);
+    const lines = found.installed ?? found.predicted;
+    const verdict = found.equal === null ? "" : found.equal ? ", installed as predicted" : ", NOT as predicted";
+    const entries = lines.length === 1 ? "1 entry" : `${lines.length || "no"} entries`;
+    element(box, "p", { class: "quiet" }, lines.length ? entries + verdict : entries);
+    if (lines.length) element(box, "pre", {}, lines.map(brief).join("\n"));
+  }
+
+  // --- two servers ------------------------------------------------------------------
+
+  async pair(box, a, b) {
+    const { model } = this;
+    element(box, "h2", {}, `${model.name(a)} → ${model.name(b)}`);
+    if (this.isRecording) {
+      element(box, "p", { class: "quiet" }, "A recording has no paths: they are asked of a running lab.");
+      return [];
+    }
+    const steps = await ask(`paths/${model.name(a)}/${model.name(b)}`);
+    element(box, "p", { class: "quiet" },
+      steps.at(-1).delivered ? count(steps.length - 1, "link") : "not delivered with the present failures");
+    this.measureButtons(box, a, b);
+    const list = element(box, "ol");
+    for (const step of steps) {
+      const item = element(list, "li");
+      element(item, "strong", {}, `${step.node} `);
+      item.append(brief(step.reason));
+      if (step.entry) element(item, "code", {}, brief(step.entry));
+    }
+    return steps;
+  }
+
+  measureButtons(box, a, b) {
+    const doing = element(box, "p"), said = element(box, "p", { class: "quiet", role: "status" });
+    const ends = { a: this.model.name(a), b: this.model.name(b) };
+    this.measureButton(doing, said, "ping", { pairs: [[ends.a, ends.b]] });
+    this.measureButton(doing, said, "iperf", ends);
+  }
+
+  measureButton(parent, said, name, body) {
+    const made = button(parent, name, async () => {
+      made.disabled = true;
+      said.textContent = `${name} runs …`;
+      try {
+        const { figures } = await ask(`measurements/${name}`, "POST", body);
+        said.textContent = Object.entries(figures).map(([key, value]) => `${key} ${value}`).join(", ");
+      } catch (error) {
+        said.textContent = error.message;
+      }
+      made.disabled = false;
+    });
+  }
+}
+
+function who(event) {
+  switch (event.kind) {
+    case "link": return `${event.reporter} ${event.up ? "up" : "down"}`;
+    case "learned": return event.who;
+    case "tables": return `${event.switch} table`;
+    default: return event.kind;
+  }
+}

@@ -1,0 +1,320 @@
+// Paints the network on a canvas.  The network itself is painted once per state into a copy larger than the
+// window; while the picture is moved, the copy is moved.  What is chosen or pointed at is painted over it.
+
+import { bits, share } from "./dom.js";
+
+const MARGIN = 0.3;        // of the window, around it in the copy
+const LARGE = 300;         // from so many nodes: thin links, and details only where there is room for them
+const TEXT = 6.5;          // pixels: names are shown in nodes with such a radius
+const STEPS = 8;           // of the colour scale
+
+export class Picture {
+  constructor(canvas, model, geometry, camera) {
+    Object.assign(this, { canvas, model, geometry, camera });
+    this.context = canvas.getContext("2d", { alpha: false });
+    this.copy = document.createElement("canvas");
+    this.copied = null;      // the camera of the copy
+    this.stale = true;
+    this.times = [];         // milliseconds that frames took, for the benchmark
+    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null };
+    this.servers = model.nodes.flatMap((node, number) => node.kind === "server" ? [number] : []);
+    this.switches = model.nodes.flatMap((node, number) => node.kind === "server" ? [] : [number]);
+    this.readColours();
+  }
+
+  get large() { return this.model.nodes.length > LARGE; }
+
+  readColours() {
+    const style = getComputedStyle(document.documentElement);
+    this.colour = (name) => this.colours[name] ??= style.getPropertyValue(`--${name}`).trim();
+    this.colours = {};
+    this.steps = Array.from({ length: STEPS + 1 }, (_, step) =>
+      `color-mix(in oklab, ${this.colour("hot")} ${Math.round(100 * step / STEPS)}%, ${this.colour("cold")})`);
+    this.change();
+  }
+
+  resize() {
+    const box = this.canvas.getBoundingClientRect(), dense = window.devicePixelRatio || 1;
+    this.dense = dense;
+    this.canvas.width = Math.max(1, Math.round(box.width * dense));
+    this.canvas.height = Math.max(1, Math.round(box.height * dense));
+    this.camera.resize(box.width, box.height);
+    this.change();
+  }
+
+  // Something else is to be seen: the next frame paints it.
+  change() {
+    this.stale = true;
+    this.request();
+  }
+
+  request() {
+    this.requested ??= requestAnimationFrame(() => {
+      this.requested = null;
+      const begin = performance.now();
+      this.paint();
+      this.times.push(performance.now() - begin);
+      if (this.times.length > 2000) this.times.shift();
+    });
+  }
+
+  paint() {
+    const moved = !this.copied || ["x", "y", "scale"].some((key) => this.copied[key] !== this.camera[key]);
+    if (this.stale || (moved && (!this.large || !this.covers()))) this.paintCopy();
+    else if (moved) this.paintLater();
+    const { context, copied, camera, dense } = this, factor = camera.scale / copied.scale;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = this.colour("paper");
+    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    const at = camera.screen(copied.corner);
+    context.drawImage(this.copy, at.x * dense, at.y * dense, this.copy.width * factor, this.copy.height * factor);
+    this.paintMarks();
+  }
+
+  // Whether the copy fills the window, not much too coarse.
+  covers() {
+    const { copied, camera } = this, factor = camera.scale / copied.scale;
+    if (factor > 2.5 || factor < 0.4) return false;
+    const from = camera.screen(copied.corner);
+    const to = { x: from.x + copied.width * factor, y: from.y + copied.height * factor };
+    const whole = camera.bounds, low = camera.screen({ x: whole.left, y: whole.top });
+    const high = camera.screen({ x: whole.right, y: whole.bottom });
+    return from.x <= Math.max(0, low.x) && from.y <= Math.max(0, low.y)
+      && to.x >= Math.min(camera.width, high.x) && to.y >= Math.min(camera.height, high.y);
+  }
+
+  // When the picture rests, the copy becomes sharp.
+  paintLater() {
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.change(), 150);
+  }
+
+  // --- the copy ---------------------------------------------------------------
+
+  paintCopy() {
+    clearTimeout(this.later);
+    this.stale = false;
+    const { camera, dense, copy } = this;
+    const aside = { x: MARGIN * camera.width, y: MARGIN * camera.height };
+    const width = camera.width + 2 * aside.x, height = camera.height + 2 * aside.y;
+    copy.width = Math.round(width * dense);
+    copy.height = Math.round(height * dense);
+    const corner = camera.world({ x: -aside.x, y: -aside.y });
+    this.copied = { x: camera.x, y: camera.y, scale: camera.scale, corner, width, height };
+    const context = copy.getContext("2d", { alpha: false }), scale = camera.scale * dense;
+    context.fillStyle = this.colour("paper");
+    context.fillRect(0, 0, copy.width, copy.height);
+    context.setTransform(scale, 0, 0, scale, -corner.x * scale, -corner.y * scale);
+    context.lineCap = "round";
+    this.seen = this.seenNodes(corner, width, height);
+    this.paintLinks(context);
+    this.paintNodes(context);
+  }
+
+  seenNodes(corner, width, height) {
+    const { radius } = this.geometry, { scale } = this.camera;
+    const right = corner.x + width / scale + radius, bottom = corner.y + height / scale + radius;
+    return this.model.nodes.map(({ x, y }) =>
+      x > corner.x - radius && x < right && y > corner.y - radius && y < bottom);
+  }
+
+  paintLinks(context) {
+    const { model, geometry, camera } = this, down = model.down, state = model.state;
+    const idle = new Path2D(), cut = new Path2D(), busy = this.steps.map(() => null);
+    model.links.forEach((link, number) => {
+      const load = state ? state.rates[2 * number] + state.rates[2 * number + 1] : 0;
+      const part = down.has(number) ? undefined : share(load);
+      const path = part === undefined ? cut : part === null ? idle : busy[Math.round(part * STEPS)] ??= new Path2D();
+      geometry.trace(path, number);
+    });
+    const thin = this.large ? 0.7 : 1.4;
+    context.strokeStyle = this.colour("link");
+    context.globalAlpha = this.large ? 0.55 : 1;
+    context.lineWidth = thin / camera.scale;
+    context.stroke(idle);
+    context.globalAlpha = 1;
+    busy.forEach((path, step) => {
+      if (!path) return;
+      context.strokeStyle = this.steps[step];
+      context.lineWidth = (thin + (this.large ? 3 : 5) * step / STEPS) / camera.scale;
+      context.stroke(path);
+    });
+    this.dashed(context, cut);
+  }
+
+  dashed(context, path) {
+    const { scale } = this.camera;
+    context.strokeStyle = this.colour("cut");
+    context.lineWidth = 2.2 / scale;
+    context.setLineDash([2 / scale, 6 / scale]);
+    context.stroke(path);
+    context.setLineDash([]);
+  }
+
+  paintNodes(context) {
+    for (const [kind, numbers] of [["server", this.servers], ["switch", this.switches]]) {
+      const shown = numbers.filter((number) => this.seen[number]), path = new Path2D();
+      for (const number of shown) this.face(path, number);
+      context.fillStyle = this.colour(`${kind}-face`);
+      context.strokeStyle = this.colour(kind);
+      context.lineWidth = Math.min(2 / this.camera.scale, 0.4 * this.geometry.radius);
+      context.fill(path);
+      context.stroke(path);
+      this.paintNames(context, shown, this.colour("ink"));
+    }
+  }
+
+  face(path, number, more = 1) {
+    const node = this.model.nodes[number], r = more * this.geometry.radius;
+    if (node.kind === "server") {
+      path.moveTo(node.x + r, node.y);
+      path.arc(node.x, node.y, r, 0, 2 * Math.PI);
+    } else path.roundRect(node.x - r, node.y - r, 2 * r, 2 * r, r / 3);
+  }
+
+  paintNames(context, numbers, colour) {
+    const r = this.geometry.radius;
+    if (r * this.camera.scale < TEXT) return;
+    context.fillStyle = colour;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    // Fonts have whole pixels: text is written ten times as large, on a scale ten times as small.
+    for (const number of numbers) {
+      const node = this.model.nodes[number];
+      context.save();
+      context.translate(node.x, node.y);
+      context.scale(r / 100, r / 100);
+      context.font = `${node.name.length > 4 ? 58 : node.name.length > 3 ? 68 : 85}px ${FONT}`;
+      context.fillText(node.name, 0, 4);
+      context.restore();
+    }
+  }
+
+  // --- what is painted over it --------------------------------------------------
+
+  paintMarks() {
+    const { context, camera, dense, marks } = this, scale = camera.scale * dense;
+    context.setTransform(scale, 0, 0, scale,
+      (camera.width / 2 - camera.x * camera.scale) * dense, (camera.height / 2 - camera.y * camera.scale) * dense);
+    context.lineCap = "round";
+    for (const mark of [marks.hover, marks.focus]) if (mark) this.paintNeighbourhood(context, mark);
+    if (marks.link !== null) this.strokeLink(context, marks.link, "ink", 3);
+    for (const link of marks.path) this.strokeLink(context, link, "path", 7, 0.6);
+    this.paintArrows(context);
+    this.paintColours(context);
+    const onPath = new Set(marks.path.flatMap((link) => [this.model.links[link].a, this.model.links[link].b]));
+    for (const node of onPath) this.repaint(context, node, "path");
+    for (const node of marks.nodes) this.paintChosen(context, node);
+    if (marks.focus) this.paintFocus(context, marks.focus);
+  }
+
+  paintNeighbourhood(context, { node, link }) {
+    if (link !== undefined) {
+      this.strokeLink(context, link, this.model.down.has(link) ? "cut" : "ink", 3);
+      return;
+    }
+    for (const { index, peer } of this.model.ports[node]) {
+      this.strokeLink(context, index, this.model.down.has(index) ? "cut" : "ink", 2);
+      this.repaint(context, peer);
+    }
+    this.repaint(context, node);
+  }
+
+  // A node over links that were painted over it.
+  repaint(context, number, colour = null) {
+    const { kind } = this.model.nodes[number], path = new Path2D();
+    this.face(path, number);
+    context.fillStyle = this.colour(`${kind}-face`);
+    context.fill(path);
+    this.ring(context, number, colour ?? kind, Math.min(3, 0.3 * this.geometry.radius * this.camera.scale));
+    this.paintNames(context, [number], this.colour("ink"));
+  }
+
+  strokeLink(context, number, colour, width, alpha = 1) {
+    const path = new Path2D();
+    this.geometry.trace(path, number);
+    context.strokeStyle = this.colour(colour);
+    context.lineWidth = width / this.camera.scale;
+    context.globalAlpha = alpha;
+    context.stroke(path);
+    context.globalAlpha = 1;
+  }
+
+  ring(context, number, colour, width, more = 1) {
+    const path = new Path2D();
+    this.face(path, number, more);
+    context.strokeStyle = this.colour(colour);
+    context.lineWidth = width / this.camera.scale;
+    context.stroke(path);
+  }
+
+  paintChosen(context, number) {
+    const path = new Path2D(), { scale } = this.camera;
+    this.face(path, number, Math.max(1, 4 / (this.geometry.radius * scale)));
+    context.fillStyle = this.colour(this.model.nodes[number].kind);
+    context.fill(path);
+    this.paintNames(context, [number], this.colour("panel"));
+  }
+
+  paintFocus(context, { node, link }) {
+    const { scale } = this.camera, r = this.geometry.radius;
+    if (link === undefined) {
+      this.ring(context, node, "ink", 2.5, Math.max(1.3, 7 / (r * scale)));
+      return;
+    }
+    this.strokeLink(context, link, "ink", 4);
+    const { x, y } = this.geometry.along(link, 0.5), path = new Path2D();
+    path.arc(x, y, 6 / scale, 0, 2 * Math.PI);
+    context.fillStyle = this.colour("ink");
+    context.fill(path);
+  }
+
+  // Next hops: arrows along links, as wide as their weight.
+  paintArrows(context) {
+    const { scale } = this.camera, r = this.geometry.radius;
+    context.strokeStyle = context.fillStyle = this.colour("path");
+    for (const { link, from, weight } of this.marks.arrows) {
+      const back = this.model.links[link].a !== from, at = (t) => this.geometry.along(link, back ? 1 - t : t);
+      const tip = at(0.55), tail = at(0.45), start = at(0.02), turn = Math.atan2(tip.y - tail.y, tip.x - tail.x);
+      const size = Math.min(9 / scale, 0.9 * r) * (0.5 + 0.5 * weight), path = new Path2D();
+      path.moveTo(tip.x, tip.y);
+      for (const side of [2.6, -2.6]) path.lineTo(tip.x + size * Math.cos(turn + side), tip.y + size * Math.sin(turn + side));
+      path.closePath();
+      context.fill(path);
+      context.lineWidth = Math.min(2 / scale, 0.3 * r) * (0.4 + 0.6 * weight);
+      context.beginPath();
+      context.moveTo(start.x, start.y);
+      context.lineTo(tail.x, tail.y);
+      context.stroke();
+    }
+  }
+
+  // Nodes in other colours: {node: colour}.
+  paintColours(context) {
+    if (!this.marks.colours) return;
+    for (const [node, colour] of this.marks.colours) {
+      const path = new Path2D();
+      this.face(path, node);
+      context.fillStyle = colour;
+      context.fill(path);
+      this.paintNames(context, [node], this.colour("ink"));
+    }
+  }
+
+  // --- for others ---------------------------------------------------------------
+
+  title(mark) {
+    const { model } = this;
+    if (mark.link !== undefined) {
+      return `${model.linkName(mark.link)}: ${model.down.has(mark.link) ? "cut" : bits(model.load(mark.link))}`;
+    }
+    const node = model.nodes[mark.node];
+    return `${node.name} ${node.label}${node.ipv4 ? ` ${node.ipv4}` : ""}`;
+  }
+
+  png() {
+    return new Promise((resolve) => { this.paint(); this.canvas.toBlob(resolve, "image/png"); });
+  }
+}
+
+const FONT = 'system-ui, "DejaVu Sans", sans-serif';

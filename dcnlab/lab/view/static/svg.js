@@ -1,0 +1,46 @@
+// The picture as an SVG file, as it is on the screen, whole.
+
+import { share } from "./dom.js";
+
+export function svgOf({ model, geometry, camera, colour, marks }) {
+  const { left, top, right, bottom } = camera.bounds, r = geometry.radius, { down } = model;
+  const line = (number, look) => `<path d="${curve(geometry, number)}" ${look}/>`;
+  const links = model.links.map((_, number) => {
+    if (down.has(number)) return line(number, `stroke="${colour("cut")}" stroke-width="2" stroke-dasharray="2 6"`);
+    const part = share(model.load(number));
+    return part === null ? line(number, `stroke="${colour("link")}" stroke-width="1.2"`)
+      : line(number, `stroke="${mixed(colour("cold"), colour("hot"), part)}" stroke-width="${(1.4 + 5 * part).toFixed(1)}"`);
+  });
+  const path = marks.path.map((number) => line(number, `stroke="${colour("path")}" stroke-width="7" opacity=".6"`));
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${[left, top, right - left, bottom - top].join(" ")}">`,
+    `<title>${escaped(`${model.topology} with ${model.scheme}`)}</title>`,
+    `<rect x="${left}" y="${top}" width="100%" height="100%" fill="${colour("paper")}"/>`,
+    '<g fill="none" stroke-linecap="round">',
+    ...[...links, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
+    ...model.nodes.map((node) => nodeOf(node, r, colour)), "</svg>", "",
+  ].join("\n");
+}
+
+function curve(geometry, number) {
+  const { a, b } = geometry.links[number], { x, y } = geometry.controls[number];
+  return `M${geometry.nodes[a].x} ${geometry.nodes[a].y}Q${x} ${y} ${geometry.nodes[b].x} ${geometry.nodes[b].y}`;
+}
+
+function nodeOf({ name, kind, label, x, y }, r, colour) {
+  const look = `fill="${colour(`${kind}-face`)}" stroke="${colour(kind)}" stroke-width="${r / 8}"`;
+  const shape = kind === "server" ? `<circle cx="${x}" cy="${y}" r="${r}" ${look}/>`
+    : `<rect x="${x - r}" y="${y - r}" width="${2 * r}" height="${2 * r}" rx="${r / 3}" ${look}/>`;
+  const text = `<text x="${x}" y="${y}" font-size="${(name.length > 3 ? 0.68 : 0.85) * r}" fill="${colour("ink")}"`
+    + ` text-anchor="middle" dominant-baseline="central" font-family="sans-serif">${name}</text>`;
+  return `<g><title>${escaped(`${name} ${label}`)}</title>${shape}${text}</g>`;
+}
+
+// Two colours #rrggbb mixed: programs that read SVG know no color-mix.
+function mixed(from, to, part) {
+  const at = (text, index) => parseInt(text.slice(1 + 2 * index, 3 + 2 * index), 16);
+  return `#${[0, 1, 2].map((index) => Math.round(at(from, index) + part * (at(to, index) - at(from, index)))
+    .toString(16).padStart(2, "0")).join("")}`;
+}
+
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

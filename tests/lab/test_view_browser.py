@@ -1,0 +1,192 @@
+"""The live picture in a real browser, on a real lab."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dcnlab.lab.client import Lab
+from tests.lab.browser import open_browser, open_page, place, until
+
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
+
+READY = "window.dcnlab?.model.states.length >= 2"
+DOWN = "dcnlab.model.events.findLast((event) => event.kind === 'link' && !event.up)"
+HEADING = "document.querySelector('#details h2')?.textContent"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("bcube:2,1", "brp") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("view") / "lab.rec"
+
+
+@contextlib.contextmanager
+def serve(*words: str) -> Iterator[str]:
+    """The address that a command prints; the command ends at Ctrl-C, quietly."""
+    command = [sys.executable, "-m", "dcnlab.cli", *words]
+    serving = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert serving.stdout is not None
+        yield serving.stdout.readline().strip()
+    finally:
+        serving.send_signal(signal.SIGINT)
+        _, said = serving.communicate(timeout=120)
+    assert (serving.returncode, said) == (130, "")
+
+
+@pytest.fixture(scope="module")
+def url(lab: Lab, recording: Path) -> Iterator[str]:
+    with serve("view", lab.config.name, "--record", str(recording)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with open_browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Any, url: str) -> Iterator[Any]:
+    with open_page(browser) as opened:
+        opened.goto(url)
+        until(opened, READY)
+        yield opened
+
+
+def test_a_node_a_pair_and_escape(page: Any) -> None:
+    page.mouse.click(*place(page, "h0"))
+    assert until(page, HEADING) == "h0"
+    assert page.evaluate("getComputedStyle(dcnlab.picture.canvas).outlineStyle") == "none"
+    page.mouse.click(*place(page, "h3"))
+    until(page, f"{HEADING} === 'h0 → h3'")
+    assert until(page, "dcnlab.picture.marks.path.length") == 4
+    page.keyboard.press("Escape")
+    until(page, f"!({HEADING})")
+    assert page.evaluate("dcnlab.picture.marks.path.length") == 0
+
+
+def test_the_drawing_cannot_get_lost(page: Any) -> None:
+    fitted = page.evaluate("dcnlab.picture.camera.scale")
+    page.mouse.move(500, 300)
+    for _ in range(5):
+        page.mouse.wheel(0, 2000)
+    page.mouse.down()
+    page.mouse.move(5, 5, steps=3)
+    page.mouse.up()
+    for _ in range(30):
+        page.mouse.wheel(0, -2000)
+    camera = page.evaluate("({...dcnlab.picture.camera})")
+    assert camera["bounds"]["left"] <= camera["x"] <= camera["bounds"]["right"]
+    assert camera["bounds"]["top"] <= camera["y"] <= camera["bounds"]["bottom"]
+    page.click("#fit")
+    assert page.evaluate("dcnlab.picture.camera.scale") == fitted
+
+
+def test_all_by_keyboard(page: Any, lab: Lab) -> None:
+    page.focus("#picture")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("dcnlab.picture.marks.focus.node") == 0
+    page.keyboard.press("l")
+    link = page.evaluate("dcnlab.picture.marks.focus.link")
+    assert "h0" in page.evaluate("document.getElementById('said').textContent")
+    page.keyboard.press("Enter")
+    until(page, f"{HEADING}?.includes(' – ')")
+    page.keyboard.press("c")
+    until(page, "(link) => dcnlab.model.down.has(link)", link)
+    assert lab.info()["down"] == [link]
+    until(page, "document.querySelector('#details button.restore:enabled')")
+    assert page.text_content("#down") == f"1 of {page.evaluate('dcnlab.model.links.length')} links"
+    page.focus("#picture")
+    page.keyboard.press("c")
+    until(page, "dcnlab.model.down.size === 0")
+    page.keyboard.press("/")
+    page.keyboard.type("h1 h2")
+    page.keyboard.press("Enter")
+    until(page, f"{HEADING} === 'h1 → h2'")
+
+
+def test_time_goes_back_and_shows_a_convergence(page: Any, lab: Lab) -> None:
+    failed = lab.fail("h0", "s0")["links"][0]
+    until(page, "(link) => dcnlab.model.down.has(link)", failed)
+    lab.restore("h0", "s0")
+    until(page, "dcnlab.model.down.size === 0")
+    until(page, "dcnlab.model.events.at(-1).kind === 'command-ended'")
+    page.evaluate(f"dcnlab.timeline.choose({DOWN})")
+    until(page, "document.querySelector('.convergence')")
+    assert page.evaluate("dcnlab.model.down.size") == 1
+    rows = page.evaluate("[...document.querySelectorAll('.convergence .who')].map((row) => row.textContent)")
+    assert rows[0].endswith(" down")
+    assert rows[-1] == "converged"
+    page.focus("#timeline")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("dcnlab.timeline.chosen.kind") != "link"
+    page.click("#live")
+    assert page.evaluate("dcnlab.model.at === null && dcnlab.model.down.size === 0")
+
+
+def test_measurements_start_from_the_picture(page: Any) -> None:
+    page.fill("#search", "h0 h3")
+    page.press("#search", "Enter")
+    until(page, f"{HEADING} === 'h0 → h3'")
+    page.click("#details button:has-text('ping')")
+    until(page, "/rtt|sent|lost/.test(document.querySelector('#details [role=status]').textContent)")
+    until(page, "dcnlab.model.events.some((e) => e.kind === 'measurement-ended' && e.name === 'ping')")
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_the_picture_can_be_kept(page: Any, kind: str, start: bytes) -> None:
+    with page.expect_download() as download:
+        page.click(f"#{kind}")
+    assert download.value.suggested_filename.endswith(f".{kind}")
+    assert Path(download.value.path()).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1400, 900), (2560, 1440)])
+def test_the_page_fits_its_window(page: Any, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    until(page, "(width) => innerWidth === width", size[0])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    until(page, "dcnlab.picture.camera.width === dcnlab.picture.canvas.getBoundingClientRect().width")
+    for node in ("h0", "h3", "s3"):
+        x, y = place(page, node)
+        assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).id", [x, y]) == "picture"
+    page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_a_recording_shows_the_same_without_the_lab(
+    page: Any, browser: Any, lab: Lab, recording: Path, tmp_path: Path
+) -> None:
+    numbers = "dcnlab.model.events.map((event) => event.number)"
+    last = page.evaluate(f"{numbers}.at(-1)")
+    while f'"number":{last},' not in recording.read_text():
+        time.sleep(0.02)
+    alone = tmp_path / "alone.html"
+    command = [sys.executable, "-m", "dcnlab.cli", "replay", str(recording), "--html", str(alone), "--json"]
+    written = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert written["messages"] > last
+    with serve("replay", str(recording)) as served:
+        for address in (f"file://{alone}", served):
+            with open_page(browser) as replayed:
+                replayed.goto(address)
+                until(replayed, READY)
+                assert last in replayed.evaluate(numbers)
+                replayed.evaluate(f"dcnlab.timeline.choose({DOWN})")
+                until(replayed, "document.querySelector('.convergence')")
+                assert replayed.evaluate("dcnlab.model.down.size") == 1
+                assert not replayed.query_selector("#details button.cut")
