@@ -13,6 +13,7 @@ node, with weights, given the failures that the node knows.  Four programs inter
     table.py              Entry, Table: compiled entries, look-up, size in entries and bits
     vertex.py             base: labels of vertices and of the hosts attached to them
     rule.py               base: one port per destination, with backup paths when links fail
+    broken.py             which paths of a rule failures break, for all nodes at once
     hierarchy.py          base: labels by cluster
     source.py             base: source routing
     autoconfiguration.py  how servers that start without addresses learn them

@@ -17,16 +17,17 @@ The same repair serves rules that do not always arrive even on an intact fabric
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from addressing.algorithms.cover import prefixes
+from addressing.broken import BrokenPaths, Case
 from addressing.header import Forward, Header, NextHops, Pattern, drop, only
-from addressing.scheme import ForwardingClass
+from addressing.scheme import ForwardingClass, Scheme
 from addressing.vertex import VertexScheme
-from topos.graph import LinkState, Port
+from topos.graph import NONE, LinkState, Port
 
 #: A node and the part of a packet's header that the rule reads there.
 State = tuple[int, Header]
@@ -44,15 +45,6 @@ class Step:
     forward: Forward
     end: Port
     hops: int
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A vertex that a table must have an answer for: a header towards it, and its exact pattern."""
-
-    header: Header
-    exact: Pattern
-    vertex: int
 
 
 @dataclass(frozen=True)
@@ -137,7 +129,38 @@ class RuleScheme(VertexScheme):
 
     def intact(self, at: int, vertex: int, header: Header) -> bool:
         """True when the rule's path from here arrives over links that are not known to be down."""
-        return self._remaining(at, vertex, header) is not None
+        prepared = self._prepared
+        broken = prepared.nodes(header) if prepared and at != vertex else None
+        if broken is None:
+            return self._remaining(at, vertex, header) is not None
+        return at not in broken and self._leads_on(at, vertex, header)
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        if not self.plain or self._sound:
+            return
+        # Following each path is less work for few nodes, and it alone serves where the rule has none.
+        ends = self.fabric.link_ends[list(self.known.down)][:, [0, 2]]
+        if len(set(ends.ravel().tolist())) < len(nodes) and any(True for _ in self.rule_classes(nodes[0])):
+            _ = self._broken
+
+    def with_failures(self, links: LinkState) -> Scheme:
+        bound = super().with_failures(links)
+        vars(bound)["_whole"] = self._whole
+        return bound
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        if not isinstance(before, RuleScheme) or not (self.plain and before.plain):
+            return False
+        changed = self.known.down ^ before.known.down
+        if not changed.isdisjoint(self.fabric.links_of(at)):
+            return False
+        return self._follows_rule(at) and before._follows_rule(at)
+
+    @property
+    def plain(self) -> bool:
+        """True when the rule reads nothing but the node and the destination, and arrives while every link
+        is up.  Then it must not depend on the failures that are known either."""
+        return self.always_delivers and not (self.self_healing or self.uses_in_port or self.tag_bits)
 
     # --- helpers ------------------------------------------------------------------
 
@@ -212,7 +235,42 @@ class RuleScheme(VertexScheme):
         in_port = header.in_port if self.uses_in_port else 0
         return at, Header(label, header.tag if self.tag_bits else 0, in_port)
 
+    def _leads_on(self, at: int, vertex: int, header: Header) -> bool:
+        """True when the rule sends a packet to another node."""
+        forward = self.rule(at, vertex, header)
+        return forward is not None and self.fabric.peer(at, forward.port) is not None
+
+    def _follows_rule(self, at: int) -> bool:
+        """True when the transit table of ``at`` is certainly that of the rule while every link is up."""
+        if self._sound:
+            return True
+        if not self._prepared or self._prepared.at(at):
+            return False
+        if at not in self._whole:
+            classes = tuple(self.rule_classes(at))
+            needed = tuple(self._prepared.classes(at, classes))
+            self._whole[at] = len(classes) == len(needed) > 0
+        return self._whole[at]
+
+    @cached_property
+    def _whole(self) -> dict[int, bool]:
+        """By node whether every pattern of the rule serves a vertex while no path from there is broken.
+        Schemes that differ in the failures that they know share it."""
+        return {}
+
+    @property
+    def _prepared(self) -> BrokenPaths | None:
+        """The broken paths, if they have been computed (:meth:`prepare_tables`)."""
+        return vars(self).get("_broken")
+
+    @cached_property
+    def _broken(self) -> BrokenPaths:
+        """The paths that the known failures break."""
+        return BrokenPaths(self.fabric, self.rule, self.known, self.cases(NONE))
+
     def _repaired_classes(self, at: int) -> Iterator[ForwardingClass]:
+        if self._prepared and (classes := tuple(self.rule_classes(at))):
+            return self._prepared.classes(at, classes)
         rules = (pattern for pattern, _ in self.rule_classes(at))
         return repair(rules, self.cases(at), lambda case: self.intact(at, case.vertex, case.header))
 

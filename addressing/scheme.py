@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -133,6 +133,14 @@ class Scheme(ABC):
     def with_failures(self, links: LinkState) -> Scheme:
         """This scheme once the control plane knows that ``links`` are down."""
         return replace(self, known=links)
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:  # noqa: B027 (most schemes prepare nothing)
+        """Called before the tables of ``nodes`` are compiled: compute at once what they have in common."""
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        """True when the table of ``at`` is certainly the one that it had under ``before``: the same scheme,
+        with other failures known.  Compiling it then changes nothing."""
+        return False
 
     def in_flooding_scope(self, at: int, origin: int) -> bool:
         """Whether server ``at`` keeps the link state that server ``origin`` floods, where servers

@@ -240,7 +240,11 @@ class Core:
                 return
             self.link_state, self.scheme = LinkState(down), scheme
         current = _LinkStateUpdate(down, started, before, request)
+        if changed:
+            self.scheme.prepare_tables(tuple(self._installed))
         for switch in self._nearest_first(changed) if changed else ():
+            if self.scheme.keeps_table(switch, before):
+                continue
             desired_table = plan.desired_table(self.scheme, switch, self.link_state)
             changes = plan.diff(self._installed[switch], desired_table)
             if changes:

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+from addressing.broken import Case
 from addressing.header import DELIVER, Forward, Header, NextHops, Pattern, drop, only
-from addressing.rule import Case, RuleScheme, Step
+from addressing.rule import RuleScheme, Step
 from addressing.scheme import ForwardingClass
 from topos.cells import CellFamily
 from topos.family import Family, param

@@ -21,9 +21,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from addressing.algorithms.shortest_paths import ShortestPaths
+from addressing.broken import Case
 from addressing.fields import ipv4
 from addressing.header import DELIVER, Field, Forward, Header, NextHops, Pattern, drop, exact, only
-from addressing.rule import Case, repair
+from addressing.rule import repair
 from addressing.scheme import ForwardingClass, Scheme
 from topos.families.clot import Clot
 from topos.families.torus import Torus

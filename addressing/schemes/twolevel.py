@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
+from addressing.broken import Case
 from addressing.header import Field, Forward, Header, Pattern, exact, prefix
-from addressing.rule import Case, RuleScheme, State
+from addressing.rule import RuleScheme, State
 from addressing.scheme import ForwardingClass
-from topos.families.fattree import FatTree
+from topos.families.fattree import FatTree, Level
 from topos.family import Family
 
 _TEN = 10
@@ -66,16 +68,19 @@ class TwoLevel(RuleScheme):
         return 4
 
     def rule(self, at: int, vertex: int, header: Header) -> Forward | None:
-        tree, level = self.tree, self.tree.level(at)
+        (level, pod, place), (_, wanted, edge) = self._positions[at], self._positions[vertex]
         if level == "core":
-            return Forward(tree.pod(vertex) + 1)
-        if level == "aggregation" and tree.pod(at) == tree.pod(vertex):
-            return Forward(tree.place(vertex) + 1)
-        return Forward(self._upward(at, header.label & _ID))
-
-    def _upward(self, switch: int, host: int) -> int:
+            return Forward(wanted + 1)
+        if level == "aggregation" and pod == wanted:
+            return Forward(edge + 1)
         half = self.tree.half
-        return half + 1 + (host - self.first_host + self.tree.place(switch)) % half
+        return Forward(half + 1 + ((header.label & _ID) - self.first_host + place) % half)
+
+    @cached_property
+    def _positions(self) -> tuple[tuple[Level, int, int], ...]:
+        """(level, pod, place in the pod) by node; those of a host, which decides nothing, have no meaning."""
+        tree = self.tree
+        return tuple((tree.level(node), tree.pod(node), tree.place(node)) for node in range(self.fabric.size))
 
     def rule_classes(self, at: int) -> Iterable[ForwardingClass]:
         tree, level = self.tree, self.tree.level(at)

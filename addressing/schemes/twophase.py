@@ -18,8 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from addressing.broken import Case
 from addressing.header import Forward, Header, Pattern
-from addressing.rule import Case, RuleScheme, State, Step, repair
+from addressing.rule import RuleScheme, State, Step, repair
 from addressing.scheme import ForwardingClass
 from topos.families.borel import Borel
 from topos.family import Family

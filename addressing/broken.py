@@ -1,0 +1,129 @@
+"""Which paths of a rule failures break, for all nodes at once: a search backward from the failed links.
+
+It serves the rules that read nothing but the destination and that arrive while every link is up
+(:attr:`addressing.rule.RuleScheme.plain`).  Their paths to one destination form a tree.  A path is broken
+exactly if it crosses a failed link; so the nodes with a broken path are those below a failed link in the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+
+from addressing.header import Forward, Header, Pattern
+from addressing.scheme import ForwardingClass
+from topos.fabric import Fabric
+from topos.graph import LinkState, Port
+
+#: ``rule(at, vertex, header)``: where the rule sends a packet; None when it knows no path.
+Rule = Callable[[int, int, Header], Forward | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A vertex that a table must have an answer for: a header towards it, and its exact pattern."""
+
+    header: Header
+    exact: Pattern
+    vertex: int
+
+
+class BrokenPaths:
+    """The paths to ``cases`` that the links in ``down`` break."""
+
+    def __init__(self, fabric: Fabric, rule: Rule, down: LinkState, cases: Iterable[Case]) -> None:
+        self._fabric, self._rule = fabric, rule
+        self._cases = {case.header: case for case in cases}
+        self._failed_ports = _ports_of(fabric, down)
+        self._neighbours = cache(partial(_deciding_neighbours, fabric))
+        self._nodes: dict[Header, set[int]] = {}
+        self._at: dict[int, dict[Header, Case]] = {}
+        for header, case in self._cases.items():
+            self._nodes[header] = nodes = self._search(case)
+            for node in nodes:
+                self._at.setdefault(node, {})[header] = case
+
+    def nodes(self, header: Header) -> set[int] | None:
+        """The nodes from which the path is broken; None where ``header`` is that of no case."""
+        return self._nodes.get(header)
+
+    def at(self, node: int) -> bool:
+        """True when some path from ``node`` is broken."""
+        return node in self._at
+
+    def classes(self, at: int, rules: Iterable[ForwardingClass]) -> Iterator[ForwardingClass]:
+        """The classes of a rule with exceptions at ``at``, as :func:`addressing.rule.repair` gives them."""
+        longest_first = sorted(rules, key=lambda item: -item[0].priority)
+        broken = self._at.get(at, {})
+        exceptions = {case.exact: header for header, case in broken.items()}
+        longer: list[Pattern] = []
+        level: list[Pattern] = []
+        for pattern, representative in longest_first:
+            if level and level[0].priority > pattern.priority:
+                longer, level = longer + level, []
+            level.append(pattern)
+            if pattern not in exceptions:
+                header = self._needed(at, pattern, representative, longer, broken)
+                if header is not None:
+                    yield pattern, header
+        yield from exceptions.items()
+
+    def _needed(
+        self,
+        at: int,
+        pattern: Pattern,
+        representative: Header,
+        longer: list[Pattern],
+        broken: dict[Header, Case],
+    ) -> Header | None:
+        """A header with an intact path that matches ``pattern`` and none of the ``longer`` ones."""
+
+        def fits(header: Header, case: Case | None) -> bool:
+            return (
+                case is not None
+                and case.vertex != at
+                and header not in broken
+                and pattern.matches(header)
+                and not any(other.matches(header) for other in longer)
+            )
+
+        if fits(representative, self._cases.get(representative)):
+            return representative
+        return next((header for header, case in self._cases.items() if fits(header, case)), None)
+
+    def _search(self, case: Case) -> set[int]:
+        """The nodes whose path crosses a failed link, those at the failed links first."""
+        found: dict[int, None] = {}
+        for node, ports in self._failed_ports.items():
+            if self._port(node, case) in ports:
+                found[node] = None
+        queue = list(found)
+        for at in queue:
+            for end in self._neighbours(at):
+                if end.node not in found and self._port(end.node, case) == end.number:
+                    found[end.node] = None
+                    queue.append(end.node)
+        return set(found)
+
+    def _port(self, at: int, case: Case) -> int | None:
+        """The port of the rule; None at the vertex itself and where the rule knows no path."""
+        if at == case.vertex:
+            return None
+        forward = self._rule(at, case.vertex, case.header)
+        return None if forward is None else forward.port
+
+
+def _ports_of(fabric: Fabric, down: LinkState) -> dict[int, set[int]]:
+    """The ports of failed links, by node that chooses a next hop."""
+    ports: dict[int, set[int]] = {}
+    for link in map(fabric.link, down.down):
+        for end in (link.a, link.b):
+            if not fabric.is_end_host(end.node):
+                ports.setdefault(end.node, set()).add(end.number)
+    return ports
+
+
+def _deciding_neighbours(fabric: Fabric, node: int) -> tuple[Port, ...]:
+    """The neighbours that choose a next hop, with their ports to ``node``."""
+    return tuple(end for _, end in fabric.ports(node) if not fabric.is_end_host(end.node))

@@ -1,0 +1,75 @@
+"""The paths that failures break, searched backward, against the walk of each path."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from addressing.rule import RuleScheme
+from addressing.scheme import Scheme
+from addressing.table import compile_table
+from tests.addressing.cases import bound, failures, pairs
+from topos.graph import NONE, LinkState
+
+#: Every example with every compatible scheme whose paths can be searched backward.
+PLAIN = [
+    (spec, text)
+    for spec, text in pairs()
+    if isinstance(scheme := bound(spec, text), RuleScheme) and scheme.plain
+]
+
+SHARES = (0.01, 0.3)
+
+
+def deciding(scheme: Scheme) -> list[int]:
+    """The nodes that choose next hops."""
+    return [node for node in range(scheme.fabric.size) if not scheme.fabric.is_end_host(node)]
+
+
+def two(spec: str, text: str, down: LinkState) -> tuple[RuleScheme, RuleScheme]:
+    """The scheme that knows ``down``, once as it is and once prepared for the tables of all nodes."""
+    slow, prepared = (bound(spec, text).with_failures(down) for _ in range(2))
+    assert isinstance(slow, RuleScheme)
+    assert isinstance(prepared, RuleScheme)
+    prepared.prepare_tables(deciding(prepared) * 4)
+    return slow, prepared
+
+
+def test_there_are_such_schemes() -> None:
+    assert {text.partition(":")[0] for _, text in PLAIN} >= {"dor", "greedy", "permsort", "twolevel"}
+
+
+@pytest.mark.parametrize("splitting", [False, True], ids=["connected", "split"])
+@pytest.mark.parametrize(("spec", "text"), PLAIN)
+def test_tables_and_broken_paths_are_those_of_the_walk(spec: str, text: str, splitting: bool) -> None:
+    for seed, share in enumerate(SHARES):
+        slow, prepared = two(spec, text, failures(bound(spec, text).fabric, seed, share, splitting))
+        for at in deciding(slow):
+            assert compile_table(prepared, at) == compile_table(slow, at)
+            for case in slow.cases(NONE):
+                now = prepared.intact(at, case.vertex, case.header)
+                assert now == slow.intact(at, case.vertex, case.header), (at, case)
+
+
+@pytest.mark.parametrize(("spec", "text"), PLAIN)
+def test_a_table_that_is_said_to_stay_is_the_same(spec: str, text: str) -> None:
+    intact = bound(spec, text)
+    nodes = deciding(intact)
+    states = [intact, *(intact.with_failures(failures(intact.fabric, seed, 0.01)) for seed in range(2))]
+    tables = []
+    for scheme in states:
+        scheme.prepare_tables(nodes * 4)
+        tables.append([compile_table(scheme, at) for at in nodes])
+    for (before, old), (after, new) in itertools.permutations(zip(states, tables, strict=True), 2):
+        for at, was, now in zip(nodes, old, new, strict=True):
+            if after.keeps_table(at, before):
+                assert was == now
+
+
+def test_many_tables_of_a_fat_tree_stay() -> None:
+    intact = bound("fattree:8", "twolevel")
+    after = intact.with_failures(LinkState(frozenset({len(intact.fabric.link_ends) // 2})))
+    switches = deciding(intact)
+    after.prepare_tables(switches)
+    assert sum(after.keeps_table(at, intact) for at in switches) > len(switches) / 3
