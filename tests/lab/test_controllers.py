@@ -104,6 +104,10 @@ def test_a_remote_controller_steers_dies_and_returns() -> None:
             assert (controller(lab)["connected"], controller(lab)["notes"]) == (8, [])
             assert lab.pingall().held
             assert sum(item.rx_packets for item in lab.stats().ports) > 0
+            assert lab.ping("h0", "h3").held  # its entries are of single flows, and may have expired
+            _, *switches, last = lab.explain("h0", "h3")
+            assert (last["node"], last["delivered"]) == ("h3", True)
+            assert all("icmp,in_port=" in step["entry"] and step["installed"] for step in switches)
             for names in (["h0", "s0"], ["s0", "s2"]):
                 assert lab.fail(*names)["detection_ms"] is not None
                 lab.restore(*names)

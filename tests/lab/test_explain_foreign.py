@@ -45,6 +45,41 @@ def test_entries_by_hand_are_named_with_their_cookies() -> None:
         assert (last["node"], last["delivered"], last["reason"]) == ("h0", False, "is not the destination")
 
 
+def test_relays_decide_by_the_scheme_and_switches_by_what_they_hold() -> None:
+    with Lab("bcube:2,1", "brp", controller="none") as lab:
+        way = lab.route("h0", "h3")
+        *_, last = lab.explain("h0", "h3")
+        assert (last["node"], last["reason"]) == (way[1], "drops: no entry matches")
+        for switch in {way[1], way[3]}:
+            for label_bit, port in ((0, 1), (1, 2)):
+                bit = "4" if switch == way[3] else "8"  # the digit in which the two ports' servers differ
+                match = f"dl_dst={bit if label_bit else '0'}2:00:00:00:00:00/{bit}3:00:00:00:00:00"
+                add(lab, switch, f"cookie=0x77,priority=9,{match},actions=output:{port}")
+        code, steps, errors = explain(lab, "h0", "h3")
+        assert (code, errors) == (0, "")
+        assert [step["node"] for step in steps] == way
+        assert [step["installed"] for step in steps] == [None, True, None, True, None]
+        assert all("cookie=0x77" in str(steps[at]["entry"]) for at in (1, 3))
+        assert str(steps[2]["entry"]).startswith("label=")  # the rule of the relay
+
+
+def test_an_entry_that_overrides_ours_is_named_with_the_one_it_overrides() -> None:
+    with Lab("jellyfish:3,4,2") as lab:
+        first, *_, last = lab.explain("h0", "h1")
+        assert (first["overrides"], last["delivered"]) == ("", True)
+        switch = lab.explain("h0", "h1")[1]
+        elsewhere = next(
+            port for port in lab.stats().ports if port.switch == switch["node"] and port.to == "h0"
+        )
+        entry = "priority=60000,ip,nw_dst=10.0.0.2"
+        add(lab, switch["node"], f"cookie=0x77,{entry},actions=in_port")
+        code, steps, errors = explain(lab, "h0", "h1")
+        assert (code, errors) == (1, "dcnlab: not delivered: is not the destination\n")
+        assert str(steps[1]["entry"]).startswith(f"cookie=0x77, {entry} actions=")
+        assert (steps[1]["overrides"], steps[1]["installed"]) == (switch["entry"], True)
+        assert str(steps[1]["reason"]).endswith(f"port {elsewhere.port} to h0")
+
+
 def _links(lab: Lab, host: str) -> list[dict[str, object]]:
     from topos import registry
 

@@ -42,7 +42,7 @@ def explain(
         fabric, bound = resolve(where, scheme)
         ends = naming.server(fabric, a, bound), naming.server(fabric, b, bound)
         path = steps(bound, *ends, ALL_UP, follow)
-        found = [{**asdict(step), "installed": None} for step in path]
+        found = [{**asdict(step), "installed": None, "overrides": ""} for step in path]
     if json:
         print_json({"steps": found})
     else:
@@ -52,6 +52,8 @@ def explain(
                 print(f"{'':8}branch: {branch['weight']:.4f} port {branch['port']} to {branch['to']}")
             if step["entry"]:
                 print(f"{'':8}{_kind(step)}: {brief(step['entry'])}")
+            if step["overrides"]:
+                print(f"{'':8}overrides: {brief(step['overrides'])}")
     if not found[-1]["delivered"]:
         raise LabError(f"not delivered: {found[-1]['reason']}")
     if any(step["installed"] is False for step in found):

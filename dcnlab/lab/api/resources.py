@@ -133,7 +133,7 @@ class Resources:
     @endpoint(
         "GET", "/paths/{a}/{b}", parameters={"a": SERVER, "b": SERVER},
         query={"follow": {**TEXT, "enum": ["heaviest", "first"], "default": "heaviest"}},
-        returns="The steps: node, reason, the entry that matches, and whether it is installed.",
+        returns="The steps: node, reason, the entry that decides, whether it is installed, which it overrides.",
     )  # fmt: skip
     def path(self, request: Request) -> Response:
         """The path of a packet between two servers, explained."""

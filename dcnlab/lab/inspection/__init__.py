@@ -2,7 +2,8 @@
 
 tables.py    a node's table as predicted and as installed
 explain.py   a packet's path in words
-trace.py     a packet's path through tables of other controllers
+live_path.py  a packet's path in a running lab, through tables of any controller
+trace.py     what a switch does with a frame, by Open vSwitch's own account
 capture.py   tcpdump in a node, and at the connections to the controller
 conversation.py  the capture of several namespaces as one
 snooping.py  what one switch and its controller say

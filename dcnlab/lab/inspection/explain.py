@@ -47,14 +47,16 @@ def steps(
 ) -> list[Step]:
     """The walk from source to destination; where there are several next hops, the one ``follow`` names."""
     hops = walk(scheme, source, destination, links, heaviest=follow is Follow.heaviest)
-    return [
-        replace(
-            _step(scheme, hop, destination),
-            entry=tables.matching(scheme, hop.node, hop.header, links),
-            branches=_branches(scheme, hop, links),
-        )
-        for hop in hops
-    ]
+    return [step(scheme, hop, destination, links) for hop in hops]
+
+
+def step(scheme: Scheme, hop: Hop, destination: int, links: LinkState) -> Step:
+    """What the scheme has a node do with a packet, and its entry that matches."""
+    return replace(
+        _step(scheme, hop, destination),
+        entry=tables.matching(scheme, hop.node, hop.header, links),
+        branches=_branches(scheme, hop, links),
+    )
 
 
 def _branches(scheme: Scheme, hop: Hop, links: LinkState) -> tuple[Branch, ...]:

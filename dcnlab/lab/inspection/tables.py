@@ -56,7 +56,7 @@ def compare(session: RunningLab, node: int) -> dict[str, Any]:
     if not fabric.is_server(node):
         order = {line: place for place, line in enumerate(expected)}  # Open vSwitch prints in none
         lines = sorted(installed(session, name), key=lambda line: order.get(line, len(order)))
-        ours = lines if session.running.choice.kind == "ours" else list(filter(_is_ours, lines))
+        ours = lines if session.running.choice.kind == "ours" else list(filter(is_ours, lines))
         found.update(installed=lines, equal=ours == expected if session.running.choice.tables else None)
         if session.switch_path is not None:
             session.switch_path.await_tables()
@@ -64,7 +64,7 @@ def compare(session: RunningLab, node: int) -> dict[str, Any]:
     return found
 
 
-def _is_ours(line: str) -> bool:
+def is_ours(line: str) -> bool:
     """Whether our application has installed an entry; groups have no cookie, and are all taken for ours."""
     return not line.startswith("cookie=") or line.startswith(_OUR_COOKIES)
 

@@ -1,94 +1,106 @@
-"""The path of a packet through tables that the scheme does not know: Open vSwitch is asked at each switch.
+"""What a switch does with a frame, by Open vSwitch's own account (``ofproto/trace``).
 
-``ofproto/trace`` says which entry matches a packet and where it leaves, also of a controller elsewhere, of an
-application, or of somebody who added it by hand.
+It says which entry decides and where the frame leaves, also where the entry is that of a controller elsewhere,
+of an application, or of somebody who added it by hand.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from addressing.fields import ipv4, mac
+from dcnlab.lab.emulation import appctl
 from dcnlab.lab.inspection import flows
 from dcnlab.lab.running.lab import RunningLab
 from topos.graph import Port
 
-#: A path with more switches goes round in a circle.
-_LONGEST = 64
 _ENTRY = re.compile(r"^ ?(\d+)\. (?:(\S*), )?priority (\d+)", re.MULTILINE)
 _ACTIONS = re.compile(r"^Datapath actions: (.*)$", re.MULTILINE)
+_FINAL = re.compile(r"^Final flow: (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"(?:^|,)(dl_src|dl_dst|nw_src|nw_dst)=([0-9a-f:.]+)(?=,|$)")
 _PORT = re.compile(r"^\s+(\S+) (\d+)/(\d+):", re.MULTILINE)
+_IN_PORT = re.compile(r'in_port="?([^",]+)"?')
 _OUTPUT = re.compile(r"(?:^|,)(\d+)(?=,|$)")
 _NESTED = re.compile(r"\([^()]*\)")
 
 
-def steps(session: RunningLab, source: int, destination: int) -> list[dict[str, Any]]:
-    """The steps from one plain host to another, in the form of ``explain``; the first port where there are
-    several.  The last step says whether the packet arrives."""
-    fabric = session.fabric
-    found = [_step(fabric.name(source), "sends to its only port")]
-    at = next(peer for _, peer in fabric.ports(source))
-    for _ in range(_LONGEST):
-        if fabric.is_server(at.node):
-            arrived = at.node == destination
-            reason = "delivers: destination reached" if arrived else "is not the destination"
-            return [*found, _step(fabric.name(at.node), reason, delivered=arrived)]
-        step, ports = _switch(session, at, source, destination)
-        found.append(step)
-        peers = [peer for port in ports if (peer := fabric.peer(at.node, port)) is not None]
-        if not peers:
-            return found
-        at = peers[0]
-    return [*found[:-1], {**found[-1], "reason": f"{found[-1]['reason']}; the packet goes round in a circle"}]
+@dataclass(frozen=True)
+class Frame:
+    """The addresses of a frame with an echo request, as numbers."""
+
+    dl_src: int
+    dl_dst: int
+    nw_src: int
+    nw_dst: int
+
+    def text(self, port: int) -> str:
+        """The frame at a port in the words of ``ofproto/trace``."""
+        addresses = [f"{name}={mac.text(getattr(self, name))}" for name in ("dl_src", "dl_dst")]
+        addresses += [f"{name}={ipv4.text(getattr(self, name))}" for name in ("nw_src", "nw_dst")]
+        return ",".join(["icmp", "icmp_type=8", f"in_port={port}", *addresses, "nw_ttl=64"])
+
+    def changed(self, text: str) -> Frame:
+        """The frame with the addresses that a flow of ``ofproto/trace`` names."""
+        return replace(self, **{name: _number(value) for name, value in _FIELD.findall(text)})
 
 
-def _switch(session: RunningLab, at: Port, source: int, destination: int) -> tuple[dict[str, Any], list[int]]:
-    """What a switch does with the packet that arrives at a port: the step, and the ports by which it leaves."""
-    fabric, name = session.fabric, session.fabric.name(at.node)
-    shard = session.running.shard(name)
-    text = shard.run("ovs-appctl", "ofproto/trace", name, _packet(session, at.number, source, destination))
-    actions = _ACTIONS.search(text)
+@dataclass(frozen=True)
+class Verdict:
+    """What a switch does with a frame: the entry that decides as Open vSwitch prints it (empty: none
+    matches), the ports by which the frame leaves, the frame then, and whether the controller is asked."""
+
+    entry: str
+    ports: tuple[int, ...]
+    frame: Frame
+    asks: bool
+
+
+def ask(session: RunningLab, at: Port, frame: Frame) -> Verdict:
+    """What the switch does with a frame that arrives at that port of it."""
+    name = session.fabric.name(at.node)
+    rundirs = [session.running.shard(name).rundir]
+    (text,) = appctl.call(rundirs, "ofproto/trace", name, frame.text(at.number))
+    (shown,) = appctl.call(rundirs, "dpif/show")
+    ports = _ports(shown, name)
+    actions, final = _ACTIONS.search(text), _FINAL.search(text)
     done = actions[1] if actions else ""
-    ports = list(_outputs(done, _ports(shard.run("ovs-appctl", "dpif/show"), name)))
-    entry = _entry(text, flows.flows(session, at.node)["flows"])
-    if ports:
-        where = ", ".join(f"port {port} to {_peer(session, at.node, port)}" for port in ports)
-        reason = f"arrived at port {at.number} -> {where}"
-    else:
-        reason = "asks the controller" if "userspace" in done or "controller" in done else "drops: no port"
-    return _step(fabric.name(at.node), reason, entry, bool(entry)), ports
+    return Verdict(
+        _entry(text, flows.flows(session, at.node)["flows"], {name: port for name, port, _ in ports}),
+        tuple(_outputs(done, {there: port for _, port, there in ports})),
+        frame.changed(final[1]) if final else frame,
+        "userspace" in done or "controller" in done,
+    )
 
 
-def _packet(session: RunningLab, port: int, source: int, destination: int) -> str:
-    """A packet between two hosts in the words of ``ofproto/trace``."""
-    scheme = session.running.scheme
-    ends = (("src", source), ("dst", destination))
-    addresses = [f"dl_{end}={mac.text(mac.hardware(node, 1))}" for end, node in ends]
-    addresses += [f"nw_{end}={ipv4.text(scheme.ipv4(node))}" for end, node in ends]
-    return ",".join(["icmp", f"in_port={port}", *addresses, "nw_ttl=64"])
+def _number(value: str) -> int:
+    """A MAC address or an IPv4 address as a number."""
+    if ":" in value:
+        return int(value.replace(":", ""), 16)
+    return int.from_bytes(bytes(map(int, value.split("."))), "big")
 
 
-def _entry(text: str, known: list[dict[str, Any]]) -> str:
+def _entry(text: str, known: list[dict[str, Any]], names: dict[str, int]) -> str:
     """The last entry that matched, as Open vSwitch prints it; empty where none did."""
     matched = _ENTRY.findall(text)
     if not matched:
         return ""
     table, match, priority = matched[-1]
+    match = _IN_PORT.sub(lambda found: f"in_port={names.get(found[1], found[1])}", match)
     keys = int(table), int(priority), match
     entry = next((e for e in known if (e["table"], e["priority"], e["match"]) == keys), None)
     where = f"table={table}, " if table != "0" else ""
-    if entry is None:
-        return f"{where}priority={priority}{',' if match else ''}{match}"
-    words = f"cookie={entry['cookie']}, {where}priority={priority}{',' if match else ''}{match}"
-    return f"{words} actions={entry['actions']}"
+    words = f"{where}priority={priority}{',' if match else ''}{match}"
+    return words if entry is None else f"cookie={entry['cookie']}, {words} actions={entry['actions']}"
 
 
-def _ports(text: str, bridge: str) -> dict[int, int]:
-    """OpenFlow ports of a bridge by the number that the datapath gives them."""
-    own = re.compile(rf"{re.escape(bridge)}-eth\d+")
-    return {int(there): int(port) for name, port, there in _PORT.findall(text) if own.fullmatch(name)}
+def _ports(text: str, bridge: str) -> list[tuple[str, int, int]]:
+    """The ports of a bridge: the interface, the number of OpenFlow, and that of the datapath."""
+    _, _, after = text.partition(f"\n  {bridge}:\n")
+    own = re.split(r"^  \S", after, maxsplit=1, flags=re.MULTILINE)[0]
+    return [(name, int(port), int(there)) for name, port, there in _PORT.findall(own)]
 
 
 def _outputs(actions: str, ports: dict[int, int]) -> Iterator[int]:
@@ -96,15 +108,3 @@ def _outputs(actions: str, ports: dict[int, int]) -> Iterator[int]:
     while (simpler := _NESTED.sub("", actions)) != actions:
         actions = simpler
     return (ports[int(number)] for number in _OUTPUT.findall(actions) if int(number) in ports)
-
-
-def _peer(session: RunningLab, node: int, port: int) -> str:
-    peer = session.fabric.peer(node, port)
-    return "no node" if peer is None else session.fabric.name(peer.node)
-
-
-def _step(
-    node: str, reason: str, entry: str = "", installed: bool | None = None, delivered: bool = False
-) -> dict[str, Any]:
-    found = {"node": node, "reason": reason, "delivered": delivered, "entry": entry, "branches": ()}
-    return {**found, "installed": installed}

@@ -9,14 +9,13 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import capture, explain, flows, tables, trace
+from dcnlab.lab.inspection import capture, explain, flows, live_path, tables
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
@@ -220,19 +219,11 @@ class _Operations:
         return flows.flows(self._session, self._session.node(call.request["node"]))
 
     def op_explain(self, call: Call) -> Any:
-        """The path between two servers in words, with the table entry that matches at each node; for switches
-        also whether it is installed.  Where the tables are not ours, Open vSwitch says which entry matches."""
-        session = self._session
-        a, b = (session.server(call.request[key]) for key in ("a", "b"))
+        """The path between two servers in words, with the entry that decides at each node; for switches also
+        whether it is installed, and which entry of the scheme it overrides."""
+        a, b = (self._session.server(call.request[key]) for key in ("a", "b"))
         follow = explain.Follow(call.request.get("follow", explain.Follow.heaviest))
-        if not session.running.choice.tables and self._fabric.is_end_host(a):
-            return trace.steps(session, a, b)
-        steps = []
-        for step in explain.steps(session.scheme, a, b, session.link_state.state(), follow):
-            switch = not self._fabric.is_server(self._fabric.index(step.node))
-            installed = step.entry in tables.installed(session, step.node) if switch else None
-            steps.append({**asdict(step), "installed": installed})
-        return steps
+        return live_path.steps(self._session, a, b, follow)
 
     def op_controller(self, call: Call) -> Any:
         """Counters of the controller: flow messages, packet-ins, ARP replies."""

@@ -182,6 +182,7 @@ export class Panel {
       element(item, "strong", {}, `${step.node} `);
       item.append(brief(step.reason));
       if (step.entry) element(item, "code", {}, brief(step.entry));
+      if (step.overrides) element(item, "code", {}, `overrides: ${brief(step.overrides)}`);
     }
     return steps;
   }
