@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-python3.11}   # the lowest versions have no wheels for later Pythons
 folder=.venv-floors
 [ -x $folder/bin/uv ] || { bash vagrant/venv.sh make "$python" $folder; $folder/bin/pip install --quiet uv; }
-UV_FIND_LINKS=${PIP_FIND_LINKS:-} $folder/bin/uv pip install --quiet --python $folder/bin/python \
-    --resolution lowest-direct --editable '.[test]'
+UV_BUILD_CONSTRAINT=vagrant/ryu-build-constraint.txt UV_FIND_LINKS=${PIP_FIND_LINKS:-} $folder/bin/uv pip install --quiet --python $folder/bin/python \
+    --resolution lowest-direct --editable '.[test,ryu]'
 exec $folder/bin/python -m pytest -q -p no:cacheprovider "${@:--mnot lab and not vm}"

@@ -16,9 +16,15 @@ from pathlib import Path
 
 import psutil
 
-from dcnlab.lab import client, runtime
+from dcnlab.lab import client, installing, runtime
 from dcnlab.lab.emulation import kernel, openvswitch, programs, receive_buffers
-from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, CLONE_NEWNS, become_root, remedy, unshare
+from dcnlab.lab.emulation.sandbox import (
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    become_root,
+    remedy,
+    unshare,
+)
 from dcnlab.lab.switchpath.maps import SwitchMaps
 from hostagent.fastpath import bpf
 from hostagent.fastpath.program import Shape
@@ -118,15 +124,10 @@ def _enlarge_of_child() -> None:
 
 
 def _programs() -> Finding:
-    wanted = programs.NEEDED | {
-        "iperf3": "iperf3",
-        "ping": "iputils-ping", "traceroute": "traceroute", "tcpdump": "tcpdump", "ethtool": "ethtool",
-    }  # fmt: skip
-    if missing := programs.missing(wanted):
-        return Finding(
-            "programs", "missing", f"missing: {', '.join(missing)}", f"apt-get install {' '.join(missing)}"
-        )
-    return Finding("programs", "ok", ", ".join(wanted))
+    if missing := installing.missing():
+        remedy = f"apt-get install {' '.join(missing)}, or dcnlab doctor --install"
+        return Finding("programs", "missing", f"missing: {', '.join(missing)}", remedy)
+    return Finding("programs", "ok", ", ".join(programs.NEEDED | programs.TOOLS))
 
 
 def _tun() -> Finding:
@@ -136,16 +137,19 @@ def _tun() -> Finding:
 
 
 def _namespaces() -> Finding:
-    if os.geteuid() == 0:
-        return Finding("namespaces", "ok", "root: no user namespace needed")
+    root = os.geteuid() == 0
 
     def attempt() -> None:
-        become_root()
+        if not root:
+            become_root()
         unshare(CLONE_NEWNET | CLONE_NEWNS)
 
     if kernel.in_child(attempt):
-        return Finding("namespaces", "ok", "user namespaces allowed")
-    return Finding("namespaces", "missing", "user namespaces not allowed", remedy())
+        return Finding(
+            "namespaces", "ok", "root: no user namespace needed" if root else "user namespaces allowed"
+        )
+    found = "refused to root here" if root else "user namespaces not allowed"
+    return Finding("namespaces", "missing", found, remedy())
 
 
 def _netem() -> Finding:
@@ -201,7 +205,10 @@ def _files() -> Finding:
 
 def _neighbours() -> Finding:
     """The kernel's neighbour table (ARP, ND): the hosts of all labs share one."""
-    limit = int(Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3").read_text())
+    try:
+        limit = int(Path("/proc/sys/net/ipv4/neigh/default/gc_thresh3").read_text())
+    except OSError:  # some kernels and containers do not show it
+        return Finding("neighbours", "note", "unknown", "this kernel does not show the limit of the table")
     hosts = math.isqrt(limit)
     if hosts >= _MANY_HOSTS:
         return Finding("neighbours", "ok", f"up to {limit:,}")

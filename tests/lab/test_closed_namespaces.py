@@ -33,7 +33,8 @@ def test_the_remedy_names_the_setting_that_forbids_them(
         setting = tmp_path / other.replace(".", "/")
         setting.parent.mkdir(exist_ok=True)
         setting.write_text("0\n" if other == UBUNTU else "1\n")
-    assert remedy(tmp_path) == "run with sudo"
+    assert remedy(tmp_path, root=False) == "run with sudo"
+    assert "CAP" in remedy(tmp_path, root=True).upper()
     (tmp_path / name.replace(".", "/")).write_text(f"{value}\n")
     assert remedy(tmp_path) == f"run with sudo, or allow it: sudo {opens}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,18 +13,25 @@ from dcnlab.cli.launching import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
 
 
-@command("dcnlab doctor", "dcnlab doctor --calibrate")
+@command("dcnlab doctor", "dcnlab doctor --install", "dcnlab doctor --calibrate")
 def doctor(
     calibrate: Annotated[
         bool,
         typer.Option("--calibrate", help="Try TCP with and without offloads; later labs use the faster."),
     ] = False,
+    install: Annotated[
+        bool,
+        typer.Option("--install", help="Install missing packages: ask, then apt; else print the command."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --install: do not ask.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Check this machine and explain what is missing; exit 1 if labs cannot run."""
     from dcnlab.lab.calibration import calibrate_offloads
     from dcnlab.lab.doctor import examine, examine_labs
 
+    if install:
+        _install(yes)
     found = examine()
     if calibrate and not any(finding.state == "missing" for finding in found):
         with stages(quiet=json) as stage:
@@ -34,3 +42,24 @@ def doctor(
     else:
         table(("state", "item", "found", "consequence"), [(f.state, f.what, f.found, f.means) for f in found])
     raise typer.Exit(1 if any(finding.state == "missing" for finding in found) else 0)
+
+
+def _install(yes: bool) -> None:
+    """Install what is missing, after a question on the terminal; or print how."""
+    from dcnlab.lab import installing
+
+    missing = installing.missing()
+    if not missing:
+        print("no package is missing", file=sys.stderr)
+        return
+    plan = installing.plan(missing)
+    for note in plan.notes:
+        print(note, file=sys.stderr)
+    if not plan.command:
+        return
+    line = " ".join(plan.command)
+    ask = sys.stdin.isatty() and not yes
+    if plan.automatic and (yes or (ask and typer.confirm(f"Run `{line}`?", default=True, err=True))):
+        plan.run()
+    else:
+        print(f"to install what is missing: {line}", file=sys.stderr)

@@ -22,6 +22,15 @@ NEEDED = {
     "mnexec": "mininet",
 }
 
+#: Programs of measurements, with their packages.
+TOOLS = {
+    "iperf3": "iperf3",
+    "ping": "iputils-ping",
+    "traceroute": "traceroute",
+    "tcpdump": "tcpdump",
+    "ethtool": "ethtool",
+}
+
 
 def find(program: str) -> str | None:
     """The program's path; None if it is not installed."""

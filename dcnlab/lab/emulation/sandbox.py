@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import select
@@ -49,6 +50,9 @@ _CLOSING_SETTINGS = (
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("user.max_user_namespaces", "0", "10000"),
 )
+
+#: How root in a container, or in a chroot in one, gets namespaces.
+CONTAINER_REMEDY = "give the container the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW, and /dev/net/tun"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -188,13 +192,14 @@ def become_root() -> None:
     Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
 
 
-def remedy(settings: Path = Path("/proc/sys")) -> str:
-    """How an ordinary user can make namespaces, from the kernel settings that forbid it."""
+def remedy(settings: Path = Path("/proc/sys"), root: bool | None = None) -> str:
+    """How this user can make namespaces, from the kernel settings that forbid it."""
     for name, closed, opened in _CLOSING_SETTINGS:
         setting = settings / name.replace(".", "/")
         if setting.exists() and setting.read_text().strip() == closed:
             return f"run with sudo, or allow it: sudo sysctl -w {name}={opened}"
-    return "run with sudo"
+    root = os.geteuid() == 0 if root is None else root
+    return CONTAINER_REMEDY if root else "run with sudo"
 
 
 def _wait(init: int, lifeline: int, session: socket.socket) -> tuple[int, bool]:
@@ -230,6 +235,13 @@ def _broker(session: socket.socket, init: int) -> Broker:
     return Broker(session, init)
 
 
+def _init_remedy(error: OSError) -> str:
+    """What helps the user whose namespaces the kernel refused."""
+    outside = Path("/proc/self/uid_map").read_text().split()[1]
+    refused = outside == "0" and error.errno == errno.EPERM
+    return CONTAINER_REMEDY if refused else "run as root, or see `dcnlab doctor`"
+
+
 def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
     """Pid 1: make private mounts and a network, fork the session, reap processes until it ends."""
     die_with_parent()
@@ -239,7 +251,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
     except OSError as error:
-        text = f"cannot create the lab's namespaces ({error}): run as root, or see `dcnlab doctor`"
+        text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
         _fail(request["status"], text, code=_REFUSED)
     session = os.fork()
     if session == 0:
