@@ -24,8 +24,8 @@ app = typer.Typer(
 #: The headings of `dcnlab --help`, and the order of commands below each.
 PANELS = {
     "Labs": (
-        "up", "ps", "info", "exec", "fail", "restore", "heal", "restart", "kill", "pause", "down", "logs",
-        "run", "schema", "events", "explain", "flows", "capture", "view", "replay", "api", "aacm",
+        "up", "ps", "info", "exec", "fail", "restore", "heal", "impair", "restart", "kill", "pause", "down",
+        "logs", "run", "schema", "events", "explain", "flows", "capture", "view", "replay", "api", "aacm",
         "reconfigure", "dissector", "attach", "detach",
     ),
     "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes

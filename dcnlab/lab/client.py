@@ -26,6 +26,7 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv import bulk
+from dcnlab.lab.link_shape import ImpairedLink
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measuring import Underway
@@ -295,6 +296,22 @@ class Lab:
     def restore(self, *names: str) -> dict[str, Any]:
         """Undo :meth:`fail`."""
         return dict(self.ask("restore", kind="link" if len(names) == 2 else "node", names=list(names)))
+
+    def impair(self, *names: str, clear: bool = False, **values: str) -> list[ImpairedLink]:
+        """Impair the link between two nodes, all links of one, or without names all links; as they are then.
+
+        ``values`` are ``delay="5ms"``, ``jitter``, ``loss="1%"``, ``rate="50Mbit"``, ``duplicate``,
+        ``reorder`` and ``corrupt``.  Those not given stay; "none" ends one; ``clear`` returns to the values of
+        the launch.  Names may be patterns: ``lab.impair("h*", "s4", loss="1%")``.  UsageError for what this
+        kernel cannot impose.
+        """
+        kind = ("all", "node", "link")[min(len(names), 2)]
+        found = self.ask("impair", kind=kind, names=list(names), values=values, clear=clear)
+        return [ImpairedLink.from_json(one) for one in found["links"]]
+
+    def impairments(self) -> list[ImpairedLink]:
+        """The links that have impairments now."""
+        return [ImpairedLink.from_json(one) for one in self.ask("impair")["links"]]
 
     def restart(self, process: str) -> dict[str, Any]:
         """End a process and start it again; returns when it works as before.

@@ -76,7 +76,7 @@ class LabConfig(Options):
     )  # fmt: skip
     supervise: bool = param("Start processes of the lab again that have ended.", default=True)
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
-    loss: str = param("Packet loss on every link, such as 0.1% (needs netem).", default="")
+    loss: str = param("Packet loss on every link, such as 0.1% (by netem, or as root by eBPF).", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")
     nat: bool = param("Hosts reach what this machine reaches, by slirp4netns (docs/outside.md).", default=False)
     expose: str = param(

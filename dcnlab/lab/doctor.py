@@ -155,7 +155,7 @@ def _namespaces() -> Finding:
 def _netem() -> Finding:
     if kernel.has_qdisc("netem", "delay", "1ms"):
         return Finding("netem", "ok", "delay and loss of links work")
-    means = "labs with delay or loss are refused"
+    means = "delay of links is refused; loss works as root, by eBPF"
     return Finding("netem", "note", "missing", means + _loadable("sch_netem"))
 
 

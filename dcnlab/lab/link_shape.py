@@ -1,24 +1,36 @@
-"""Delay, loss and bandwidth of links, as values and as lines for ``tc``."""
+"""What links impose on packets: delay, jitter, loss, bandwidth and errors, as values."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from dcnlab.lab.errors import OptionError
 
-_DELAY = re.compile(r"\d+(\.\d+)?(us|ms|s)")
-_LOSS = re.compile(r"\d+(\.\d+)?%")
+_TIME, _SHARE = re.compile(r"\d+(\.\d+)?(us|ms|s)"), re.compile(r"\d+(\.\d+)?%")
 _NUMBER = re.compile(r"[\d.]+")
 _RATE = re.compile(r"\d+(\.\d+)?[KMG]?bit", re.IGNORECASE)
-
-#: Bytes of the largest frame, and of a frame that returns credits.
-_FULL, _SMALL = 1514, 64
+#: How each impairment is written, with an example.
+_FORMS = {
+    "delay": (_TIME, "1ms"),
+    "jitter": (_TIME, "0.2ms"),
+    "loss": (_SHARE, "0.1%"),
+    "rate": (_RATE, "100Mbit"),
+    "duplicate": (_SHARE, "1%"),
+    "reorder": (_SHARE, "1%"),
+    "corrupt": (_SHARE, "0.1%"),
+}
+#: The names of all impairments of a link.
+IMPAIRMENTS = tuple(_FORMS)
+#: In the place of a value: the impairment ends.
+NONE = "none"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Delay, loss and bandwidth of every link, per direction; empty: not imposed."""
+    """Impairments of links, per direction; empty: not imposed."""
 
     #: One-way delay in tc's syntax: ``1ms``.
     delay: str = ""
@@ -29,37 +41,57 @@ class Shape:
     #: Queue length before a link with a rate, in full frames; 0: the kernel's default.  The queue
     #: has room for as many credit frames, which are small, as well.
     queue: int = 0
+    #: By how much the delay varies: ``0.2ms``.
+    jitter: str = ""
+    #: Share of packets that arrive twice, that overtake delayed ones, and with a wrong bit.
+    duplicate: str = ""
+    reorder: str = ""
+    corrupt: str = ""
 
     def __bool__(self) -> bool:
         """Whether anything is imposed."""
-        return bool(self.delay or self.loss or self.rate)
+        return bool(self.given())
+
+    def given(self) -> dict[str, str]:
+        """What is imposed, by name."""
+        return {name: value for name in IMPAIRMENTS if (value := getattr(self, name))}
+
+    def changed(self, values: Mapping[str, str]) -> Self:
+        """With other values, where ``none`` ends an impairment; OptionError, in one line, for wrong ones."""
+        for name in values:
+            if name not in _FORMS:
+                raise OptionError(name, f"there is no impairment {name}: there are {', '.join(_FORMS)}")
+        wanted: dict[str, Any] = {name: "" if value == NONE else value for name, value in values.items()}
+        new = replace(self, **wanted)
+        new.check()
+        return new
 
     def check(self) -> None:
         """Raise OptionError, in one line, for a value that tc would not accept."""
-        for name, value, pattern, example in (
-            ("delay", self.delay, _DELAY, "1ms"),
-            ("loss", self.loss, _LOSS, "0.1%"),
-            ("rate", self.rate, _RATE, "100Mbit"),
-        ):
-            if value and not pattern.fullmatch(value):
+        for name, value in self.given().items():
+            pattern, example = _FORMS[name]
+            if not pattern.fullmatch(value):
                 raise OptionError(name, f"{name} must be written as in {example}, not {value!r}")
+            if pattern is _SHARE and float(value.rstrip("%")) > 100:
+                raise OptionError(name, f"{name} is at most 100%, not {value}")
         if self.rate and not float(_NUMBER.findall(self.rate)[0]):
             raise OptionError("rate", "a rate of 0 would drop all packets: to fail a link use `dcnlab fail`")
-        if self.loss and float(self.loss.rstrip("%")) > 100:
-            raise OptionError("loss", f"loss is at most 100%, not {self.loss}")
+        for name in ("jitter", "reorder"):
+            if getattr(self, name) and not self.delay:
+                raise OptionError(name, f"{name} needs a delay: packets that do not wait arrive in order")
 
-    def commands(self, interface: str) -> list[str]:
-        """The lines for ``tc -batch`` that shape packets sent by ``interface``."""
-        lines, parent = [], "root"
-        if self.rate:
-            lines.append(f"qdisc add dev {interface} root handle 1: htb default 1")
-            lines.append(f"class add dev {interface} parent 1: classid 1:1 htb rate {self.rate}")
-            parent = "parent 1:1"
-        impairments = " ".join(
-            f"{name} {value}" for name, value in (("delay", self.delay), ("loss", self.loss)) if value
-        )
-        if parent != "root" and self.queue and not impairments:
-            lines.append(f"qdisc add dev {interface} {parent} bfifo limit {self.queue * (_FULL + _SMALL)}")
-        if impairments:
-            lines.append(f"qdisc add dev {interface} {parent} netem limit 10000 {impairments}")
-        return lines
+
+@dataclass(frozen=True)
+class ImpairedLink:
+    """The impairments of one link: its two nodes, its number, the values, and what imposes each."""
+
+    link: tuple[str, str]
+    number: int
+    impairments: Mapping[str, str]
+    by: Mapping[str, str]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """From the JSON object of an answer."""
+        a, b = value["link"]
+        return cls((a, b), value["number"], value["impairments"], value["by"])

@@ -6,6 +6,7 @@ be named by its IPv4 address.
 
 from __future__ import annotations
 
+import fnmatch
 import ipaddress
 import re
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from topos.fabric import Fabric
 #: Processes of a lab that are not those of one node.
 PROCESSES = ("controller", "agents", "ovsdb")
 _NEEDED = {"controller": "switches", "agents": "servers that relay", "ovsdb": "switches"}
+_PATTERN = re.compile(r"[*?]")
 _DOTTED = re.compile(r"\d+(\.\d+){3}")
 
 
@@ -58,6 +60,30 @@ def links(fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None
             return found
         raise UsageError(f"there is no link between {names[0]} and {names[1]}")
     raise UsageError("name a link by its two nodes (`link A B`) or a node (`node A`)")
+
+
+def links_matching(
+    fabric: Fabric, kind: str, names: Sequence[str], scheme: Scheme | None = None
+) -> tuple[int, ...]:
+    """As :func:`links`; the names may be patterns such as ``s*``, and the kind may be ``all``."""
+    if kind == "all" and not names:
+        return tuple(range(len(fabric.link_ends)))
+    if kind == "link" and len(names) == 2 and any(_PATTERN.search(name) for name in names):
+        a, b = (_matching(fabric, name, scheme) for name in names)
+        ends = ((link.index, link.a.node, link.b.node) for link in fabric.links())
+        if found := tuple(n for n, x, y in ends if (x in a and y in b) or (x in b and y in a)):
+            return found
+        raise UsageError(f"there is no link between {names[0]} and {names[1]}")
+    if kind == "all":
+        raise UsageError("all links take no names: write `all`, or a link by its two nodes (`link A B`)")
+    return links(fabric, kind, names, scheme)
+
+
+def _matching(fabric: Fabric, pattern: str, scheme: Scheme | None) -> frozenset[int]:
+    """The nodes whose names match a pattern; the node of a plain name."""
+    if not _PATTERN.search(pattern):
+        return frozenset((node(fabric, pattern, scheme),))
+    return frozenset(n for n in range(fabric.size) if fnmatch.fnmatchcase(fabric.name(n), pattern))
 
 
 def _holder(fabric: Fabric, text: str, scheme: Scheme | None) -> int:

@@ -205,7 +205,7 @@ def test_every_example_reads(path: Path) -> None:
         ("ping.lost", "pin.lost", ":6: expect[0]: no result is named pin: did you mean ping?"),
         ("ping.lost == 0", "exit()", ":6: expect[0]: must be written as"),
         ("expect:\n", "events:\n  - at: 1s\n    fail: link h0 h1\nexpect:\n", ":7: events[0].fail: there is"),
-        ("expect:\n", "events:\n  - at: 1s\nexpect:\n", ":6: events[0]: needs one of fail, restore, kill,"),
+        ("expect:\n", "events:\n  - at: 1s\nexpect:\n", ":6: events[0]: needs one of fail, restore, impair,"),
         ("expect:\n", "events:\n  - fail: node h0\nexpect:\n", ":6: events[0]: at is missing"),
         ("expect:\n", "options:\n  dealy: 1ms\nexpect:\n", ":6: options.dealy: unknown key: did you mean"),
         ("expect:\n", "options:\n  delay: fast\nexpect:\n", ":6: options.delay: delay must be written as"),

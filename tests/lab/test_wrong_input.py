@@ -189,8 +189,9 @@ PRINTS_JSON = {
 }
 #: What needs a lab, which the tests of each ask for JSON.
 IN_A_LAB = {
-    "up", "ping", "fail", "heal", "restore", "stats", "down", "run", "demo", "capture", "view", "kv", "iperf",
-    "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp", "traceroute",
+    "up", "ping", "fail", "heal", "impair", "restore", "stats", "down", "run", "demo", "capture", "view", "kv",
+    "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
+    "traceroute",
 }  # fmt: skip
 
 

@@ -18,9 +18,10 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch, shaping
+from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch
 from dcnlab.lab.emulation.connections import Connections
 from dcnlab.lab.emulation.flooding import FloodingTree
+from dcnlab.lab.emulation.impairments import Impairments
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
@@ -109,6 +110,8 @@ class Running:
         #: Where the switches flood, if they do it along a tree.
         self.flooding = FloodingTree(self.fabric, self.shards) if self.config.no_loops else None
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
+        #: Delay, loss and bandwidth of the links.
+        self.impairments = Impairments(self.fabric, self.nic, self.config.shape)
 
 
 def interface(fabric: Fabric, node: int, port: int) -> str:
@@ -211,8 +214,7 @@ def build_network(running: Running, clock: Stages) -> None:
         if not agents_first:
             _await_agents(running, clock)
         carrying.result()
-    if running.config.shape:  # last: Open vSwitch removes queueing disciplines from ports that it adds
-        shaping.impose(running.config.shape, _ends(running))
+    running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
 
 
 def _await_agents(running: Running, clock: Stages) -> None:
@@ -329,9 +331,7 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
 
 def shape_shard(running: Running, shard: Shard) -> None:
     """Shape the switch ports of a shard again: Open vSwitch removes what it finds at ports that it adds."""
-    if running.config.shape:
-        ports = ((shard.netns, name) for bridge in shard.bridges for name, _ in bridge.ports)
-        shaping.impose(running.config.shape, ports)
+    running.impairments.again(shard.netns, (name for bridge in shard.bridges for name, _ in bridge.ports))
 
 
 def _ends(running: Running) -> Iterator[tuple[str, str]]:

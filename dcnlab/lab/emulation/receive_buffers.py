@@ -90,6 +90,12 @@ class ReceiveBuffers:
         except OSError as error:  # the daemon has ended, or pidfd_getfd is missing or forbidden
             self._ports[shard.index], self._problem = {}, str(error.strerror)
 
+    def expect_queues(self) -> None:
+        """Enlarge send buffers as well, from now on: links get queues while the lab runs."""
+        if not self._queues:
+            self._queues = True
+            self.enlarge()
+
     def _watch(self) -> None:
         watched = {}
         for shard in self._shards:

@@ -1,32 +1,119 @@
-"""Delay, loss and bandwidth of links by the kernel's queueing disciplines."""
+"""How the kernel imposes a link's shape: lines for ``tc``, and a program that loses packets.
+
+With netem all of a shape is netem's, except a rate that stood when the lab was launched, which is htb's.
+Without netem the rate is htb's, and packets are lost by a program (:mod:`dcnlab.lab.emulation.loss`);
+nothing else can be imposed.  A change alters what is there, so that packets that wait are not lost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import enum
+from collections.abc import Iterator
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation import loss
 from dcnlab.lab.emulation.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.link_shape import Shape
 
+#: Bytes of the largest frame, and of a frame that returns credits.
+_FULL, _SMALL = 1514, 64
+#: Packets that wait in netem: for a rate, and where they wait for their delay as well.
+_QUEUE, _DELAY_QUEUE = 1000, 10000
+#: A class of htb whose link has no rate any more.
+_UNLIMITED = "100Gbit"
+_NETEM = ("delay", "jitter", "duplicate", "reorder", "corrupt")
+
+
+class Disciplines(enum.Enum):
+    """The queueing disciplines of an interface."""
+
+    NONE = enum.auto()
+    HTB = enum.auto()
+    HTB_AND_NETEM = enum.auto()
+    NETEM = enum.auto()
+
+
+def has_netem() -> bool:
+    """Whether this kernel has netem."""
+    return has_qdisc("netem", "delay", "1ms")
+
 
 def check_kernel(shape: Shape) -> None:
-    """Raise OptionError, in one line, for a shape that needs a missing queueing discipline."""
-    if (shape.delay or shape.loss) and not has_qdisc("netem", "delay", "1ms"):
-        options = [name for name, value in (("delay", shape.delay), ("loss", shape.loss)) if value]
-        raise OptionError(
-            options[0],
-            f"this kernel has no netem, so {' and '.join(options)} cannot be imposed: load it"
-            " (modprobe sch_netem), run in the VM of vagrant/, or leave it out",
-        )
+    """Raise OptionError, in one line, for what this kernel cannot impose."""
+    given = shape.given()
     if shape.rate and not has_qdisc("htb"):
         raise OptionError("rate", "this kernel has no htb, so rate cannot be imposed: modprobe sch_htb")
+    if not given.keys() - {"rate"} or has_netem():
+        return
+    missing = [name for name in _NETEM if name in given]
+    hint = "load it (modprobe sch_netem), run in the VM of vagrant/, or leave it out"
+    if missing:
+        what = " and ".join(missing)
+        raise OptionError(missing[0], f"this kernel has no netem, so {what} cannot be imposed: {hint}")
+    if problem := loss.problem():
+        raise OptionError("loss", f"this kernel has no netem, and loss by eBPF is refused ({problem}): {hint}")
 
 
-def impose(shape: Shape, interfaces: Iterable[tuple[str, str]]) -> None:
-    """Shape the packets that (namespace, interface) pairs send."""
-    by_namespace: dict[str, list[str]] = {}
-    for name, interface in interfaces:
-        by_namespace.setdefault(name, []).extend(shape.commands(interface))
-    for name, lines in by_namespace.items():
-        netns.batch(["tc", "-n", name], lines)
+def imposed_by(shape: Shape) -> dict[str, str]:
+    """What imposes each impairment of a shape that is set while a lab runs: ``netem``, ``htb`` or ``eBPF``."""
+    names = {"rate": "htb", "loss": "eBPF"} if not has_netem() else {}
+    return {name: names.get(name, "netem") for name in shape.given()}
+
+
+def launch_lines(shape: Shape, interface: str) -> tuple[list[str], Disciplines]:
+    """The lines for ``tc -batch`` that shape what an interface without disciplines sends, and those
+    that it has then."""
+    lines = []
+    netem = has_netem() and any(name != "rate" for name in shape.given())
+    if shape.rate:
+        lines.append(f"qdisc add dev {interface} root handle 1: htb default 1")
+        lines.append(f"class add dev {interface} parent 1: classid 1:1 htb rate {shape.rate}")
+    parent = "parent 1:1" if shape.rate else "root"
+    if shape.rate and shape.queue and not netem:
+        lines.append(f"qdisc add dev {interface} {parent} bfifo limit {shape.queue * (_FULL + _SMALL)}")
+    if netem:
+        lines.append(f"qdisc add dev {interface} {parent} netem {_netem(shape, rate=False)}")
+        return lines, Disciplines.HTB_AND_NETEM if shape.rate else Disciplines.NETEM
+    return lines, Disciplines.HTB if shape.rate else Disciplines.NONE
+
+
+def change_lines(shape: Shape, interface: str, now: Disciplines) -> tuple[list[str], Disciplines]:
+    """The lines that give an interface another shape, and the disciplines that it has then."""
+    if now is Disciplines.NONE and not has_netem():
+        return launch_lines(shape, interface)
+    if now is Disciplines.NONE:
+        if not shape:
+            return [], now
+        return [f"qdisc add dev {interface} root netem {_netem(shape, rate=True)}"], Disciplines.NETEM
+    if now is Disciplines.NETEM:
+        return [f"qdisc change dev {interface} root netem {_all_of_netem(shape, rate=True)}"], now
+    rate = shape.rate or _UNLIMITED
+    lines = [f"class change dev {interface} parent 1: classid 1:1 htb rate {rate}"]
+    if now is Disciplines.HTB_AND_NETEM:
+        lines.append(f"qdisc change dev {interface} parent 1:1 netem {_all_of_netem(shape, rate=False)}")
+    elif has_netem() and shape.given().keys() - {"rate"}:
+        lines.append(f"qdisc replace dev {interface} parent 1:1 netem {_netem(shape, rate=False)}")
+        now = Disciplines.HTB_AND_NETEM
+    return lines, now
+
+
+def _netem(shape: Shape, *, rate: bool) -> str:
+    """The words of a shape for netem."""
+    return " ".join(_words(shape, rate))
+
+
+def _all_of_netem(shape: Shape, *, rate: bool) -> str:
+    """The same for a change, which keeps what it does not name."""
+    zeros = [*([] if shape.corrupt else ["corrupt 0%"]), *(["rate 0bit"] if rate and not shape.rate else [])]
+    return " ".join([*_words(shape, rate), *zeros])
+
+
+def _words(shape: Shape, rate: bool) -> Iterator[str]:
+    yield f"limit {_QUEUE if rate and shape.rate and not shape.delay else _DELAY_QUEUE}"
+    if shape.delay:
+        yield f"delay {shape.delay}{f' {shape.jitter}' if shape.jitter else ''}"
+    for name in ("loss", "duplicate", "reorder", "corrupt"):
+        if value := getattr(shape, name):
+            yield f"{name} {value}"
+    if rate and shape.rate:
+        yield f"rate {shape.rate}"

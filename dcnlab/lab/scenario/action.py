@@ -19,13 +19,17 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dcnlab.lab.errors import OptionError
+from dcnlab.lab.link_shape import NONE, Shape
 from dcnlab.lab.scenario.values import (
     DURATION_PATTERN,
+    LINKS_PATTERN,
     NAME_PATTERN,
     PROCESS_PATTERN,
     TARGET_PATTERN,
     FailureTarget,
     read_duration,
+    read_links,
     read_name,
     read_process,
     read_target,
@@ -52,8 +56,14 @@ Target = Annotated[
     PlainSerializer(str),
     text_form(TARGET_PATTERN, "link h0 s4"),
 ]
+Links = Annotated[
+    FailureTarget,
+    BeforeValidator(read_links),
+    PlainSerializer(str),
+    text_form(LINKS_PATTERN, "link h* s4"),
+]
 
-VERBS = ("fail", "restore", "kill", "pause", "restart")
+VERBS = ("fail", "restore", "impair", "kill", "pause", "restart")
 _LINK_FIGURES = ("links", "detection_ms", "converged_ms")
 _PROCESS_FIGURES = ("processes", "ms")
 _PROCESSES = "`controller`, `agents`, `ovsdb`, a server's agent or a switch's ovs-vswitchd"
@@ -120,14 +130,56 @@ class Action(StrictModel):
         return self.name or self.kind
 
 
+class Impairment(StrictModel):
+    """What links impose on packets, each direction alike; `none` ends an impairment."""
+
+    delay: str = Field("", description="One-way delay, such as `5ms`.")
+    jitter: str = Field("", description="By how much the delay varies, such as `1ms`.")
+    loss: str = Field("", description="Share of packets that are lost, such as `1%`.")
+    rate: str = Field("", description="Bandwidth, such as `50Mbit`.")
+    duplicate: str = Field("", description="Share of packets that arrive twice.")
+    reorder: str = Field("", description="Share of packets that overtake delayed ones.")
+    corrupt: str = Field("", description="Share of packets that get a wrong bit.")
+
+    @model_validator(mode="after")
+    def _written(self) -> Self:
+        ended = {name: value for name, value in self.values().items() if value != NONE}
+        waiting = {} if "delay" in ended else {"delay": "1ms"}  # one may stand from before
+        try:
+            Shape().changed(waiting | ended)
+        except OptionError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def shape(self) -> Shape:
+        """What is imposed."""
+        return Shape(**{name: value for name, value in self.values().items() if value != NONE})  # type: ignore[arg-type]
+
+    def values(self) -> dict[str, str]:
+        """The values that are given, by name."""
+        return {name: value for name in Impairment.model_fields if (value := getattr(self, name))}
+
+
+class LinkImpairment(Impairment):
+    """Impairments of some links from the launch on; later entries change those of earlier ones."""
+
+    link: Links = Field(description="Which links.", examples=["`link h* s4`, `node h3` or `all`"])
+
+
 class Event(Action):
-    """A failure of a link, node or process, or its end."""
+    """A failure of a link, node or process, its end, or a change of links' impairments."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [verb]} for verb in VERBS]})
 
     at: Duration = Field(description="When it happens, after the end of the launch.")
     fail: Target | None = Field(None, description="Take down a link, or all links of a node.")
     restore: Target | None = Field(None, description="Bring a failed link or node back; instead of `fail`.")
+    impair: Links | None = Field(
+        None, description="Change links' impairments to `to`.", examples=["`link h* s4`, `node h3` or `all`"]
+    )
+    to: Impairment | None = Field(
+        None, description="With `impair`: the new values; without it, those of the launch."
+    )
     kill: Process | None = Field(None, description=f"End {_PROCESSES}, as a crash would.")
     pause: Process | None = Field(None, description="Stop a process until it is restarted.")
     restart: Process | None = Field(None, description="End a process and start it again.")
@@ -135,7 +187,9 @@ class Event(Action):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if sum(getattr(self, verb) is not None for verb in VERBS) != 1:
-            raise ValueError("needs one of fail, restore, kill, pause, restart")
+            raise ValueError(f"needs one of {', '.join(VERBS)}")
+        if self.to is not None and self.impair is None:
+            raise ValueError("`to` belongs to `impair`")
         return self
 
     @classmethod
@@ -144,11 +198,13 @@ class Event(Action):
 
     @property
     def result_figures(self) -> tuple[str, ...]:
+        if self.verb == "impair":
+            return _LINK_FIGURES[:1]
         return _LINK_FIGURES if self.verb in ("fail", "restore") else _PROCESS_FIGURES
 
     @property
     def verb(self) -> str:
-        """What happens: ``fail``, ``restore``, ``kill``, ``pause`` or ``restart``."""
+        """What happens: one of :data:`VERBS`."""
         return next(verb for verb in VERBS if getattr(self, verb) is not None)
 
     @property
@@ -162,7 +218,7 @@ class Event(Action):
 
     @property
     def target(self) -> FailureTarget:
-        """What fails or is restored."""
-        target = self.fail or self.restore
+        """What fails, is restored or impaired."""
+        target = self.fail or self.restore or self.impair
         assert target is not None
         return target

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.scenario.action import Action, nearest
+from dcnlab.lab.scenario.action import Action, Impairment, nearest
 from dcnlab.lab.scenario.expect import Expectation
 from dcnlab.lab.scenario.model import Scenario
 from dcnlab.lab.scenario.traffic import TrafficAction
@@ -37,14 +37,29 @@ def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
     for number, action in enumerate(scenario.traffic):
         for text in _endpoints(fabric, action):
             yield ("traffic", number, action.kind), text
+    for number, entry in enumerate(scenario.links):
+        try:
+            naming.links_matching(fabric, entry.link.kind, entry.link.names)
+        except UsageError as error:
+            yield ("links", number, "link"), str(error)
     for number, event in enumerate(scenario.events):
         try:
             if event.process:
                 naming.process(fabric, event.process)
+            elif event.impair:
+                naming.links_matching(fabric, event.target.kind, event.target.names)
             else:
                 naming.links(fabric, event.target.kind, event.target.names)
         except UsageError as error:
             yield ("events", number, event.verb), str(error)
+
+
+def impairments(scenario: Scenario) -> Iterator[tuple[Location, Impairment]]:
+    """All impairments of links, and their places."""
+    yield from ((("links", number), entry) for number, entry in enumerate(scenario.links))
+    for number, event in enumerate(scenario.events):
+        if event.to is not None:
+            yield ("events", number, "to"), event.to
 
 
 def _names_twice(scenario: Scenario) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field, PlainSerializer, create_model
 
 from dcnlab.lab.config import LabConfig, lab_options, option_types
-from dcnlab.lab.scenario.action import Event, Name, StrictModel, text_form
+from dcnlab.lab.scenario.action import Event, LinkImpairment, Name, StrictModel, text_form
 from dcnlab.lab.scenario.expect import PATTERN, Expectation, read_expectation
 from dcnlab.lab.scenario.traffic import Traffic
 
@@ -51,6 +51,7 @@ class Scenario(StrictModel):
         (), description="Python files with your own topologies and schemes, relative to this file's folder."
     )
     options: Options = Field(Options(), description="Options of the lab.")
+    links: tuple[LinkImpairment, ...] = Field((), description="Impairments of links by pattern.")
     traffic: tuple[Traffic, ...] = Field(min_length=1, description="What is measured, and when.")
     events: tuple[Event, ...] = Field((), description="Failures, and their ends.")
     expect: tuple[Expected, ...] = Field((), description="Conditions on the results.")

@@ -51,6 +51,11 @@ def _checked(source: _Source, folder: Path) -> Scenario:
     except OptionError as error:
         top = error.option in ("topology", "scheme")
         raise source.error_at((error.option,) if top else ("options", error.option), str(error)) from None
+    for place, impairment in check.impairments(scenario):
+        try:
+            check_kernel(impairment.shape())
+        except OptionError as error:
+            raise source.error_at((*place, error.option), str(error)) from None
     for location, text in check.problems(scenario, bound.fabric):
         raise source.error_at(location, text)
     return scenario

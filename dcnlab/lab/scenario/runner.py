@@ -76,6 +76,8 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
     lab = Lab(scenario.topology, scenario.scheme, scenario.name or "", **scenario.given_options())
     lab.start(stage)
     try:
+        for entry in scenario.links:
+            lab.impair(*entry.link.names, clear=False, **entry.values())
         results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(scenario))}
         last = _final_state(lab) if keep is not None else {}
     finally:
@@ -182,6 +184,9 @@ class _Run:
         if event.process:
             done = self.lab.ask(event.verb, what=event.process)
             return {"processes": len(done["processes"]), "ms": done["ms"]}
+        if event.impair:
+            values = event.to.values() if event.to else {}
+            return {"links": len(self.lab.impair(*event.impair.names, clear=not values, **values))}
         done = (self.lab.fail if event.fail else self.lab.restore)(*event.target.names)
         return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 

@@ -14,6 +14,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)")
 #: The forms of values, as regular expressions of JSON Schema.
 DURATION_PATTERN = rf"^\s*{_DURATION.pattern}\s*$"
 TARGET_PATTERN = r"^\s*(link\s+\S+\s+\S+|node\s+\S+)\s*$"
+LINKS_PATTERN = r"^\s*(all|node\s+\S+|(link\s+)?\S+\s+\S+)\s*$"
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
 PROCESS_PATTERN = r"^\s*\S+\s*$"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -24,14 +25,14 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0}
 
 @dataclass(frozen=True)
 class FailureTarget:
-    """What fails or is restored: a link, named by its two nodes, or all links of one node."""
+    """What fails, is restored or impaired: a link by its two nodes, all links of a node, or all links."""
 
-    kind: Literal["link", "node"]
+    kind: Literal["link", "node", "all"]
     names: tuple[str, ...]
 
     def __str__(self) -> str:
         """As a file writes it."""
-        return f"{self.kind} {' '.join(self.names)}"
+        return " ".join((self.kind, *self.names))
 
 
 def read_duration(value: object) -> float:
@@ -66,6 +67,22 @@ def read_target(value: object) -> FailureTarget:
         case ["node", name]:
             return FailureTarget("node", (name,))
     raise ValueError(f"must be `link A B` or `node A`, not {value!r}")
+
+
+def read_links(value: object) -> FailureTarget:
+    """``all``, ``node h3``, or ``link h0 s4``, in which names may be patterns, and ``link`` may be left out."""
+    words = value.split() if isinstance(value, str) else []
+    match words:
+        case ["all"]:
+            return FailureTarget("all", ())
+        case ["node" | "link", _]:
+            pass
+        case [a, b]:
+            return FailureTarget("link", (a, b))
+    try:
+        return read_target(value)
+    except ValueError:
+        raise ValueError(f"must be `link A B`, `node A` or `all`, not {value!r}") from None
 
 
 def read_process(value: object) -> str:

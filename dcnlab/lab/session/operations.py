@@ -21,7 +21,7 @@ from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
 from dcnlab.lab.outside.attachment import Attachments
 from dcnlab.lab.rpc import Call, Operation
-from dcnlab.lab.running import execution, foreign, process_health
+from dcnlab.lab.running import execution, foreign, impairing, process_health
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.parts import Part
 from dcnlab.lab.session import event_stream
@@ -170,6 +170,11 @@ class _Operations:
     def op_restore(self, call: Call) -> Any:
         """Undo ``fail``."""
         return self._session.change_links(self._links(call), up=True)
+
+    def op_impair(self, call: Call) -> Any:
+        """Change the delay, loss, rate, ... of links, return them to those of the launch (``clear``), or only
+        tell those that links have (without ``kind``)."""
+        return impairing.change(self._session, call.request)
 
     def op_attach(self, call: Call) -> Any:
         """Make an interface of the machine a port of a switch, maybe in the place of a host."""

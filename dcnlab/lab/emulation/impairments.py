@@ -1,0 +1,95 @@
+"""The impairments of a lab's links: as the lab was launched, and as they have been changed since."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from dcnlab.lab.emulation import loss, netns, shaping
+from dcnlab.lab.emulation.shaping import Disciplines
+from dcnlab.lab.link_shape import Shape
+from topos.fabric import Fabric
+from topos.graph import Port
+
+#: (namespace, interface)
+Nic = tuple[str, str]
+
+
+class Impairments:
+    """The shape of each link, and what the kernel has at both of its ends."""
+
+    def __init__(self, fabric: Fabric, nic: Callable[[Port], Nic], launched: Shape) -> None:
+        self._ends = [(nic(link.a), nic(link.b)) for link in fabric.links()]
+        self._launched = launched
+        self._shapes: dict[int, Shape] = {}
+        self._link_of = {end: number for number, ends in enumerate(self._ends) for end in ends}
+        self._disciplines: dict[Nic, Disciplines] = {}
+        self._losing: set[Nic] = set()
+        self._lock = threading.Lock()
+
+    def launch(self) -> None:
+        """Impose the shape of the launch on all links."""
+        with self._lock:
+            self._impose(self._link_of, again=True)
+
+    def again(self, namespace: str, interfaces: Iterable[str]) -> None:
+        """Impose the shapes at interfaces that have lost their queueing disciplines."""
+        with self._lock:
+            self._impose([(namespace, name) for name in interfaces], again=True)
+
+    def shape(self, link: int) -> Shape:
+        """The shape of a link now."""
+        return self._shapes.get(link, self._launched)
+
+    def changed(self) -> dict[int, Shape]:
+        """The links whose shape is not that of the launch."""
+        return dict(self._shapes)
+
+    def change(self, links: Iterable[int], values: Mapping[str, str]) -> dict[int, Shape]:
+        """Give links other values, and keep those that are not named; their shapes then.
+
+        Raises OptionError, in one line, before anything is changed, for what is wrong or cannot be imposed.
+        """
+        with self._lock:
+            wanted = {link: self.shape(link).changed(values) for link in links}
+            for shape in set(wanted.values()):
+                shaping.check_kernel(shape)
+            self._set(wanted)
+        return wanted
+
+    def clear(self, links: Iterable[int]) -> dict[int, Shape]:
+        """Return links to the shape of the launch."""
+        with self._lock:
+            wanted = dict.fromkeys(links, self._launched)
+            self._set(wanted)
+        return wanted
+
+    def _set(self, wanted: Mapping[int, Shape]) -> None:
+        self._shapes |= wanted
+        self._impose([end for link in wanted for end in self._ends[link]])
+        self._shapes = {link: shape for link, shape in self._shapes.items() if shape != self._launched}
+
+    def _impose(self, ends: Iterable[Nic], *, again: bool = False) -> None:
+        """Have the kernel impose the shapes; ``again``: at interfaces that have no disciplines."""
+        lines: dict[str, list[str]] = defaultdict(list)
+        losses: dict[str, dict[str, float]] = defaultdict(dict)
+        for end in ends:
+            namespace, interface = end
+            shape = self.shape(self._link_of[end])
+            now = Disciplines.NONE if again else self._disciplines.get(end, Disciplines.NONE)
+            make = (
+                shaping.launch_lines(shape, interface) if again else shaping.change_lines(shape, interface, now)
+            )
+            lines[namespace] += make[0]
+            self._disciplines[end] = make[1]
+            if not shape.loss and (again or end not in self._losing):
+                continue
+            if not shaping.has_netem():
+                losses[namespace][interface] = float(shape.loss.rstrip("%") or 0) / 100
+                self._losing.add(end)
+        for namespace, some in lines.items():
+            if some:
+                netns.batch(["tc", "-n", namespace], some)
+        for namespace, shares in losses.items():
+            loss.impose(namespace, shares)

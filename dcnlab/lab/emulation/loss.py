@@ -1,0 +1,64 @@
+"""Loss on links by a small eBPF program where an interface sends: for kernels without netem."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.errors import LabError
+from hostagent.fastpath import bpf
+from hostagent.fastpath.assembler import Assembler, Register
+from hostagent.runtime.netlink import Netlink
+
+#: bpf_get_prandom_u32, and the verdicts of a classifier: go on, drop.
+_RANDOM, _PASS, _DROP = 7, 0, 2
+_RANGE = 1 << 32
+
+
+def problem() -> str:
+    """Why this machine cannot run the program; empty where it can."""
+    if reason := bpf.supported():
+        return reason
+    if os.geteuid() != 0:
+        return "run as root"
+    try:
+        program(0.5)
+    except bpf.BpfError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+@functools.cache
+def program(share: float) -> int:
+    """The program that loses this share of the packets, each independently; its descriptor.
+
+    Raises BpfError where the kernel refuses it.
+    """
+    code = Assembler()
+    code.call(_RANDOM)
+    code.set(Register.R0, "=", Register.R0, bits=32)  # the helper may leave more bits
+    code.constant(Register.R1, round(share * _RANGE))
+    code.jump("lost", Register.R0, "<", Register.R1)
+    code.set(Register.R0, "=", _PASS)
+    code.exit()
+    code.label("lost")
+    code.set(Register.R0, "=", _DROP)
+    code.exit()
+    return bpf.load_classifier(code.assemble())
+
+
+def impose(namespace: str, shares: Mapping[str, float]) -> None:
+    """Lose these shares of what each interface of a namespace sends; LabError where it is refused."""
+
+    def attach() -> None:
+        with Netlink() as netlink:
+            indices = {name: one.index for name, one in netlink.interfaces().items()}
+            for interface, share in shares.items():
+                netlink.attach_classifier(indices[interface], program(share), ingress=False)
+
+    try:
+        netns.inside(namespace, attach)
+    except OSError as error:
+        raise LabError(f"loss cannot be imposed: {error.strerror}") from error

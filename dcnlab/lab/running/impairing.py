@@ -1,0 +1,42 @@
+"""Impairments of links as operations of a running lab."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dcnlab.lab import naming
+from dcnlab.lab.emulation import shaping
+from dcnlab.lab.link_shape import ImpairedLink, Shape
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+
+
+def change(lab: RunningLab, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Change links as a request asks: ``kind`` and ``names`` of links, ``values`` by name, or ``clear``.
+
+    The answer lists these links, or without ``kind`` all links that have impairments.  Raises UsageError.
+    """
+    state = lab.running.impairments
+    kind, values = request.get("kind"), request.get("values", {})
+    if kind is None:
+        all_links = range(len(lab.fabric.link_ends))
+        return _answer(lab, {number: shape for number in all_links if (shape := state.shape(number))})
+    links = naming.links_matching(lab.fabric, kind, request.get("names", []), lab.running.scheme)
+    if request.get("clear"):
+        return _answer(lab, state.clear(links))
+    buffers = lab.running.receive_buffers
+    if buffers is not None and values:
+        buffers.expect_queues()
+    return _answer(lab, state.change(links, values))
+
+
+def _answer(lab: RunningLab, shapes: Mapping[int, Shape]) -> dict[str, Any]:
+    return {"links": [_describe(lab, number, shape) for number, shape in shapes.items()]}
+
+
+def _describe(lab: RunningLab, number: int, shape: Shape) -> dict[str, Any]:
+    link = lab.fabric.link(number)
+    ends = (lab.fabric.name(link.a.node), lab.fabric.name(link.b.node))
+    return vars(ImpairedLink(ends, number, shape.given(), shaping.imposed_by(shape)))

@@ -1,0 +1,182 @@
+"""Impairments of links while a lab runs: what is asked for is imposed, and changes lose no packets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from dcnlab.lab import naming
+from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation import shaping
+from dcnlab.lab.emulation.shaping import Disciplines
+from dcnlab.lab.errors import OptionError, UsageError
+from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.measurement.stream import Stream
+from topos.registry import fabric
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"delay": "fast"}, "delay must be written as in 1ms, not 'fast'"),
+        ({"loss": "101%"}, "loss is at most 100%, not 101%"),
+        ({"corrupt": "0.1"}, "corrupt must be written as in 0.1%"),
+        ({"rate": "0Mbit"}, "a rate of 0 would drop all packets"),
+        ({"jitter": "1ms"}, "jitter needs a delay"),
+        ({"reorder": "1%"}, "reorder needs a delay"),
+        ({"colour": "blue"}, "there is no impairment colour: there are delay, jitter"),
+    ],
+)
+def test_wrong_values_are_one_line(values: dict[str, str], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        Shape().changed(values)
+
+
+def test_values_that_are_not_given_stay_and_none_ends_one() -> None:
+    shape = Shape(delay="1ms", queue=20).changed({"loss": "1%"}).changed({"delay": "none"})
+    assert shape == Shape(loss="1%", queue=20)
+    assert not shape.changed({"loss": "none"})
+
+
+def test_links_by_pattern() -> None:
+    bcube = fabric("bcube:2,1")
+    assert naming.links_matching(bcube, "all", []) == tuple(range(8))
+    assert set(naming.links_matching(bcube, "link", ["h*", "s0"])) == set(naming.links(bcube, "node", ["s0"]))
+    assert naming.links_matching(bcube, "link", ["s0", "h?"]) == naming.links_matching(
+        bcube, "link", ["h*", "s0"]
+    )
+    for wrong in (("link", ["s*", "s*"]), ("all", ["h0"]), ("link", ["h*", "s9"]), ("node", ["h*"])):
+        with pytest.raises(UsageError):
+            naming.links_matching(bcube, *wrong)
+
+
+@pytest.mark.parametrize("netem", [True, False])
+def test_a_change_alters_the_disciplines_that_are_there(netem: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is added anew would lose the packets that wait: only at an interface without disciplines."""
+    monkeypatch.setattr(shaping, "has_netem", lambda: netem)
+    shapes = [
+        Shape(rate="1Mbit"),
+        Shape(rate="2Mbit", loss="1%"),
+        Shape(),
+        Shape(loss="2%"),
+        Shape(rate="3Mbit"),
+    ]
+    now = Disciplines.NONE
+    for shape in shapes:
+        before = now
+        lines, now = shaping.change_lines(shape, "e", before)
+        assert before is Disciplines.NONE or all(" change " in line for line in lines)
+    assert now is (Disciplines.NETEM if netem else Disciplines.HTB)
+    assert lines[0].endswith("corrupt 0%" if netem else "rate 3Mbit")
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    with Lab("bcube:2,1", "brp", supervise=False) as running:
+        yield running
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dcnlab.cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.lab
+def test_a_rate_is_imposed_and_ends(lab: Lab) -> None:
+    first = lab.route("h0", "h1")[1]
+    (link,) = lab.impair("h0", first, rate="4Mbit")
+    assert (set(link.link), link.impairments) == ({"h0", first}, {"rate": "4Mbit"})
+    assert link.by["rate"] in ("htb", "netem")
+    assert lab.impairments() == [link]
+    assert 0.5 < lab.iperf("h0", "h1", seconds=1).mbps < 4.4
+    assert lab.iperf("h2", "h3", seconds=1).mbps > 6  # other links are as they were
+    lab.impair("h0", first, rate="40Mbit")
+    assert lab.iperf("h0", "h1", seconds=1).mbps > 6
+    lab.impair(clear=True)
+    assert lab.impairments() == []
+
+
+@pytest.mark.lab
+def test_loss_is_imposed_each_way(lab: Lab) -> None:
+    first = lab.route("h0", "h1")[1]
+    (link,) = lab.impair("h0", first, loss="30%")
+    assert link.by["loss"] in ("eBPF", "netem")
+    stream = lab.measure(Stream("h0", "h1", seconds=2, every=0.002))
+    share = stream.lost / (stream.lost + stream.received)
+    assert 0.15 < share < 0.45  # of some hundred packets
+    lab.impair("h0", first, loss="none")
+    assert lab.ping("h0", "h1").received == 1
+    lab.impair("h0", first, loss="100%")
+    assert lab.ping("h0", "h1", timeout=0.2).received == 0
+    lab.impair("h0", first, clear=True)
+    assert lab.pingall().held
+
+
+@pytest.mark.lab
+def test_changes_lose_no_packets_that_wait(lab: Lab) -> None:
+    stream = lab.begin(Stream("h0", "h1", every=0.001))
+    for number in range(20):
+        lab.impair(rate=f"{20 + number}Mbit")
+    lab.impair(clear=True)
+    result = stream.stop()
+    assert result.lost == 0
+    assert result.received > 20
+
+
+@pytest.mark.lab
+def test_links_fail_and_recover_with_their_impairments(lab: Lab) -> None:
+    first = lab.route("h0", "h1")[1]
+    lab.impair("h*", first, rate="4Mbit")
+    lab.fail("h0", first)
+    assert lab.pingall().held
+    lab.restore("h0", first)
+    assert lab.iperf("h0", "h1", seconds=1).mbps < 4.4
+    lab.restart(first)  # Open vSwitch removes what it finds at its ports
+    assert lab.pingall().held
+    assert lab.iperf("h0", "h1", seconds=1).mbps < 4.4
+    lab.impair(clear=True)
+
+
+@pytest.mark.lab
+def test_the_kernels_fast_paths_keep_to_impairments() -> None:
+    with Lab("bcube:2,1", "brp", fast_path="auto", switch_fast_path="auto") as fast:
+        assert fast.pingall().held
+        way = fast.route("h0", "h3")
+        fast.impair(way[1], way[2], loss="100%")
+        assert fast.ping("h0", "h3", timeout=0.2).received == 0
+        fast.impair(clear=True)
+        assert fast.ping("h0", "h3").received == 1
+
+
+@pytest.mark.lab
+def test_the_command_shows_what_it_imposed(lab: Lab) -> None:
+    name = lab.config.name
+    done = dcnlab("impair", name, "link", "h*", "s0", "--rate", "50Mbit", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {tuple(one["link"]) for one in json.loads(done.stdout)["links"]} == {("h0", "s0"), ("h1", "s0")}
+    assert dcnlab("impair", name).stdout.count("rate 50Mbit") == 2
+    assert "none" in dcnlab("impair", name, "all", "--clear").stdout
+    assert dcnlab("impair", name).stdout == "no link has impairments\n"
+    for words in (
+        ["all"],
+        ["link", "h0", "s0", "--loss", "1"],
+        ["--loss", "1%"],
+        ["all", "--clear", "--loss", "1%"],
+    ):
+        done = dcnlab("impair", name, *words)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+
+
+@pytest.mark.lab
+def test_what_the_kernel_cannot_impose_is_refused_in_one_line(lab: Lab) -> None:
+    if shaping.has_netem():
+        lab.impair(delay="1ms", jitter="0.1ms", corrupt="1%", duplicate="1%", reorder="1%")
+        lab.impair(clear=True)
+        return
+    with pytest.raises(UsageError, match="no netem, so delay and corrupt cannot be imposed"):
+        lab.impair(delay="1ms", corrupt="1%", rate="1Mbit")
+    assert lab.impairments() == []  # nothing of it
