@@ -10,6 +10,7 @@ node, with weights, given the failures that the node knows.  Four programs inter
 
     header.py             Header, Pattern, Action: what nodes read, what an entry matches, what it does
     scheme.py             the Scheme base class, and the walk of one packet
+    towards.py            next hops towards one destination, over all sources
     table.py              Entry, Table: compiled entries, look-up, size in entries and bits
     vertex.py             base: labels of vertices and of the hosts attached to them
     rule.py               base: one port per destination, with backup paths when links fail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import signal
 import subprocess
@@ -138,6 +139,22 @@ def test_time_goes_back_and_shows_a_convergence(page: Any, lab: Lab) -> None:
     assert page.evaluate("dcnlab.timeline.chosen.kind") != "link"
     page.click("#live")
     assert page.evaluate("dcnlab.model.at === null && dcnlab.model.down.size === 0")
+
+
+def test_next_hops_and_colours(page: Any, lab: Lab) -> None:
+    page.fill("#search", "h3")
+    page.press("#search", "Enter")
+    page.click("#next-hops")
+    until(page, "dcnlab.picture.marks.arrows.length")
+    leaving = """(node) => dcnlab.picture.marks.arrows.filter((arrow) => dcnlab.model.name(arrow.from) === node)
+        .map(({ link }) => dcnlab.model.linkName(link))"""
+    for at, after in itertools.pairwise(lab.route("h0", "h3")):
+        assert any({at, after} == set(link.split(" – ")) for link in page.evaluate(leaving, at))
+    assert page.evaluate(leaving, "h3") == []
+    page.select_option("#colour", "distance")
+    assert page.evaluate("new Set(dcnlab.picture.marks.colours.map(([, colour]) => colour)).size") == 5
+    page.select_option("#colour", "label")
+    assert page.evaluate("new Set(dcnlab.picture.marks.colours.map(([, colour]) => colour)).size") == 2
 
 
 def test_measurements_start_from_the_picture(page: Any) -> None:

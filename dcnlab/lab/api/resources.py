@@ -13,6 +13,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from addressing.registry import bind
+from addressing.towards import next_hops_towards
 from dcnlab.lab import measurement
 from dcnlab.lab.api.endpoint import BOOLEAN, INTEGER, LINK, NODE, SERVER, TEXT, endpoint
 from dcnlab.lab.api.schemas import arguments_schema
@@ -22,6 +24,7 @@ from dcnlab.lab.drawing.layout import draw
 from dcnlab.lab.errors import UsageError
 from topos import registry
 from topos.fabric import Fabric
+from topos.graph import LinkState
 from topos.spec import SpecError, lookup
 
 #: Bytes of the body of a request.
@@ -142,6 +145,24 @@ class Resources:
             raise UsageError(f"follow must be heaviest or first, not {follow!r}")
         return JSONResponse(self._lab.explain(request.path_params["a"], request.path_params["b"], follow))
 
+    @endpoint(
+        "GET", "/next-hops/{server}", parameters={"server": SERVER},
+        returns="By node: the numbers of links, and the share of its packets that leaves by each.",
+    )  # fmt: skip
+    def next_hops(self, request: Request) -> Response:
+        """The next hops of all nodes when every server sends to this one, with the present failures."""
+        fabric, links = self._fabric, LinkState(frozenset(self._lab.info()["down"]))
+        scheme = bind(self._lab.config.scheme, fabric).with_failures(links)
+        destination = self._node(request, "server")
+        if destination not in scheme.endpoints():
+            raise UsageError(f"{fabric.name(destination)} is no destination: name a server")
+        found = {}
+        for node, ports in next_hops_towards(scheme, destination, links).items():
+            total = sum(ports.values())
+            shares = {fabric.link_at(node, port): round(sent / total, 4) for port, sent in ports.items()}
+            found[fabric.name(node)] = shares
+        return JSONResponse(found)
+
     @endpoint("GET", "/counters", returns="`at`: when, in seconds; `links`: bytes from a to b and from b to a.")
     def counters(self, _: Request) -> Response:
         """The bytes that every link has carried since the launch."""
@@ -202,8 +223,8 @@ class Resources:
 
     # --- names ----------------------------------------------------------------
 
-    def _node(self, request: Request) -> int:
-        name = request.path_params["node"]
+    def _node(self, request: Request, parameter: str = "node") -> int:
+        name = request.path_params[parameter]
         try:
             return self._fabric.index(name)
         except KeyError:

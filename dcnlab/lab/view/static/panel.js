@@ -3,13 +3,14 @@
 import { convergenceChart, loadChart } from "./charts.js";
 import { bits, brief, button, clockTime, count, element } from "./dom.js";
 import { eventText } from "./model.js";
+import { distances } from "./distances.js";
 import { ask } from "./source.js";
 
 const MOST_ROWS = 40;
 
 export class Panel {
-  constructor(box, model, { refresh, chooseEvent, isRecording }) {
-    Object.assign(this, { box, model, refresh, chooseEvent, isRecording });
+  constructor(box, model, { refresh, chooseEvent, showArrows, isRecording }) {
+    Object.assign(this, { box, model, refresh, chooseEvent, showArrows, isRecording });
     this.serial = 0;
   }
 
@@ -139,6 +140,7 @@ export class Panel {
     element(box, "p", { class: "quiet" }, [node.kind, node.label, node.ipv4].filter(Boolean).join(" · "));
     if (!this.isRecording) {
       const doing = element(box, "p");
+      if (node.kind === "server") button(doing, "Next hops to it", () => this.nextHops(node), { id: "next-hops" });
       button(doing, "Cut all its links", () => this.change(`nodes/${node.name}/fail`), { class: "cut" });
       if (ports.some(({ index }) => model.down.has(index))) {
         button(doing, "Restore all", () => this.change(`nodes/${node.name}/restore`), { class: "restore" });
@@ -152,6 +154,17 @@ export class Panel {
     if (ports.length > MOST_ROWS) element(box, "p", { class: "quiet" }, `and ${ports.length - MOST_ROWS} more ports`);
     this.chart(box, ports.map(({ index }) => index), "all its links");
     if (!this.isRecording) await this.table(box, node);
+  }
+
+  // Arrows at every node towards this one.
+  async nextHops({ name }) {
+    const serial = this.serial, found = await ask(`next-hops/${name}`), arrows = [];
+    if (serial !== this.serial) return;
+    for (const [node, shares] of Object.entries(found)) {
+      const from = this.model.numbers.get(node);
+      for (const [link, weight] of Object.entries(shares)) arrows.push({ from, link: Number(link), weight });
+    }
+    this.showArrows(arrows);
   }
 
   async table(box, node) {
@@ -173,8 +186,7 @@ export class Panel {
       return [];
     }
     const steps = await ask(`paths/${model.name(a)}/${model.name(b)}`);
-    element(box, "p", { class: "quiet" },
-      steps.at(-1).delivered ? count(steps.length - 1, "link") : "not delivered with the present failures");
+    element(box, "p", { class: "quiet" }, this.lengthOf(steps, a, b));
     this.measureButtons(box, a, b);
     const list = element(box, "ol");
     for (const step of steps) {
@@ -185,6 +197,12 @@ export class Panel {
       if (step.overrides) element(item, "code", {}, `overrides: ${brief(step.overrides)}`);
     }
     return steps;
+  }
+
+  lengthOf(steps, a, b) {
+    if (!steps.at(-1).delivered) return "not delivered with the present failures";
+    const length = steps.length - 1, shortest = distances(this.model, a, this.model.down)[b];
+    return `${count(length, "link")}, shortest path ${shortest}, stretch ${(length / shortest).toFixed(2)}`;
   }
 
   measureButtons(box, a, b) {

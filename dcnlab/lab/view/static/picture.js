@@ -197,11 +197,11 @@ export class Picture {
     context.setTransform(scale, 0, 0, scale,
       (camera.width / 2 - camera.x * camera.scale) * dense, (camera.height / 2 - camera.y * camera.scale) * dense);
     context.lineCap = "round";
+    this.paintColours(context);
     for (const mark of [marks.hover, marks.focus]) if (mark) this.paintNeighbourhood(context, mark);
     if (marks.link !== null) this.strokeLink(context, marks.link, "ink", 3);
     for (const link of marks.path) this.strokeLink(context, link, "path", 7, 0.6);
     this.paintArrows(context);
-    this.paintColours(context);
     const onPath = new Set(marks.path.flatMap((link) => [this.model.links[link].a, this.model.links[link].b]));
     for (const node of onPath) this.repaint(context, node, "path");
     for (const node of marks.nodes) this.paintChosen(context, node);

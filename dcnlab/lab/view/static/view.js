@@ -1,6 +1,7 @@
 // The page of `dcnlab view`: draws the network, follows the lab's state and events, and keeps the last minutes.
 
 import { Camera } from "./camera.js";
+import { colours } from "./distances.js";
 import { bits, byId, clockTime, count, element, keep } from "./dom.js";
 import { Geometry } from "./geometry.js";
 import { Gestures } from "./gestures.js";
@@ -18,7 +19,7 @@ const { drawing, messages: recorded } = await begin();
 const model = new Model(drawing);
 const geometry = new Geometry(model);
 const picture = new Picture(byId("picture"), model, geometry, new Camera(geometry.bounds, geometry.radius));
-const panel = new Panel(byId("details"), model, { refresh, chooseEvent, isRecording: recorded !== null });
+const panel = new Panel(byId("details"), model, { refresh, chooseEvent, showArrows, isRecording: recorded !== null });
 const timeline = new Timeline(byId("timeline"), model, picture, {
   onTime: showTime, onEvent: (event) => choose({ ...NOTHING, event }),
 });
@@ -40,12 +41,24 @@ function chooseMark(mark) {
 
 async function choose(next) {
   chosen = next;
-  Object.assign(picture.marks, { nodes: next.nodes, link: next.link, path: [] });
+  Object.assign(picture.marks, { nodes: next.nodes, link: next.link, path: [], arrows: [] });
+  colourNodes();
   picture.request();
   const steps = await panel.show(next);
   if (steps === null) return;
   const nodes = steps.map((step) => model.numbers.get(step.node));
   picture.marks.path = nodes.slice(1).map((to, index) => model.between(nodes[index], to)).filter((link) => link !== null);
+  picture.request();
+}
+
+function showArrows(arrows) {
+  picture.marks.arrows = arrows;
+  picture.request();
+}
+
+function colourNodes() {
+  const by = byId("colour").value, to = chosen.nodes[0] ?? 0;
+  picture.marks.colours = by ? colours(model, by, to, picture.colour("paper")) : null;
   picture.request();
 }
 
@@ -163,6 +176,7 @@ function listen() {
   byId("png").addEventListener("click", async () => keep(await picture.png(), `${model.title}.png`));
   byId("svg").addEventListener("click", () =>
     keep(new Blob([svgOf(picture)], { type: "image/svg+xml" }), `${model.title}.svg`));
+  byId("colour").addEventListener("change", colourNodes);
   byId("find").addEventListener("submit", (event) => {
     event.preventDefault();
     const found = search(byId("search").value);
@@ -171,9 +185,11 @@ function listen() {
     if (found) picture.canvas.focus();
   });
   new ResizeObserver(() => { picture.resize(); timeline.resize(); }).observe(byId("stage"));
-  for (const query of ["(prefers-color-scheme: dark)"]) {
-    matchMedia(query).addEventListener("change", () => { picture.readColours(); timeline.request(); });
-  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    picture.readColours();
+    colourNodes();
+    timeline.request();
+  });
 }
 
 function zoom(factor) {
