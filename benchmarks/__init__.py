@@ -13,6 +13,7 @@ launch.py       launch and stop, compared with stock Mininet
 openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle
 profile.py      profiles of a launch and of a relaying agent
 relay.py        one relay: kernel, plain Python loop, agent
+repair.py       the controller after a failure, compared with after the restoration
 record.py       writes docs/performance.md
 sandboxes.py    namespaces and child processes for benchmarks
 """

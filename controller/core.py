@@ -241,7 +241,8 @@ class Core:
             self.link_state, self.scheme = LinkState(down), scheme
         current = _LinkStateUpdate(down, started, before, request)
         if changed:
-            self.scheme.prepare_tables(tuple(self._installed))
+            for scheme in (before, self.scheme):
+                scheme.prepare_tables(tuple(self._installed))
         for switch in self._nearest_first(changed) if changed else ():
             if self.scheme.keeps_table(switch, before):
                 continue

@@ -65,6 +65,24 @@ class ShortestPaths:
             if self.hops(end.node, node) == wanted and self.fabric.link_at(at, port) not in links.down:
                 yield port
 
+    def from_each(self, sources: int) -> IntArray:
+        """Hops from each of the first ``sources`` nodes: one row per node, one column per source;
+        UNREACHABLE without a path.  Breadth first from all of them at once, with a bit per source."""
+        start, peer = self._rows
+        linked = np.flatnonzero(np.diff(start))
+        hops = np.full((self.fabric.size, sources), UNREACHABLE, dtype=np.int32)
+        np.fill_diagonal(hops, 0)
+        reached = np.packbits(hops == 0, axis=1)
+        distance, more = 0, bool(len(linked))
+        while more:
+            distance += 1
+            fresh = np.bitwise_or.reduceat(reached[peer], start[linked], axis=0) & ~reached[linked]
+            more = bool(fresh.any())
+            reached[linked] |= fresh
+            rows, columns = np.nonzero(np.unpackbits(fresh, axis=1, count=sources))
+            hops[linked[rows], columns] = distance
+        return hops
+
     def search(self, sources: Iterable[int], within: int | None = None) -> IntArray:
         """Per node the hops to the nearest of ``sources``; UNREACHABLE beyond ``within`` hops."""
         start, peer = self._rows

@@ -6,16 +6,23 @@ is two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
+
+import numpy as np
 
 from addressing.algorithms.shortest_paths import ShortestPaths
 from addressing.header import DELIVER, Forward, Header, NextHops, drop, exact, only
 from addressing.scheme import ForwardingClass, Scheme
 from topos.family import Family
-from topos.graph import ALL_UP, LinkState
+from topos.graph import ALL_UP, IntArray, LinkState
+
+BoolArray = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+
+#: Distances of so many pairs are computed at once: 128 MB.
+_MOST_PAIRS = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,10 @@ class Shortest(Scheme):
             return drop("no server has this label")
         if header.label == at:
             return DELIVER
-        ports = list(self.shortest_paths.next_hop_ports(at, header.label, links))
+        if self._prepared and links.down <= self.known.down:
+            ports = (np.flatnonzero(self._nearer(at)[:, header.label]) + 1).tolist()
+        else:
+            ports = list(self.shortest_paths.next_hop_ports(at, header.label, links))
         return self.select(ports) if ports else drop("no port on a shortest path is up")
 
     def select(self, ports: list[int]) -> NextHops:
@@ -53,9 +63,44 @@ class Shortest(Scheme):
         return only(Forward(ports[0]))
 
     def forwarding_classes(self, at: int) -> Iterable[ForwardingClass]:
-        self.shortest_paths.prepare(at)
+        if not self._prepared:
+            self.shortest_paths.prepare(at)
         for server in range(self.fabric.servers):
             yield exact(server, self.label_bits), Header(server)
+
+    def prepare_tables(self, nodes: Sequence[int]) -> None:
+        if len(nodes) > 1 and self.fabric.size * self.fabric.servers <= _MOST_PAIRS:
+            _ = self._hops
+
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        if not isinstance(before, Shortest) or not (self._prepared and before._prepared):
+            return False
+        now, then = self._nearer(at), before._nearer(at)
+        return np.array_equal(now, then)
+
+    @property
+    def _prepared(self) -> bool:
+        """True once the distances of all pairs are known (:meth:`prepare_tables`)."""
+        return "_hops" in vars(self)
+
+    @cached_property
+    def _hops(self) -> IntArray:
+        """Hops over the links known to be up: one row per node, one column per server."""
+        return self.shortest_paths.from_each(self.fabric.servers)
+
+    def _nearer(self, at: int) -> BoolArray:
+        """Which ports lie on shortest paths: one row per port of ``at``, one column per server."""
+        if at not in self._recent:
+            self._recent.clear()  # tables are compiled node by node
+            self._recent[at] = result = np.zeros((self.fabric.port_count(at), self.fabric.servers), bool)
+            for port, end in self.fabric.ports(at, self.known):
+                result[port - 1] = (self._hops[end.node] == self._hops[at] - 1) & (self._hops[at] > 0)
+        return self._recent[at]
+
+    @cached_property
+    def _recent(self) -> dict[int, BoolArray]:
+        """The cache of the last node's :meth:`_nearer`."""
+        return {}
 
     @cached_property
     def shortest_paths(self) -> ShortestPaths:
