@@ -222,6 +222,35 @@ def test_wireshark_gets_packets_with_their_labels(lab: Lab, tmp_path: Path) -> N
 
 
 @pytest.mark.lab
+def test_a_capture_of_all_interfaces_has_labels_and_names_each(lab: Lab, script: Path, tmp_path: Path) -> None:
+    switch = lab.route("h0", "h48")[1]
+    ports = {f"{switch}-eth{port}" for port in range(1, 8)}
+    for node, count, own in (("h0", 4, {"h0-eth1", "h0-eth2", "dcn0"}), (switch, 2, ports)):
+        file = tmp_path / f"{node}.pcapng"
+        with capturing(lab, file, node, "-w", "-", "--count", str(count), "icmp") as running:
+            lab.run("h0", ["ping", "-c2", "-i0.05", "h48"])
+            assert running.wait(timeout=240) == 0
+        shown = dissected(script, file)
+        names = [layers["frame"]["frame.interface_id_tree"]["frame.interface_name"] for layers in shown]
+        assert len(names) == count
+        assert len(set(names)) > 1
+        assert set(names) <= own
+        # dcn0, the agent's device, has IP packets without Ethernet addresses.
+        assert ["dcnlabel" in layers for layers in shown] == [name != "dcn0" for name in names]
+
+
+@pytest.mark.lab
+def test_a_filter_need_not_suit_every_interface(lab: Lab, tmp_path: Path) -> None:
+    words = ["h0", "-w", "-", "--count", "1", "ether[12:2] == 0x0800"]
+    with capturing(lab, tmp_path / "h0.pcapng", *words) as running:
+        lab.run("h0", ["ping", "-c2", "-i0.05", "h48"])
+        assert running.wait(timeout=240) == 0
+    command = [sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, "h0", "-w", "-", "no filter"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("syntax error")) == (1, 1)
+
+
+@pytest.mark.lab
 def test_a_missing_wireshark_is_one_line(lab: Lab) -> None:
     command = [sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, "h0", "--wireshark"]
     environment = {**os.environ, "PATH": "/nonexistent"}

@@ -64,8 +64,10 @@ def capture(
     attached = Lab.attach(lab)
     binary = wireshark or write is not None
     options = ["-U", "-w", "-"] if binary else ["-l"]
-    words = {"node": node, "port": port, "switch": switch, "options": options, "count": count}
+    words: dict[str, Any] = {"node": node, "port": port, "options": options, "count": count}
     words["expression"] = expression or []
+    if switch is not None:
+        words["switch"] = switch
     if wireshark:
         raise typer.Exit(_in_wireshark(attached, words))
     if write is None or write == _STDOUT:

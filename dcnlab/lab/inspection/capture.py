@@ -53,6 +53,18 @@ def command(
     ]
 
 
+def all_interfaces(
+    namespace: str, interfaces: Sequence[str], expression: Sequence[str], count: int | None
+) -> list[str]:
+    """The command line that writes what these interfaces of a namespace see as pcapng, each with its own kind
+    of header.  tcpdump's interface ``any`` would leave out Ethernet addresses, and labels with them."""
+    request = {
+        "interfaces": [(namespace, interface) for interface in interfaces],
+        "expression": " ".join(expression), "show": None, "count": count, "pcapng": True,
+    }  # fmt: skip
+    return python_process.command("dcnlab.lab.inspection.conversation", json.dumps(request))
+
+
 def snooping(shard: Shard, switch: str, options: Sequence[str], count: int | None) -> list[str]:
     """The command line that shows what one switch and its controller say; UsageError for what it cannot do."""
     if "-w" in options:
@@ -71,7 +83,7 @@ def conversation(
     ``options`` are those of :func:`command`: with ``-w`` among them pcap is written."""
     chosen = f"tcp port {CONTROLLER[1]}"
     request = {
-        "namespaces": [shard.netns for shard in shards],
+        "interfaces": [(shard.netns, "lo") for shard in shards],
         "expression": f"({chosen}) and ({' '.join(expression)})" if expression else chosen,
         "show": None if "-w" in options else list(options),
         "count": count,

@@ -1,12 +1,13 @@
-"""``python -m dcnlab.lab.inspection.conversation``: what switches and controller say, as one capture.
+"""``python -m dcnlab.lab.inspection.conversation``: what several interfaces see, as one capture.
 
-The switches of a lab are spread over several network namespaces, and talk to the controller inside theirs.
-This program runs a tcpdump in each and merges what they write: to standard output as pcap, or shown by one
-more tcpdump.
+The switches of a lab are spread over several network namespaces, and talk to the controller inside theirs.  A
+node has several ports.  This program runs a tcpdump at each interface and merges what they write: to standard
+output as pcap or pcapng, or shown by one more tcpdump.
 
-    {"namespaces": ["ovs0", "ovs1"], "expression": "tcp port 6653", "show": [], "count": null}
+    {"interfaces": [["ovs0", "lo"], ["ovs1", "lo"]], "expression": "tcp port 6653", "show": [], "count": null}
 
-``show`` has options of the tcpdump that shows packets; null: write pcap.
+``show`` has options of the tcpdump that shows packets; null: write pcap, or with ``pcapng`` true pcapng, which
+says by which interface each packet came.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
+
+from dcnlab.lab.inspection import pcapng
 
 _HEADER = 24
 _RECORD = struct.Struct("=IIII")
 _CHUNK = 1 << 16
 _TCPDUMP = ("tcpdump", "-Z", "root", "-n")
+#: From the number of a capture, its bytes, and whether they are its header, to what is written.
+_Write = Callable[[int, bytes, bool], bytes]
 
 
 def main() -> int:
@@ -33,17 +38,16 @@ def main() -> int:
     request = json.loads(sys.argv[1])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # they end the tcpdumps, and so this program
         signal.signal(number, lambda *_: None)
-    captures = [_capture(name, request["expression"]) for name in request["namespaces"]]
-    for capture in captures:
-        if not _listens(capture):
-            return 1
-    names = ", ".join(request["namespaces"])
-    print(f"listening on lo of {names}: {request['expression']}", file=sys.stderr, flush=True)
+    listening = _start(request)
+    if not listening:
+        return 1
+    print(f"listening on {_names(request, listening)}: {request['expression']}", file=sys.stderr, flush=True)
     shown = None if request["show"] is None else _shower(request["show"])
     sink = sys.stdout.buffer if shown is None or shown.stdin is None else shown.stdin
+    write = _as_pcapng(list(listening)) if request.get("pcapng") else _as_pcap()
     with contextlib.suppress(BrokenPipeError):
-        _merge(captures, sink, request["count"])
-    for capture in captures:
+        _merge(list(listening.values()), sink, write, request["count"])
+    for capture in listening.values():
         capture.terminate()
     if shown is not None and shown.stdin is not None:
         with contextlib.suppress(BrokenPipeError):
@@ -52,22 +56,45 @@ def main() -> int:
     return 0
 
 
-def _capture(namespace: str, expression: str) -> subprocess.Popen[bytes]:
+def _start(request: dict[str, Any]) -> dict[str, subprocess.Popen[bytes]]:
+    """The tcpdumps that listen, by namespace and interface; none, with a complaint printed, if that fails.
+
+    With pcapng one is enough: a filter need not suit every interface (a tunnel has no Ethernet addresses).
+    """
+    captures = {
+        f"{namespace} {interface}": _capture(namespace, interface, request["expression"])
+        for namespace, interface in request["interfaces"]
+    }
+    complaints = {name: _complaint(capture) for name, capture in captures.items()}
+    failed = [said for said in complaints.values() if said]
+    if len(failed) > (len(captures) - 1 if request.get("pcapng") else 0):
+        sys.stderr.buffer.write(failed[0])
+        return {}
+    return {name: capture for name, capture in captures.items() if not complaints[name]}
+
+
+def _names(request: dict[str, Any], listening: Iterable[str]) -> str:
+    """The interfaces that are captured, as text."""
+    if request.get("pcapng"):
+        return ", ".join(name.split()[1] for name in listening)
+    return "lo of " + ", ".join(namespace for namespace, _ in request["interfaces"])
+
+
+def _capture(namespace: str, interface: str, expression: str) -> subprocess.Popen[bytes]:
     inside = ["nsenter", f"--net=/run/netns/{namespace}", "--"]
-    words = [*inside, *_TCPDUMP, "--immediate-mode", "-i", "lo", "-U", "-w", "-", expression]
+    words = [*inside, *_TCPDUMP, "--immediate-mode", "-i", interface, "-U", "-w", "-", expression]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
 
-def _listens(capture: subprocess.Popen[bytes]) -> bool:
-    """Wait until a tcpdump listens; False, with its complaint printed, when it has ended instead."""
+def _complaint(capture: subprocess.Popen[bytes]) -> bytes:
+    """Wait until a tcpdump listens; its complaint when it has ended instead, else nothing."""
     assert capture.stderr is not None
     said = b""
     for line in capture.stderr:
         if b"listening on" in line:
-            return True
+            return b""
         said += line
-    sys.stderr.buffer.write(said)
-    return False
+    return said or b"tcpdump has ended\n"
 
 
 def _shower(options: list[str]) -> subprocess.Popen[bytes]:
@@ -75,37 +102,62 @@ def _shower(options: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
-def _merge(captures: list[subprocess.Popen[bytes]], sink: IO[bytes], count: int | None) -> None:
-    """Write the packets of all captures as they come, below one header."""
-    written, headed = 0, False
-    for data, is_header in _pieces(captures):
-        if is_header and headed:
-            continue
-        sink.write(data)
+def _merge(captures: list[subprocess.Popen[bytes]], sink: IO[bytes], write: _Write, count: int | None) -> None:
+    """Write the packets of all captures as they come."""
+    written = 0
+    for number, data, is_header in _pieces(captures):
+        sink.write(write(number, data, is_header))
         sink.flush()
-        headed = True
         written += not is_header
         if written == count:
             return
 
 
-def _pieces(captures: list[subprocess.Popen[bytes]]) -> Iterator[tuple[bytes, bool]]:
-    """The header of each capture and its packets, and which of the two it is."""
-    buffers: dict[int, tuple[bytearray, list[bool]]] = {}
+def _as_pcap() -> _Write:
+    """All packets below the first header: the interfaces are of one kind."""
+    headed = False
+
+    def write(_: int, data: bytes, is_header: bool) -> bytes:
+        nonlocal headed
+        if is_header and headed:
+            return b""
+        headed = True
+        return data
+
+    return write
+
+
+def _as_pcapng(names: list[str]) -> _Write:
+    """A description of each interface before its first packet: they may differ in kind."""
+    numbers: dict[int, int] = {}
+
+    def write(capture: int, data: bytes, is_header: bool) -> bytes:
+        if not is_header:
+            return pcapng.packet(numbers[capture], data)
+        numbers[capture] = len(numbers)
+        begin = b"" if len(numbers) > 1 else pcapng.section()
+        return begin + pcapng.interface(names[capture].split()[1], data)
+
+    return write
+
+
+def _pieces(captures: list[subprocess.Popen[bytes]]) -> Iterator[tuple[int, bytes, bool]]:
+    """The header of each capture and its packets: the number of the capture, the bytes, whether a header."""
+    buffers: dict[int, tuple[int, bytearray, list[bool]]] = {}
     with selectors.DefaultSelector() as selector:
-        for capture in captures:
+        for number, capture in enumerate(captures):
             assert capture.stdout is not None
             descriptor = capture.stdout.fileno()
-            buffers[descriptor] = bytearray(), [False]
+            buffers[descriptor] = number, bytearray(), [False]
             selector.register(descriptor, selectors.EVENT_READ)
         while selector.get_map():
             for key, _ in selector.select():
                 data = os.read(key.fd, _CHUNK)
                 if not data:
                     selector.unregister(key.fd)
-                buffer, headed = buffers[key.fd]
+                number, buffer, headed = buffers[key.fd]
                 buffer += data
-                yield from _complete(buffer, headed)
+                yield from ((number, *piece) for piece in _complete(buffer, headed))
 
 
 def _complete(buffer: bytearray, headed: list[bool]) -> Iterator[tuple[bytes, bool]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
-from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation import launch, netns
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, explain, flows, live_path, tables
 from dcnlab.lab.instruments.measurement import Context
@@ -125,9 +125,19 @@ class _Operations:
             return netns.inside(namespace, lambda: socket.if_nametoindex(interface))
 
         options, expression = request.get("options", []), request.get("expression", [])
+        if "-w" in options and request.get("port") is None:
+            interfaces = self._interfaces(node, namespace)
+            words = capture.all_interfaces(namespace, interfaces, expression, request.get("count"))
+            return execution.run(self._session, call, words)
         options = [*options, *(["-c", str(request["count"])] if request.get("count") else [])]
         words = capture.command(self._fabric, node, request.get("port"), index, options, expression)
         return execution.run(self._session, call, words)
+
+    def _interfaces(self, node: int, namespace: str) -> list[str]:
+        """The interfaces of a node: all of a server's namespace, which a switch shares with others."""
+        if self._fabric.is_server(node):
+            return [name for _, name in netns.inside(namespace, socket.if_nameindex)]
+        return [launch.interface(self._fabric, node, port) for port, _ in self._fabric.ports(node)]
 
     def _capture_controller(self, call: Call) -> Any:
         """The OpenFlow conversation of all switches."""
