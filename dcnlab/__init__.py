@@ -24,6 +24,7 @@ The packages inside:
     lab/        labs: real hosts, switches, controllers and agents on this machine
     evaluator/  the same routing schemes offline, on fabrics of up to a million nodes
 
+    pytest_plugin.py  labs as fixtures of pytest
     python_path.py   makes sure that Python imports these files and no others
 """
 

@@ -113,6 +113,8 @@ def test_a_lab_runs_from_the_wheel_alone(wheel: Path, environment: Path, tmp_pat
 def test_the_wheel_holds_the_packages_examples_and_licence_and_no_more(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
+        (points,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
+        assert "[pytest11]\ndcnlab = dcnlab.pytest_plugin" in archive.read(points).decode()
     top = {name.split("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == set(PACKAGES)
     assert {f"{package}/py.typed" for package in PACKAGES} <= names

@@ -26,6 +26,7 @@ and at the edges:
     reading.py   a YAML file into a checked scenario; errors name file, line and key
     bundled.py   the example scenarios that come with the program
     runner.py    launches the lab, follows the timeline, collects results
+    junit.py     the outcome as JUnit XML
 
     reference.py  the keys as Markdown tables: docs/scenarios.md
     schema.py     the keys as a JSON Schema: dcnlab schema
