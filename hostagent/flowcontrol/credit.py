@@ -14,6 +14,10 @@ Virtual channel 63 marks control frames: IPv4 packets of protocol 253 to the nei
 like any other.  They carry reports of two bytes:
 
     query 1 | virtual channel 7 | number 8      frames freed so far; in a query: sent so far
+
+A server whose agent was started again has forgotten the numbers.  It tells each neighbour so, with virtual
+channel 127 and a number for this restart, until the neighbour answers with the same as a query.  Both then
+count from 0.  The server takes no frame of a neighbour that has not answered yet, and sends it none.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ from hostagent.forwarding import packet
 ADAPTIVE, ESCAPE = 0, 1
 #: Marks control frames.
 CONTROL = 63
+#: In place of a virtual channel in control frames: the server has started again.
+RESTART = 127
 #: The largest window.
 MAX_WINDOW = 60
 #: A frame counts as lost when one with a number so much higher has arrived.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hostagent.flowcontrol.credit import (
     ADAPTIVE,
     CONTROL,
+    RESTART,
     CreditReport,
     CreditTag,
     ReceiveBuffer,
@@ -21,6 +22,8 @@ from topos.fabric import Fabric
 
 #: Seconds of silence about outstanding frames, after which the receiver is queried.
 QUERY_TIMEOUT = 0.05
+#: The longest time between two notices of a restart to a neighbour that does not answer.
+_LONGEST_PAUSE = 1.0
 #: Virtual channels, each with a buffer.
 CHANNELS = 2
 
@@ -64,7 +67,8 @@ class CreditState:
     Without credits there is one buffer per port, as large as its virtual channels together.
     """
 
-    def __init__(self, agent: Agent, buffers: int, credits: bool) -> None:
+    def __init__(self, agent: Agent, buffers: int, credits: bool, generation: int = 0) -> None:
+        """``generation``: how often the agent was started again."""
         self.credits = credits
         self.counters: Counter[str] = Counter()
         self.queues: dict[tuple[int, int, int], Queue] = {}
@@ -72,6 +76,15 @@ class CreditState:
         self._send_windows: dict[tuple[int, int, int], SendWindow] = {}
         self._credits_due: set[tuple[int, int]] = set()
         self._queries_due: set[tuple[int, int]] = set()
+        self._generation = generation % 256
+        #: The neighbours that do not know yet of this agent's restart: when to tell them, and the pause then.
+        self._unaware = (
+            dict.fromkeys(self._neighbours(), (0.0, QUERY_TIMEOUT)) if credits and generation else {}
+        )
+        self._notices_due: set[tuple[int, int]] = set()
+        #: The last restart that each neighbour has told of, and the answers due.
+        self._generations: dict[tuple[int, int], int] = {}
+        self._answers_due: set[tuple[int, int]] = set()
 
     # --- buffers ------------------------------------------------------------------
 
@@ -95,6 +108,11 @@ class CreditState:
             if queue.buffer.credits_due:
                 self._credits_due.add((queue.port, queue.sender))
 
+    def _neighbours(self) -> list[tuple[int, int]]:
+        """All (port, server) that send here."""
+        ports = self._agent.scheme.fabric.ports(self._agent.node)
+        return [(port, server) for port, _ in ports for server in sorted(self._senders(port))]
+
     def _senders(self, port: int) -> set[int]:
         """The servers that can send to a port: the one at its other end, or all behind the switch there."""
         fabric = self._agent.scheme.fabric
@@ -116,14 +134,26 @@ class CreditState:
             self._send_windows[key] = SendWindow(self._window(port))
         return self._send_windows[key]
 
+    def agreed(self, port: int, server: int) -> bool:
+        """Whether this server and a neighbour count alike, so that they may send each other frames."""
+        return (port, server) not in self._unaware
+
+    def room(self, port: int, server: int, channel: int) -> bool:
+        """Whether one more frame may be sent to a server through a port."""
+        return self.agreed(port, server) and self.send_window(port, server, channel).room
+
     def handle_credits(self, slot: memoryview, end: int, port: int, server: int, now: float) -> bool:
         """Handle a control frame (reports, queries); False when no server behind the port can have sent it."""
         if not self.credits or server not in self._senders(port):
             return False
         for entry in control_entries(slot, end):
-            if entry.channel >= CHANNELS:
+            if entry.channel == RESTART:
+                self._handle_restart(entry, port, server)
+            elif entry.channel >= CHANNELS:
                 return False
-            if entry.query:
+            elif not self.agreed(port, server):
+                continue
+            elif entry.query:
                 queue = self.queue(port, CreditTag(entry.channel, 0, server))
                 assert queue is not None
                 queue.buffer.query(entry.number)
@@ -132,24 +162,49 @@ class CreditState:
                 return False
         return True
 
+    def _handle_restart(self, entry: CreditReport, port: int, server: int) -> None:
+        """A neighbour has started again, or knows that this server has."""
+        neighbour = port, server
+        if entry.query:
+            if entry.number == self._generation:
+                self._unaware.pop(neighbour, None)
+            return
+        self._answers_due.add(neighbour)
+        if self._generations.get(neighbour) != entry.number:
+            self._generations[neighbour] = entry.number
+            for channel in range(CHANNELS):
+                self._begin_anew(*neighbour, channel)
+
+    def _begin_anew(self, port: int, server: int, channel: int) -> None:
+        """Count from 0.  Frames that wait in the former buffer leave it as before."""
+        key = port, server, channel
+        self._send_windows.pop(key, None)
+        if former := self.queues.pop(key, None):
+            new: ReceiveBuffer[QueuedPacket] = ReceiveBuffer(former.buffer.limit)
+            new.lost, new.fullest = former.buffer.lost, former.buffer.fullest
+            self.queues[key] = Queue(*key, new)
+
     def control_frames(self, blocked: set[int]) -> Iterator[tuple[int, bytes]]:
         """One control frame for each neighbour with a report or query due, by ports that are not blocked."""
-        for port, server in sorted(self._credits_due | self._queries_due):
+        for port, server in sorted(set().union(*self._due)):
             if port not in blocked:
                 entries = list(self._entries(port, server))
-                self._credits_due.discard((port, server))
-                self._queries_due.discard((port, server))
+                for due in self._due:
+                    due.discard((port, server))
                 self.counters["credit frames"] += 1
                 yield port, self._frame(port, server, entries)
 
     def next_timer(self) -> float | None:
         """When :meth:`handle_timer` is due."""
-        return min(
-            (g.since + QUERY_TIMEOUT for g in self._send_windows.values() if g.outstanding), default=None
-        )
+        silent = (g.since + QUERY_TIMEOUT for g in self._send_windows.values() if g.outstanding)
+        return min((*silent, *(due for due, _ in self._unaware.values())), default=None)
 
     def handle_timer(self, now: float) -> None:
-        """Query receivers that have been silent about outstanding frames."""
+        """Query receivers that have been silent about outstanding frames; tell neighbours of a restart."""
+        for neighbour, (due, pause) in self._unaware.items():
+            if due <= now:
+                self._notices_due.add(neighbour)
+                self._unaware[neighbour] = now + pause, min(2 * pause, _LONGEST_PAUSE)
         for (port, server, _), send_window in self._send_windows.items():
             if send_window.outstanding and send_window.since + QUERY_TIMEOUT <= now:
                 send_window.since = now
@@ -159,7 +214,15 @@ class CreditState:
         """Frames sent whose buffers are not known to be free again, by (port, server, channel)."""
         return {key: send_window.outstanding for key, send_window in self._send_windows.items()}
 
+    @property
+    def _due(self) -> tuple[set[tuple[int, int]], ...]:
+        return self._credits_due, self._queries_due, self._notices_due, self._answers_due
+
     def _entries(self, port: int, server: int) -> Iterator[CreditReport]:
+        if (port, server) in self._answers_due:
+            yield CreditReport(True, RESTART, self._generations[port, server])
+        if (port, server) in self._notices_due:
+            yield CreditReport(False, RESTART, self._generation)
         for channel in range(CHANNELS):
             queue, send_window = (of.get((port, server, channel)) for of in (self.queues, self._send_windows))
             if isinstance(queue, Queue) and (port, server) in self._credits_due:

@@ -77,10 +77,13 @@ class VirtualChannelHop:
 class Relay:
     """The buffers of one server, and which packet may leave when."""
 
-    def __init__(self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None) -> None:
-        """``escape``: the escape routes under the agent's scheme, if they are computed already."""
+    def __init__(
+        self, agent: Agent, buffers: int, credits: bool, escape: Escape | None = None, generation: int = 0
+    ) -> None:
+        """``escape``: the escape routes under the agent's scheme, if they are computed already; ``generation``:
+        how often the agent was started again."""
         self.agent = agent
-        self.credit_state = CreditState(agent, buffers, credits)
+        self.credit_state = CreditState(agent, buffers, credits, generation)
         #: Ports whose interface accepts nothing at the moment; the driver maintains this.
         self.blocked: set[int] = set()
         self.counters: Counter[str] = Counter()
@@ -120,6 +123,8 @@ class Relay:
         if mark.channel == CONTROL:
             known = self.credit_state.handle_credits(slot, end, port, mark.server, now)
             return CONSUMED if known else self._count("malformed")
+        if not self.credit_state.agreed(port, mark.server):
+            return self._count("dropped: neighbour does not know of the restart")
         queue = self.credit_state.queue(port, mark)
         if queue is None or not self.credit_state.accept(queue, mark):
             return self._count("malformed")
@@ -244,7 +249,7 @@ class Relay:
         if not self.credit_state.credits:
             return VirtualChannelHop(exit_.port, 0, ADAPTIVE, exit_.addresses)
         server = self._next_server(exit_.port, waiting.target, exit_.addresses)
-        if server is None or not self.credit_state.send_window(exit_.port, server, ADAPTIVE).room:
+        if server is None or not self.credit_state.room(exit_.port, server, ADAPTIVE):
             return None
         return VirtualChannelHop(exit_.port, server, ADAPTIVE, exit_.addresses)
 
@@ -263,11 +268,7 @@ class Relay:
         )
         for leg in legs:
             up = self.agent.scheme.fabric.link_at(here, leg.port) not in failed
-            if (
-                up
-                and leg.port not in self.blocked
-                and self.credit_state.send_window(leg.port, leg.server, ESCAPE).room
-            ):
+            if up and leg.port not in self.blocked and self.credit_state.room(leg.port, leg.server, ESCAPE):
                 return VirtualChannelHop(leg.port, leg.server, ESCAPE, decision.weighted()[0][0].addresses)
         return None
 

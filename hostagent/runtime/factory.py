@@ -115,7 +115,7 @@ class AgentFactory:
         if not options.buffers:
             return AgentIO(agent, devices, self._buffers, report, self._key, generation)
         shared = None if links else self._escape
-        relay = Relay(agent, options.buffers, options.flow_control == "credits", shared)
+        relay = Relay(agent, options.buffers, options.flow_control == "credits", shared, generation)
         return BufferedAgentIO(relay, devices, self._buffers, report, self._key, generation)
 
     @cached_property

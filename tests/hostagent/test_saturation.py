@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from addressing import registry as schemes
 from hostagent.flowcontrol.relay import Relay, VirtualChannelHop
-from hostagent.flowcontrol.simulation import SaturationSimulation
+from hostagent.flowcontrol.simulation import Host, SaturationSimulation
 from hostagent.virtual import Noise
 from tests.addressing.cases import bound, failures
 from tests.hostagent.frames import scheme
@@ -155,3 +155,39 @@ def test_unloaded_relays_choose_by_the_weights_of_eq_12() -> None:
     assert leaves.total() == 400
     assert leaves[switch] == pytest.approx(300, abs=40)
     assert len(leaves) == 4
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 8),
+    st.integers(20, 400),
+    st.integers(0, 3000),
+    st.sampled_from([0.0, 0.02]),
+    st.integers(0, 99),
+)
+def test_a_server_that_starts_again_agrees_with_its_neighbours_on_credits(
+    node: int, frames: int, steps: int, loss: float, seed: int
+) -> None:
+    """It has forgotten all numbers; what it held is lost, and no packet after that."""
+    network = SaturationSimulation(bound("torus:3x3", "pow"), 4, seed=seed, noise=Noise(loss=loss))
+    pairs = [(a, b) for a in range(9) for b in range(9) if a != b]
+    network.send([pair for pair in pairs if node in pair], frames // 8)
+    for _ in range(steps):
+        if network.busy:
+            network.step()
+    before = network.hosts[node].relay
+    after = Relay(before.agent, 4, credits=True, generation=1)
+    network.machines[node] = Host(after)
+    network._armed.pop(node, None)
+    network.flush(node)
+    network.run()
+    fabric = network.scheme.fabric
+    for port, _ in fabric.ports(node):
+        end = fabric.peer(node, port)
+        assert end is not None
+        assert after.credit_state.agreed(port, end.node)
+    network.noise = Noise()
+    received = network.received
+    network.send(pairs, 3)
+    assert network.run()
+    assert network.received == received + 3 * len(pairs)
