@@ -39,7 +39,8 @@ The control channel carries these orders:
 and events:
 
     {"event": "ready", "node": 0, "pid": 70} ... {"event": "ready"}   the last one: all agents of the order
-    {"event": "stopped", "nodes": [3]}, {"event": "continued", "nodes": [3]}      by SIGSTOP and SIGCONT
+    {"event": "stopped", "nodes": [3], "hangs": false}      by SIGSTOP, or it hangs
+    {"event": "continued", "nodes": [3]}                    by SIGCONT, or it went on after all
     {"event": "links-applied", "count": 16, "serial": 1}           by so many agents
     {"event": "stats", "agents": {"0": {"relayed": 5, ...}}, "serial": 2}
     {"event": "pinned", "count": 16, "serial": 3}

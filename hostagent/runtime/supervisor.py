@@ -6,7 +6,8 @@ supervisors, one per processor, each for a share of the agents: then all process
 
 The kernel tells a parent at once when a child ends, is stopped (SIGSTOP) or continues.  So agents need no
 hellos: the supervisor reports such agents, and asks those that are stopped nothing until they continue
-(docs/decisions/liveness.md).
+(docs/decisions/liveness.md).  An agent that hangs counts as stopped; the supervisor sees this in memory that
+both share (:mod:`hostagent.runtime.progress`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import selectors
 import signal
 import socket
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from typing import NoReturn
 
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance
+from hostagent.runtime import progress
 from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import ranges_excluding
 from hostagent.runtime.factory import AgentFactory
@@ -33,6 +36,8 @@ from topos.graph import LinkState
 #: Agents that are prepared before they are forked; bounds the descriptors that are open meanwhile.
 _FORK_BATCH = 64
 _PIPE = 1 << 12
+#: Seconds between two looks at whether agents make progress.
+_LOOK = 1.0
 
 
 @dataclass(eq=False)
@@ -42,9 +47,19 @@ class ChildProcess:
     pid: int
     channel: Channel
     nodes: set[int]
+    #: Where it notes its turns, and what was seen there; None for a supervisor.
+    cell: memoryview | None = None
+    turn: progress.Turn = field(default_factory=progress.Turn)
+    #: Whether a signal has stopped it, and whether it hangs.
     stopped: bool = False
+    hangs: bool = False
     #: The orders for when it continues.
     missed: list[Message] = field(default_factory=list)
+
+    @property
+    def silent(self) -> bool:
+        """Whether it answers nothing now."""
+        return self.stopped or self.hangs
 
 
 @dataclass
@@ -87,9 +102,13 @@ class Supervisor:
 
     def serve(self) -> None:
         """Serve until the lab closes the channel; the children end with their parent."""
+        due = time.monotonic()
         while self._open:
-            for key, _ in self._selector.select():
+            for key, _ in self._selector.select(_LOOK):
                 key.data()
+            if time.monotonic() >= due:
+                self._look_at_progress()
+                due = time.monotonic() + _LOOK
 
     def _from_lab(self) -> None:
         orders = self._control.receive()
@@ -137,7 +156,7 @@ class Supervisor:
 
     def _broadcast(self, order: Message) -> None:
         for child in self._children.values():
-            if child.stopped:  # its channel would fill up, and hold the others up
+            if child.silent:  # its channel would fill up, and hold the others up
                 self._keep(child, order)
                 continue
             with contextlib.suppress(OSError):  # it has ended, and is reaped when its channel closes
@@ -197,9 +216,10 @@ class Supervisor:
         processes = len(prepared) if per_host else min(len(prepared), len(os.sched_getaffinity(0)))
         groups = [prepared[first::processes] for first in range(processes)]
         pairs = [socket.socketpair() for _ in groups]
+        cells = progress.cells(processes)
         workers = [
-            Worker(Channel(theirs), group, self._links, epoch)
-            for (_, theirs), group in zip(pairs, groups, strict=True)
+            Worker(Channel(theirs), group, self._links, epoch, cell)
+            for (_, theirs), group, cell in zip(pairs, groups, cells, strict=True)
         ]
         gc.freeze()
         shared = self._factory.shared_descriptors | {0, 1, 2}
@@ -207,8 +227,8 @@ class Supervisor:
         pids = [
             os.fork() or _run_child(other, worker.run) for worker, other in zip(workers, foreign, strict=True)
         ]
-        for pid, (ours, _), worker in zip(pids, pairs, workers, strict=True):
-            self._add_child(ChildProcess(pid, Channel(ours), worker.nodes))
+        for pid, (ours, _), worker, cell in zip(pids, pairs, workers, cells, strict=True):
+            self._add_child(ChildProcess(pid, Channel(ours), worker.nodes, cell))
             for node in sorted(worker.nodes):  # their devices are open and keep what arrives
                 self._control.send({"event": "ready", "node": node, "pid": pid})
             worker.close()
@@ -230,7 +250,7 @@ class Supervisor:
 
     def _query(self, order: Message, answer: Message) -> None:
         serial = order["serial"]
-        asked = {pid for pid, child in self._children.items() if not child.stopped}
+        asked = {pid for pid, child in self._children.items() if not child.silent}
         self._pending_queries[serial] = PendingQuery({**answer, "serial": serial}, asked)
         self._broadcast(order)
         self._finish(serial)
@@ -285,17 +305,33 @@ class Supervisor:
         while (change := _change_of_child()) is not None:
             pid, stopped = change
             child = self._children.get(pid)
-            if child is None or child.stopped == stopped:
+            if child is not None and child.stopped != stopped:
+                before, child.stopped, child.turn = child.silent, stopped, progress.Turn()
+                self._note_silence(child, before)
+
+    def _look_at_progress(self) -> None:
+        """Notice which agents hang, and which have gone on after all."""
+        now = time.monotonic()
+        for child in self._children.values():
+            if child.cell is None or child.stopped:
                 continue
-            child.stopped = stopped
-            event = "stopped" if stopped else "continued"
-            self._control.send({"event": event, "nodes": sorted(child.nodes)})
-            if stopped:
-                self._give_up_on(child)
-            else:
-                missed, child.missed = child.missed, []
-                for order in missed:
-                    child.channel.send(order)
+            before, child.hangs = child.silent, child.turn.look(child.cell[0], child.pid, now)
+            self._note_silence(child, before)
+
+    def _note_silence(self, child: ChildProcess, before: bool) -> None:
+        """A child is silent from now on, or no longer; ``before``: whether it was."""
+        if child.silent == before:
+            return
+        nodes = sorted(child.nodes)
+        if child.silent:
+            self._control.send({"event": "stopped", "nodes": nodes, "hangs": child.hangs})
+            self._give_up_on(child)
+            return
+        self._control.send({"event": "continued", "nodes": nodes})
+        missed, child.missed = child.missed, []
+        with contextlib.suppress(OSError):  # it has ended after all
+            for order in missed:
+                child.channel.send(order)
 
     def _give_up_on(self, child: ChildProcess) -> None:
         """Wait for nothing more of a child, and have the kernel forward nothing for its agents."""

@@ -24,10 +24,17 @@ class Worker:
     """
 
     def __init__(
-        self, channel: Channel, agent_ios: Sequence[AgentIO], links: SharedLinkState, epoch: int = 0
+        self,
+        channel: Channel,
+        agent_ios: Sequence[AgentIO],
+        links: SharedLinkState,
+        epoch: int,
+        progress: memoryview,
     ) -> None:
-        """``epoch`` is that of the link state which the agents know."""
+        """``epoch`` is that of the link state which the agents know; ``progress`` a cell of
+        :mod:`hostagent.runtime.progress`."""
         self.channel = channel
+        self._progress = progress
         self._links, self._epoch = links, epoch
         self._agent_ios = {agent_io.agent.node: agent_io for agent_io in agent_ios}
         self._owners = {descriptor: agent_io for agent_io in agent_ios for descriptor in agent_io.descriptors()}
@@ -63,12 +70,16 @@ class Worker:
             agent_io.modify_epoll = epoll.modify
         self._update_timed()
         last: set[int] = set()
-        cells = self._links.cells
+        cells, progress, turn = self._links.cells, self._progress, 0
         while self._open:
             # Before the wait as well: what was decided since the last look may be carried out by the kernel.
             if cells[0] != self._epoch:
                 self._apply_link_state()
-            ready = [descriptor for descriptor, _ in epoll.poll(self._poll_timeout())]
+            timeout = self._poll_timeout()
+            progress[0] = 0
+            ready = [descriptor for descriptor, _ in epoll.poll(timeout)]
+            turn += 1
+            progress[0] = turn
             if cells[0] != self._epoch:
                 self._apply_link_state()
             for descriptor in ready:

@@ -134,15 +134,17 @@ class ProcessRestarted(Event):
 
 @dataclass(frozen=True)
 class ProcessStopped(Event):
-    """A process of the lab was stopped by a signal, or continues."""
+    """A process of the lab was stopped by a signal or hangs, or it continues."""
 
     kind: ClassVar[str] = "process-stopped"
     process: str
     nodes: Sequence[str] = ()
     stopped: bool = True
+    hangs: bool = False
 
     def text(self) -> str:
-        return f"{_of(self.process, self.nodes)}: it {'is stopped' if self.stopped else 'continues'}"
+        what = "hangs" if self.hangs else "is stopped" if self.stopped else "continues"
+        return f"{_of(self.process, self.nodes)}: it {what}"
 
 
 @dataclass(frozen=True)
@@ -223,13 +225,7 @@ class Dropped(Event):
 
 
 #: The classes by name.
-KINDS: dict[str, type[Event]] = {
-    kind.kind: kind
-    for kind in (
-        LabState, LinkChanged, TablesChanged, LearnedFailures, Converged, SwitchConnection, ProcessEnded,
-        ProcessRestarted, CommandStarted, CommandEnded, MeasurementStarted, MeasurementEnded, Alarm, Dropped,
-    )
-}  # fmt: skip
+KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in Event.__subclasses__()}
 
 
 def _of(process: str, nodes: Sequence[str]) -> str:

@@ -68,8 +68,10 @@ def from_agents(message: dict[str, Any], fabric: Fabric) -> Event | None:
     match message:
         case {"event": "failed", "node": None, "error": error}:
             return ProcessEnded("supervisor", (), error)
-        case {"event": "stopped" | "continued" as state, "nodes": [*nodes]}:
-            return ProcessStopped("agent", list(map(fabric.name, nodes)), state == "stopped")
+        case {"event": "stopped", "nodes": [*nodes], "hangs": hangs}:
+            return ProcessStopped("agent", list(map(fabric.name, nodes)), hangs=hangs)
+        case {"event": "continued", "nodes": [*nodes]}:
+            return ProcessStopped("agent", list(map(fabric.name, nodes)), stopped=False)
         case {"event": "failed", "node": node, "error": error}:
             return ProcessEnded("agent", [fabric.name(node)], error)
         case {"event": "learned", "node": node, "down": down}:
