@@ -24,7 +24,12 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 #: The glossary and the changelog name former words; licences are others' texts.
 EXEMPT = {GLOSSARY, ROOT / "CHANGELOG.md"}
 PAGES = sorted(
-    {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("vagrant/*.md"), *ROOT.glob("examples/*")}
+    {
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *ROOT.glob("vagrant/*.md"),
+        *filter(Path.is_file, ROOT.glob("examples/**/*")),
+    }
     - EXEMPT
 )
 #: Packages whose texts and comments are read as well.

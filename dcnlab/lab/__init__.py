@@ -22,11 +22,12 @@ namespace; the guard then removes the socket.
     scenario/     scenario files            drawing/      positions of nodes, pictures
     api/          HTTP and JSON, events     view/         the page in the browser, a client of api/
     kv/           a key-value store         replication/  one server's data to several others
+    metrics/      a lab for Prometheus
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     mininet/      stock Mininet with our topologies, hosts and controller
 
     client.py      Lab, for Python and the command line
-    measuring.py   the client's side of measurements
+    measuring.py   the client's side of measurements          sampling.py    counters of links over time
     rpc.py         the control socket's protocol    request.py     requests that are malformed
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose

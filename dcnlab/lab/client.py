@@ -31,6 +31,7 @@ from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measuring import Underway
 from dcnlab.lab.rpc import Connection, Progress
+from dcnlab.lab.sampling import Sampling
 from dcnlab.lab.session import terminal
 
 if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
@@ -337,6 +338,18 @@ class Lab:
         """The ``flows`` of a switch: table, priority, match, actions, cookie, ``packets``, ``bytes`` and
         ``duration`` of each entry, of any controller; ``at`` is when they were read."""
         return dict(self.ask("flows", node=switch))
+
+    def queues(self) -> list[dict[str, Any]]:
+        """Per port that has a queue (links with a rate, delay or loss): ``node``, ``port``, ``to``, the
+        ``packets`` and ``bytes`` that wait now, the packets ``dropped`` since the launch."""
+        return list(self.ask("queues"))
+
+    def sample(self, every: float = 0.1) -> Sampling:
+        """Read the counters of all links every so many seconds, while a ``with`` block runs.
+
+        ``frame()`` of what this returns is a pandas frame of bytes and rates over time.
+        """
+        return Sampling(self.counters, every)
 
     def explain(self, a: str, b: str, follow: str = "heaviest") -> list[dict[str, Any]]:
         """The path in words: per node the ``reason``, the matching ``entry``, the ``branches`` where several

@@ -177,6 +177,7 @@ PRINTS_JSON = {
     "compare": "--topologies bcube:2,1 --schemes brp --workers 1",
     "sweep": "bcube:2,1 --scheme brp --steps 1 --seeds 1 --workers 1",
     "throughput": "bcube:2,1 --scheme brp --failures links=99%",
+    "schema": "",
     "reproduce": "",
     "automaton": "star:3",
     "aacm": "torus:3x3",
@@ -191,7 +192,8 @@ PRINTS_JSON = {
 IN_A_LAB = {
     "up", "ping", "fail", "heal", "impair", "restore", "stats", "down", "run", "demo", "capture", "view", "kv",
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
-    "traceroute",
+    "traceroute", "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
+    "restart", "mn-file",
 }  # fmt: skip
 
 

@@ -10,5 +10,6 @@ pcapng.py    the format that says by which interface a packet came
 snooping.py  what one switch and its controller say
 flows.py     a switch's entries with live counters
 flow_rates.py  their rates, from two looks
+queues.py    what waits at interfaces, and what was dropped there
 wireshark.py a dissector of control frames and labels
 """

@@ -15,7 +15,7 @@ from addressing.fields import ipv4
 from dcnlab.lab import measurement
 from dcnlab.lab.emulation import launch, netns
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import capture, explain, flows, live_path, tables
+from dcnlab.lab.inspection import capture, explain, flows, live_path, queues, tables
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
@@ -232,6 +232,10 @@ class _Operations:
     def op_flows(self, call: Call) -> Any:
         """The entries of a switch with their counters."""
         return flows.flows(self._session, self._session.node(call.request["node"]))
+
+    def op_queues(self, call: Call) -> Any:
+        """What waits at the ports that have a queue, and what was dropped there."""
+        return queues.queues(self._session)
 
     def op_explain(self, call: Call) -> Any:
         """The path between two servers in words, with the entry that decides at each node; for switches also

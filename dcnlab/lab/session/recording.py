@@ -17,7 +17,9 @@ from dcnlab.lab.events.kinds import (
 from dcnlab.lab.rpc import Call, Operation
 
 #: Operations that only read; the journal does not name them.
-READING = frozenset({"info", "nodes", "tables", "flows", "explain", "controller", "control", "events"})
+READING = frozenset(
+    {"info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events"}
+)
 #: Measurements that only read counters; likewise.
 COUNTERS = frozenset({"counters", "stats", "path"})
 #: Keys of a request that are not arguments for the reader of a journal.
