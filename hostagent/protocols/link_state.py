@@ -1,9 +1,14 @@
 """Link state without a central instance: servers advertise to each other which of their ports are down.
 
 A server whose interface loses or regains its carrier advertises which of its ports are down.  The
-advertisement is flooded: a server that receives a new one forwards it to all servers one hop away.  Each of
-them acknowledges it; without an acknowledgement it is retransmitted a few times.  The latest advertisement of
-a server counts.  A link is down while a server at either end advertises it as down.
+advertisement is flooded: a server that receives a new one forwards it to all servers one hop away.  The latest
+advertisement of a server counts.  A link is down while a server at either end advertises it as down.
+
+Each server remembers which advertisements each neighbour has not acknowledged, and never gives them up.  They
+are retransmitted after growing intervals.  A neighbour that stays silent is sent one of them every
+``SILENT_INTERVAL``; when it is heard again, it is sent the others.  So two servers that can exchange frames end
+with the same advertisements, whatever was lost before.  An agent that was started again has forgotten all: its
+frames carry a higher generation, and its neighbours send it what they know.
 
 Replayed advertisements change nothing: their sequence numbers are old.  With a shared key all others are
 rejected as well (:mod:`hostagent.control.authentication`); servers that know the key are believed.
@@ -13,7 +18,10 @@ are in each other's flooding scope (:meth:`addressing.scheme.Scheme.in_flooding_
 
 A frame has EtherType 0xA801 (see :mod:`hostagent.control.codec`); its fields and items are
 
-    kind 8 | sender 32 | origin 32 | number 32 | count 8 | port 16, count times
+    kind 8 | sender 32 | generation 32 | origin 32 | number 64 | count 8 | port 16, count times
+
+The generation says how often the sender's agent was started again; so do the upper 32 bits of the number for
+the origin.
 
 Any bytes decode to a message or to a :class:`.authentication.Rejection`; nothing is ever raised.
 """
@@ -35,13 +43,17 @@ from topos.graph import LinkState
 
 ETHERTYPE = 0xA801
 ADVERTISE, ACKNOWLEDGE = 1, 2
-#: Seconds until the first retransmission, doubled each time, and how often an advertisement is sent.
+#: Seconds until the first retransmission, doubled each time, and after how many a neighbour counts as silent.
 RETRANSMIT_INTERVAL = 0.02
 MAX_ATTEMPTS = 6
+#: Seconds between two frames to a silent neighbour.
+SILENT_INTERVAL = 2.0
+#: How often an advertisement to a neighbour counts as sent, when the neighbour is heard again.
+_RESUMED_ATTEMPTS = 3
 #: A server whose agent was started again goes on from a multiple of this number: above all that it sent before.
-GENERATION = 1 << 16
+GENERATION = 1 << 32
 
-_CODEC = FrameCodec(ETHERTYPE, struct.Struct(">BIII"), struct.Struct(">H"))
+_CODEC = FrameCodec(ETHERTYPE, struct.Struct(">BIIIQ"), struct.Struct(">H"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +72,14 @@ class Message:
     kind: int
     sender: int
     advertisement: LinkStateAdvertisement
+    #: How often the sender's agent was started again.
+    generation: int = 0
 
     def encode(self, key: bytes | None = None) -> bytes:
         """The payload of a frame, with a tag when there is a ``key``."""
         origin, number, down = self.advertisement.origin, self.advertisement.number, self.advertisement.down
-        return _CODEC.encode((self.kind, self.sender, origin, number), sorted(down), key)
+        fields = self.kind, self.sender, self.generation, origin, number
+        return _CODEC.encode(fields, sorted(down), key)
 
 
 def decode(data: bytes, key: bytes | None = None) -> Message | Rejection:
@@ -72,13 +87,13 @@ def decode(data: bytes, key: bytes | None = None) -> Message | Rejection:
     decoded = _CODEC.decode(data, key)
     if isinstance(decoded, Rejection):
         return decoded
-    (kind, sender, origin, number), ports = decoded
+    (kind, sender, generation, origin, number), ports = decoded
     if kind not in (ADVERTISE, ACKNOWLEDGE) or len(set(ports)) != len(ports):
         return Rejection.CONTENT
-    return Message(kind, sender, LinkStateAdvertisement(origin, number, frozenset(ports)))
+    return Message(kind, sender, LinkStateAdvertisement(origin, number, frozenset(ports)), generation)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unacknowledged:
     """An advertisement that a neighbour has not acknowledged: its number, how often it was sent, and when it
     is due again."""
@@ -108,9 +123,16 @@ class LinkStateFlooding(ControlMachine[LinkState]):
         super().__init__()
         self._fabric, self._node, self._key = fabric, node, key
         self._neighbours, self._in_flooding_scope = tuple(neighbours), in_flooding_scope
+        self._generation = generation
         self._latest = {node: LinkStateAdvertisement(node, generation * GENERATION)}
-        self._unacknowledged: dict[tuple[int, int], Unacknowledged] = {}
-        if generation:  # neighbours notice the gap in its numbers, and tell it what they know
+        #: By neighbour and origin.
+        self._unacknowledged: dict[int, dict[int, Unacknowledged]] = {one: {} for one in self._neighbours}
+        #: The highest generation heard of each neighbour, and when it is next sent something if it is silent.
+        self._generations = dict.fromkeys(self._neighbours, 0)
+        self._next_to_silent = dict.fromkeys(self._neighbours, 0.0)
+        #: No later than the first retransmission that is due.
+        self._due: float | None = None
+        if generation:  # neighbours notice the generation, and tell it what they know
             self._schedule(self._neighbours, [node], 0.0)
 
     def handle_link_change(self, port: int, up: bool, now: float) -> None:
@@ -122,10 +144,17 @@ class LinkStateFlooding(ControlMachine[LinkState]):
             self._schedule(self._neighbours, [self._node], now)
             self.events.append(self.down())
 
-    def synchronise(self, neighbours: Iterable[int], now: float) -> None:
-        """Send neighbours all that is known: they may have missed something."""
-        known = [origin for origin, advertisement in self._latest.items() if advertisement.number]
-        self._schedule(neighbours, known, now)
+    def is_up(self, port: int) -> bool:
+        """Whether the own ``port`` is up."""
+        return port not in self._latest[self._node].down
+
+    def resume(self, neighbours: Iterable[int], now: float) -> None:
+        """Send neighbours at once what they have not acknowledged: frames may reach them again."""
+        for neighbour in neighbours:
+            for unacknowledged in self._unacknowledged[neighbour].values():
+                unacknowledged.sent = min(unacknowledged.sent, _RESUMED_ATTEMPTS)
+                unacknowledged.due = now
+                self._due = now
 
     def receive_frame(self, data: bytes, port: int, now: float) -> None:
         """A payload arrived, at any port."""
@@ -136,11 +165,22 @@ class LinkStateFlooding(ControlMachine[LinkState]):
             self.counts[f"rejected: {message.value}"] += 1
             return
         advertisement, sender = message.advertisement, message.sender
+        self._hear(sender, message.generation, now)
         if message.kind == ADVERTISE:
             self._queue_message(sender, ACKNOWLEDGE, replace(advertisement, down=frozenset()))
-        self._handle_acknowledgement(sender, advertisement)
+        if message.generation == self._generations[sender]:  # else it has forgotten this since
+            self._handle_acknowledgement(sender, advertisement)
         if message.kind == ADVERTISE:
             self._handle_advertisement(sender, advertisement, now)
+
+    def _hear(self, neighbour: int, generation: int, now: float) -> None:
+        """A neighbour is alive: go on with what it has not acknowledged; all, if it was started again."""
+        if generation > self._generations[neighbour]:
+            self._generations[neighbour] = generation
+            known = [origin for origin, advertisement in self._latest.items() if advertisement.number]
+            self._schedule([neighbour], known, now)
+        if any(one.sent >= MAX_ATTEMPTS for one in self._unacknowledged[neighbour].values()):
+            self.resume([neighbour], now)
 
     def _handle_advertisement(self, sender: int, advertisement: LinkStateAdvertisement, now: float) -> None:
         """Keep and forward an advertisement, if it is new."""
@@ -152,31 +192,35 @@ class LinkStateFlooding(ControlMachine[LinkState]):
         self.counts["learned"] += 1
         self._latest[origin] = advertisement
         self._schedule((one for one in self._neighbours if one != sender), [origin], now)
-        if advertisement.number > latest.number + 1 and origin in self._neighbours:
-            self.synchronise([origin], now)  # it was cut off, and may have missed as much itself
         if advertisement.down != latest.down:
             self.events.append(self.down())
 
     def next_timer(self) -> float | None:
-        """When the next advertisement is to be sent."""
-        return min((unacknowledged.due for unacknowledged in self._unacknowledged.values()), default=None)
+        """When an advertisement may be due; asked for every packet of the host, so it is not searched for."""
+        return self._due
 
     def handle_timer(self, now: float) -> None:
         """Send what is due, and retransmit what was not acknowledged."""
-        for (neighbour, origin), unacknowledged in list(self._unacknowledged.items()):
-            if unacknowledged.due > now:
-                continue
+        for neighbour, missing in self._unacknowledged.items():
+            for origin, unacknowledged in missing.items():
+                if unacknowledged.due <= now and self._is_turn(neighbour, unacknowledged, now):
+                    self._queue_message(neighbour, ADVERTISE, self._latest[origin])
+        dues = (one.due for missing in self._unacknowledged.values() for one in missing.values())
+        self._due = min(dues, default=None)
+
+    def _is_turn(self, neighbour: int, unacknowledged: Unacknowledged, now: float) -> bool:
+        """Whether to send an advertisement that is due; notes when it is due again."""
+        if unacknowledged.sent < MAX_ATTEMPTS:
+            unacknowledged.due = now + RETRANSMIT_INTERVAL * 2**unacknowledged.sent
+            unacknowledged.sent += 1
             if unacknowledged.sent == MAX_ATTEMPTS:
-                del self._unacknowledged[neighbour, origin]
-                self.counts["given up"] += 1
-                continue
-            later = replace(
-                unacknowledged,
-                sent=unacknowledged.sent + 1,
-                due=now + RETRANSMIT_INTERVAL * 2**unacknowledged.sent,
-            )
-            self._unacknowledged[neighbour, origin] = later
-            self._queue_message(neighbour, ADVERTISE, self._latest[origin])
+                self.counts["not acknowledged yet"] += 1
+            return True
+        turn = self._next_to_silent[neighbour] <= now
+        if turn:
+            self._next_to_silent[neighbour] = now + SILENT_INTERVAL
+        unacknowledged.due = self._next_to_silent[neighbour]
+        return turn
 
     def down(self) -> LinkState:
         """The links that are down by the advertisements of all servers."""
@@ -184,22 +228,25 @@ class LinkStateFlooding(ControlMachine[LinkState]):
         return LinkState(frozenset(self._fabric.link_at(*port) for port in ports))
 
     def _schedule(self, neighbours: Iterable[int], origins: Iterable[int], now: float) -> None:
+        origins = tuple(origins)
         for neighbour in neighbours:
             for origin in origins:
                 if origin != neighbour and self._in_flooding_scope(neighbour, origin):
-                    self._unacknowledged[neighbour, origin] = Unacknowledged(
-                        self._latest[origin].number, 0, now
-                    )
+                    number = self._latest[origin].number
+                    self._unacknowledged[neighbour][origin] = Unacknowledged(number, 0, now)
+                    self._due = now
 
     def _handle_acknowledgement(self, neighbour: int, advertisement: LinkStateAdvertisement) -> None:
         """A neighbour has an advertisement, so it need not be sent to it."""
-        unacknowledged = self._unacknowledged.get((neighbour, advertisement.origin))
+        missing = self._unacknowledged[neighbour]
+        unacknowledged = missing.get(advertisement.origin)
         if unacknowledged is not None and unacknowledged.number <= advertisement.number:
-            del self._unacknowledged[neighbour, advertisement.origin]
+            del missing[advertisement.origin]
 
     def _queue_message(self, neighbour: int, kind: int, advertisement: LinkStateAdvertisement) -> None:
         self.counts["sent" if kind == ADVERTISE else "acknowledged"] += 1
-        self._outgoing.append((neighbour, Message(kind, self._node, advertisement).encode(self._key)))
+        message = Message(kind, self._node, advertisement, self._generation)
+        self._outgoing.append((neighbour, message.encode(self._key)))
 
     def _is_valid(self, message: Message) -> bool:
         """False for servers and ports that do not exist, and for advertisements in this server's own name."""
@@ -234,10 +281,15 @@ class LinkStateProtocol(OneHopProtocol[LinkStateFlooding]):
         self.context.agent.learn_failures(event)
         self.context.report({"event": "learned", "node": self.context.agent.node, "down": sorted(event.down)})
 
+    def header(self, destination: int) -> tuple[int, bytes] | None:
+        """As in all protocols of one hop; nothing is sent by a port without carrier."""
+        header = super().header(destination)
+        return header if header is not None and self.machine.is_up(header[0]) else None
+
     def handle_link_change(self, port: int, up: bool, now: float) -> None:
         super().handle_link_change(port, up, now)
         if up:
-            self.machine.synchronise((node for node, hop in self.neighbours.items() if hop.port == port), now)
+            self.machine.resume((node for node, hop in self.neighbours.items() if hop.port == port), now)
 
     def counts(self) -> dict[str, int]:
         """The counters, and how many links the agents' advertisements name."""

@@ -17,6 +17,8 @@ from hostagent.protocols.link_state import (
     ACKNOWLEDGE,
     ADVERTISE,
     MAX_ATTEMPTS,
+    RETRANSMIT_INTERVAL,
+    SILENT_INTERVAL,
     LinkStateAdvertisement,
     LinkStateFlooding,
     LinkStateProtocol,
@@ -33,7 +35,10 @@ messages = st.builds(
     Message,
     st.sampled_from([ADVERTISE, ACKNOWLEDGE]),
     numbers,
-    st.builds(LinkStateAdvertisement, numbers, numbers, st.frozensets(st.integers(0, 2**16 - 1))),
+    st.builds(
+        LinkStateAdvertisement, numbers, st.integers(0, 2**64 - 1), st.frozensets(st.integers(0, 2**16 - 1))
+    ),
+    numbers,
 )
 
 
@@ -121,15 +126,28 @@ def test_impossible_advertisements_are_rejected(sender: int, advertised: LinkSta
     assert not states.frames_to_send()
 
 
-def test_a_neighbour_that_never_answers_is_given_up() -> None:
+def test_a_neighbour_that_never_answers_is_asked_now_and_then_for_ever() -> None:
+    """However much it has missed, it costs one frame per interval; when it is heard, all is due."""
     states = LinkStateFlooding(scheme("bcube:3,1", "brp").fabric, 0, (1, 2), lambda a, b: True)
     states.handle_link_change(1, False, 0.0)
-    sent = 0
-    while (due := states.next_timer()) is not None:
-        states.handle_timer(due)
-        sent += len(states.frames_to_send())
-    assert sent == 2 * MAX_ATTEMPTS
-    assert states.counts["given up"] == 2
+    for origin in (3, 6):
+        known = LinkStateAdvertisement(origin, 1, frozenset({1}))
+        states.receive_frame(Message(ADVERTISE, 2, known).encode(), 1, 0.0)
+    states.receive_frame(Message(ACKNOWLEDGE, 2, LinkStateAdvertisement(0, 1)).encode(), 1, 0.0)
+    sent: list[float] = []
+    now = 0.0
+    while now < 100 * SILENT_INTERVAL:
+        now = states.next_timer() or now
+        states.handle_timer(now)
+        sent += [now for target, payload in states.frames_to_send() if target == 1]
+    fast = RETRANSMIT_INTERVAL * 2 ** (MAX_ATTEMPTS - 1)
+    assert sum(one < fast for one in sent) == 3 * MAX_ATTEMPTS
+    assert 98 <= sum(one >= fast for one in sent) <= 102
+    assert states.counts["not acknowledged yet"] == 3
+    states.receive_frame(Message(ADVERTISE, 1, LinkStateAdvertisement(1, 1)).encode(), 1, now)
+    states.frames_to_send()
+    states.handle_timer(now)
+    assert len([target for target, _ in states.frames_to_send() if target == 1]) == 3
 
 
 class Flood:
@@ -158,7 +176,7 @@ class Flood:
                 protocol.handle_timer(now)
                 self._carry(deque((node, *pair) for pair in protocol.frames_to_send()), now)
             due = [timer for protocol in self.protocols if (timer := protocol.next_timer()) is not None]
-            if not due:
+            if not due or min(due) > 2 * SILENT_INTERVAL:  # servers that are cut off are asked for ever
                 return
             now = max(now, min(due))
 

@@ -52,8 +52,9 @@ LAYOUTS: Mapping[str, tuple[Part, ...]] = {
     "link-state": (
         Number("kind", "Kind (1 advertise, 2 acknowledge)", 1),
         Number("sender", "Sender", 4),
+        Number("generation", "How often the sender was started again", 4),
         Number("origin", "Origin", 4),
-        Number("number", "Sequence number", 4),
+        Number("number", "Sequence number", 8),
         Numbers("port", "Port that is down", 1, 2),
     ),
     "probing": (
