@@ -25,6 +25,7 @@ read the fabric; of the family they use the coordinates and methods that it decl
     galois.py       small finite fields
     file.py         edge: graphs read from files and from networkx
     export.py       networks written as GraphML, GML, DOT, Mermaid, JSON
+    limits.py       how large files may be, and what aliases in them may stand for
     dot.py          Graphviz's format
     mn.py           edge: every family as a Mininet ``Topo``
 """

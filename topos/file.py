@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from topos import dot
+from topos import dot, limits
 from topos.graph import IntArray
 from topos.layout import Points
 from topos.wiring import numbered_ports
@@ -81,11 +81,14 @@ def load(path: str) -> GraphData:
     if reader is None:
         raise FileError(f"{path}: unknown kind of file: known are {', '.join(_READERS)}")
     try:
+        limits.check_size(place, limits.GRAPH)
         return _graph_data(reader(place))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
-    except (FileError, dot.DotError) as error:
+    except (FileError, dot.DotError, limits.LimitError) as error:
         raise FileError(f"{path}: {error}") from error
+    except RecursionError:
+        raise FileError(f"{path}: it is nested too deeply") from None
     except Exception as error:  # each parser has its own errors, without a common base
         first = str(error).strip().partition("\n")[0]
         raise FileError(f"{path}: cannot be read as {place.suffix[1:]}: {first}") from error
@@ -121,6 +124,7 @@ def to_json(data: GraphData) -> dict[str, Any]:
 def _graphml(path: Path) -> _Raw:
     import networkx  # a third of a second: paid only by those who read such files
 
+    limits.check_entities(path)
     return _networkx(networkx.read_graphml(path))
 
 
@@ -137,18 +141,23 @@ def _edge_list(path: Path) -> _Raw:
 
 
 def _dot(path: Path) -> _Raw:
-    nodes, edges = dot.read(path.read_text(encoding="utf-8"))
+    nodes, edges = dot.read(limits.read(path, limits.GRAPH))
     return _Raw(nodes, tuple(_link(a, b, data) for a, b, data in edges))
 
 
 def _json(path: Path) -> _Raw:
-    return _from_mapping(json.loads(path.read_text(encoding="utf-8")))
+    return _from_mapping(_checked(json.loads(limits.read(path, limits.GRAPH))))
 
 
 def _yaml(path: Path) -> _Raw:
     from ruamel.yaml import YAML
 
-    return _from_mapping(YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")))
+    return _from_mapping(_checked(YAML(typ="safe", pure=True).load(limits.read_yaml(path, limits.YAML_GRAPH))))
+
+
+def _checked(document: Any) -> Any:
+    limits.check_values(document)
+    return document
 
 
 _READERS: dict[str, Callable[[Path], _Raw]] = {

@@ -19,6 +19,7 @@ from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.scenario import check
 from dcnlab.lab.scenario.check import Location
 from dcnlab.lab.scenario.model import Scenario
+from topos import limits
 from topos.spec import SpecError
 
 
@@ -123,12 +124,17 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
 
 def _parse(path: Path) -> CommentedMap:
     try:
-        document = YAML().load(path.read_text(encoding="utf-8"))
+        document = YAML().load(limits.read_yaml(path, limits.SCENARIO))
+        limits.check_values(document)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UsageError(f"{path}:{line}: {(error.problem or 'no YAML').splitlines()[0]}") from None
+    except limits.LimitError as error:
+        raise UsageError(f"{path}: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: it is nested too deeply") from None
     except (YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: no YAML text: {str(error).splitlines()[0]}") from None
     if not isinstance(document, CommentedMap):

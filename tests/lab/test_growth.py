@@ -1,0 +1,50 @@
+"""A lab that runs for long: hundreds of failures and restores leave nothing behind in its processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dcnlab.lab.client import Lab
+from tests.lab import processes
+
+pytestmark = pytest.mark.lab
+
+#: Failures and restores before the first measurement and until the second.
+WARM_UP, ROUNDS = 30, 150
+#: Bytes by which a process may grow meanwhile.  The session's ring of events is not full yet: it grows by less
+#: than its size, 10,000 events of a few hundred bytes.
+SESSION, OTHERS = 6_000_000, 500_000
+
+
+@pytest.fixture(scope="module", params=["lab", "agents"])
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    with Lab("bcube:2,1", "brp", link_state=request.param) as running:
+        yield running
+
+
+def sizes(lab: Lab) -> dict[int, tuple[str, int, int]]:
+    """Name, memory of its own and open descriptors of each process of the lab."""
+    return {
+        process.pid: (process.name(), process.memory_full_info().uss, process.num_fds())
+        for process in processes.inside(lab)
+    }
+
+
+def test_no_process_grows(lab: Lab) -> None:
+    sessions = {process.pid for process in processes.modules(lab, "dcnlab.lab.session")}
+
+    def change(times: int) -> dict[int, tuple[str, int, int]]:
+        for _ in range(times):
+            lab.fail("h0", "s0")
+            lab.restore("h0", "s0")
+        assert lab.pingall().lost == []
+        return sizes(lab)
+
+    before, after = change(WARM_UP), change(ROUNDS)
+    assert before.keys() == after.keys()
+    for pid, (name, memory, descriptors) in after.items():
+        limit = SESSION if pid in sessions else OTHERS
+        assert memory - before[pid][1] < limit, (name, memory, before[pid])
+        assert descriptors <= before[pid][2] + 2, (name, descriptors, before[pid])
