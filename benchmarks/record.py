@@ -50,6 +50,12 @@ SECTIONS = (
         " as well (--switch-fast-path).",
     ),
     Section(
+        "Impairments of links",
+        ("impair",),
+        "Rate, loss and delay of one link: asked for beside measured, idle and under load;"
+        " stock Mininet's TCLink.",
+    ),
+    Section(
         "Launch and stop",
         ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "bcube:8,3", "--scheme", "brp", "--timeout", "600"),
         "64 to 4096 servers. The rows `network` are without controller and agents; stock Mininet runs"
