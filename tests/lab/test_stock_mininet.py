@@ -151,6 +151,19 @@ def test_a_share_is_a_fraction_of_all_processors(
     assert cpu_share.quota(fraction, processors) == wanted
 
 
+@pytest.mark.lab
+def test_a_share_is_given_or_refused_in_one_line() -> None:
+    words = "--topo bcube,2,1 --switch scheme --host relay,cpu=.5 --controller scheme,brp --test pingall"
+    mn = private_openvswitch.program("venv")
+    done = private_openvswitch.run(mn, "--custom", "dcnlab/mn.py", *words.split())
+    if cpu_share.lacking(cpu_share.root()):
+        (line,) = [line for line in done.stderr.splitlines() if "Error: " in line]
+        assert "cgroup v2 has no cpu and no cpuset here" in line
+        assert "Traceback" not in done.stderr
+    else:
+        assert "*** Results: 0% dropped (12/12 received)" in done.stdout + done.stderr, done.stderr
+
+
 def test_without_cgroup_v2_a_share_is_one_line(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text("tmpfs /sys/fs/cgroup tmpfs rw 0 0\n")

@@ -32,4 +32,4 @@ def attach(
         place = f"give the machine behind it address {found['ipv4']} and MAC address {found['mac']}"
         print(f"it has the place of {found['host']}: {place}")
     else:
-        print("no table names this port: a controller of your own, or entries that you add, can use it")
+        print("no entry of the scheme names this port: add entries, or use a controller of your own")

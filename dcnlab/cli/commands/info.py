@@ -42,5 +42,9 @@ _ELSEWHERE = ("controller", "backend", "ended", "launch", "started")
 
 def _text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(_text, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return str(value)

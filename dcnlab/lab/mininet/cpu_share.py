@@ -33,16 +33,21 @@ def quota(fraction: float, processors: int) -> tuple[int, int]:
     return _LEAST_QUOTA, min(1_000_000, round(_LEAST_QUOTA / wanted))
 
 
+def lacking(base: Path) -> set[str]:
+    """The controllers that a share needs and that cgroup v2, mounted there, does not have."""
+    return {"cpu", "cpuset"} - set((base / "cgroup.controllers").read_text().split())
+
+
 class CpuShare:
     """A group of processes; ``name`` is unique on this machine."""
 
     def __init__(self, name: str) -> None:
         base = root()
-        missing = {"cpu", "cpuset"} - set((base / "cgroup.controllers").read_text().split())
+        missing = lacking(base)
         if missing:
             raise LabError(
                 f"cgroup v2 has no {' and no '.join(sorted(missing))} here, because cgroup v1 has:"
-                " use Mininet's CPULimitedHost, or boot with systemd.unified_cgroup_hierarchy=1"
+                " leave out cpu and cores, or boot with systemd.unified_cgroup_hierarchy=1"
             )
         self._parent = base / _PARENT
         self._folder = self._parent / name
