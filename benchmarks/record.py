@@ -80,6 +80,11 @@ SECTIONS = (
     ),
     Section("Open vSwitch", ("openvswitch",), "Its datapath between two hosts, and its load when idle."),
     Section("Installing tables", ("install",), "The controller compared with ovs-ofctl."),
+    Section(
+        "Tables after a failure",
+        ("repair",),
+        "The controller's processor time after links fail and after they are restored, by scheme.",
+    ),
     Section("Distances", ("distances",), "All pairs of a graph of 8192 nodes, compared with other libraries."),
     Section(
         "Evaluation",
