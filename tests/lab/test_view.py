@@ -161,6 +161,15 @@ def test_no_link_hides_behind_a_node(spec: str) -> None:
         assert np.linalg.norm(curve[:, None] - others[None], axis=2).min() > 0.1
 
 
+@pytest.mark.parametrize(
+    ("spec", "stubs"),
+    [("torus:5x6", 11), ("torus:4x4", 0), ("torus:3x5", 3), ("clot:6x6", 12), ("smallworld:6x6,torus=no", 0)],
+)
+def test_links_round_a_large_grid_are_stubs(spec: str, stubs: int) -> None:
+    """One for each row and each column with more than four nodes."""
+    assert draw(registry.fabric(spec)).wraps.sum() == stubs
+
+
 def test_the_drawing_names_what_is_drawn() -> None:
     fabric = registry.fabric("bcube:4,1")
     found = fabric_json(fabric)

@@ -112,7 +112,7 @@ def test_all_by_keyboard(page: Any, lab: Lab) -> None:
     until(page, "(link) => dcnlab.model.down.has(link)", link)
     assert lab.info()["down"] == [link]
     until(page, "document.querySelector('#details button.restore:enabled')")
-    assert page.text_content("#down") == f"1 of {page.evaluate('dcnlab.model.links.length')} links"
+    assert page.text_content("#down") == f"1 of {page.evaluate('dcnlab.model.links.length')}"
     page.focus("#picture")
     page.keyboard.press("c")
     until(page, "dcnlab.model.down.size === 0")

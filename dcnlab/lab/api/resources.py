@@ -288,8 +288,9 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
             "b": link.b.node,
             "b_port": link.b.number,
             "bow": round(bow, 4),
+            "stub": stub,
         }
-        for link, bow in zip(fabric.links(), drawing.bows.tolist(), strict=True)
+        for link, bow, stub in zip(fabric.links(), drawing.bows.tolist(), drawing.wraps.tolist(), strict=True)
     ]
     return {"nodes": nodes, "links": links}
 

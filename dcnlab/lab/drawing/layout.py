@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topos.fabric import Fabric
-from topos.layout import Points, positions
+from topos.layout import MAX_DIMENSIONS, Points, positions
 
 #: A link that would pass another node closer than this is curved; by a share of its length.
 _CLEARANCE, _BOW = 0.14, 0.16
@@ -18,19 +18,40 @@ _CLEARANCE, _BOW = 0.14, 0.16
 _BOWS = (0.0, _BOW, -_BOW, _BOW / 2, -_BOW / 2, 1.6 * _BOW, -1.6 * _BOW)
 
 
+#: Links that wrap around at least so many others are stubs.
+_LONG_ROW = 4
+
+
 @dataclass(frozen=True)
 class Drawing:
     """``points``: float[nodes, 2], x and y of each node; ``bows``: float[links], the distance by which the
-    middle of each link moves to its left, as a share of its length (0: a straight line)."""
+    middle of each link moves to its left, as a share of its length (0: a straight line); ``wraps``:
+    bool[links], whether a link wraps around a large grid and is better drawn as a stub at each end."""
 
     points: Points
     bows: Points
+    wraps: NDArray[np.bool_]
 
 
 def draw(fabric: Fabric) -> Drawing:
     """The drawing of a fabric; deterministic."""
     points, ends = positions(fabric), fabric.link_ends[:, [0, 2]]
-    return Drawing(points, _round_others(points, ends, _beside_each_other(ends)))
+    return Drawing(points, _round_others(points, ends, _beside_each_other(ends)), _wraps(fabric, ends))
+
+
+def _wraps(fabric: Fabric, ends: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """The links between the first and the last of a long row of a torus that is drawn as a grid."""
+    family = fabric.family
+    sizes = family.grid_sizes
+    if not family.grid_wraps or not 1 < len(sizes) <= MAX_DIMENSIONS or family.centric == "symmetric":
+        return np.zeros(len(ends), dtype=np.bool_)
+    vertices = ends.astype(np.int64) - (0 if family.centric == "server" else fabric.servers)
+    inside: NDArray[np.bool_] = np.asarray((vertices >= 0) & (vertices < np.prod(sizes)))
+    on_grid: NDArray[np.bool_] = np.asarray(inside.all(axis=1))
+    places = np.stack(np.unravel_index(np.where(on_grid[:, None], vertices, 0), sizes), axis=-1)
+    gaps: NDArray[np.int64] = np.asarray(np.abs(places[:, 0] - places[:, 1]))
+    last = (gaps == np.array(sizes) - 1) & (gaps >= _LONG_ROW)
+    return np.asarray(on_grid & ((gaps > 0).sum(axis=1) == 1) & last.any(axis=1), dtype=np.bool_)
 
 
 def _beside_each_other(ends: NDArray[np.int32]) -> Points:

@@ -20,8 +20,8 @@ export function button(parent, text, action, attributes = {}) {
 
 export function bits(rate) {
   if (rate < 1) return "0";
-  const unit = Math.max(0, Math.min(3, Math.floor(Math.log10(rate) / 3)));
-  return `${(rate / 1000 ** unit).toPrecision(3)} ${["b/s", "kb/s", "Mb/s", "Gb/s"][unit]}`;
+  const unit = Math.max(0, Math.min(4, Math.floor(Math.log10(rate) / 3)));
+  return `${(rate / 1000 ** unit).toPrecision(3)} ${["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"][unit]}`;
 }
 
 // Where a rate lies on the colour scale, from 0 to 1; null below it.

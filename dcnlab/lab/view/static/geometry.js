@@ -1,12 +1,15 @@
 // The shapes of the drawing: curves of links, the size of nodes, and what is at a point.
 
+const STUB = 0.55; // the length of each part of a link that wraps around; neighbours on a grid are 1 apart
+
 export class Geometry {
   constructor(model) {
     this.nodes = model.nodes;
     this.links = model.links;
     this.radius = radius(model.nodes);
     this.controls = model.links.map((link) => this.middle(link, 2));
-    const points = [...model.nodes, ...model.links.map((link) => this.middle(link, 1))];
+    this.stubs = model.links.map((link) => link.stub ? this.stub(link) : null);
+    const points = [...model.nodes, ...model.links.flatMap((link, number) => this.stubs[number] ?? [this.middle(link, 1)])];
     const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
     for (const { x, y } of points) {
       bounds.left = Math.min(bounds.left, x);
@@ -17,6 +20,13 @@ export class Geometry {
     this.bounds = bounds;
   }
 
+  // The outer ends of a link that wraps around: beyond its first end, and beyond its second.
+  stub({ a, b }) {
+    const from = this.nodes[a], to = this.nodes[b], part = STUB / Math.hypot(to.x - from.x, to.y - from.y);
+    const x = part * (to.x - from.x), y = part * (to.y - from.y);
+    return [{ x: from.x - x, y: from.y - y }, { x: to.x + x, y: to.y + y }];
+  }
+
   // The middle of a link, moved to its side by a share of its bow.
   middle(link, part) {
     const a = this.nodes[link.a], b = this.nodes[link.b], bow = part * link.bow;
@@ -25,15 +35,21 @@ export class Geometry {
 
   trace(path, number) {
     const { a, b, bow } = this.links[number], from = this.nodes[a], to = this.nodes[b];
+    const stub = this.stubs[number];
     path.moveTo(from.x, from.y);
-    if (bow) path.quadraticCurveTo(this.controls[number].x, this.controls[number].y, to.x, to.y);
+    if (stub) {
+      path.lineTo(stub[0].x, stub[0].y);
+      path.moveTo(stub[1].x, stub[1].y);
+      path.lineTo(to.x, to.y);
+    } else if (bow) path.quadraticCurveTo(this.controls[number].x, this.controls[number].y, to.x, to.y);
     else path.lineTo(to.x, to.y);
   }
 
   // A point of a link: at 0 its first end, at 1 its second.
   along(number, t) {
     const { a, b } = this.links[number], from = this.nodes[a], to = this.nodes[b], mid = this.controls[number];
-    const s = 1 - t;
+    const s = 1 - t, stub = this.stubs[number];
+    if (stub) return t <= 0.5 ? between(from, stub[0], 2 * t) : between(stub[1], to, 2 * t - 1);
     return {
       x: s * s * from.x + 2 * s * t * mid.x + t * t * to.x,
       y: s * s * from.y + 2 * s * t * mid.y + t * t * to.y,
@@ -52,6 +68,12 @@ export class Geometry {
   linkAt(point, reach) {
     let best = null, least = reach;
     this.links.forEach((link, number) => {
+      const stub = this.stubs[number];
+      if (stub) {
+        const far = Math.min(distance(point, this.nodes[link.a], stub[0]), distance(point, this.nodes[link.b], stub[1]));
+        if (far < least) [best, least] = [number, far];
+        return;
+      }
       if (!this.isNear(link, number, point, reach)) return;
       const steps = link.bow ? 12 : 1;
       let before = this.nodes[link.a];
@@ -81,6 +103,8 @@ export class Geometry {
     return best;
   }
 }
+
+const between = (from, to, t) => ({ x: from.x + t * (to.x - from.x), y: from.y + t * (to.y - from.y) });
 
 // From a point to a straight line between two others.
 function distance(point, from, to) {

@@ -275,18 +275,29 @@ export class Picture {
     context.strokeStyle = context.fillStyle = this.colour("path");
     for (const { link, from, weight } of this.marks.arrows) {
       const back = this.model.links[link].a !== from, at = (t) => this.geometry.along(link, back ? 1 - t : t);
-      const tip = at(0.55), tail = at(0.45), start = at(0.02), turn = Math.atan2(tip.y - tail.y, tip.x - tail.x);
+      const stub = this.model.links[link].stub; // both points on the part at its first end
+      const tip = at(stub ? 0.45 : 0.55), tail = at(stub ? 0.25 : 0.45), turn = Math.atan2(tip.y - tail.y, tip.x - tail.x);
       const size = Math.min(9 / scale, 0.9 * r) * (0.5 + 0.5 * weight), path = new Path2D();
       path.moveTo(tip.x, tip.y);
       for (const side of [2.6, -2.6]) path.lineTo(tip.x + size * Math.cos(turn + side), tip.y + size * Math.sin(turn + side));
       path.closePath();
       context.fill(path);
       context.lineWidth = Math.min(2 / scale, 0.3 * r) * (0.4 + 0.6 * weight);
-      context.beginPath();
-      context.moveTo(start.x, start.y);
-      context.lineTo(tail.x, tail.y);
-      context.stroke();
+      context.stroke(this.shaft(at, this.model.nodes[from], stub ? 0.4 : 0.52));
     }
+  }
+
+  // The part of a link from the edge of a node to an arrow's tip.
+  shaft(at, node, until) {
+    const path = new Path2D(), steps = 12;
+    let drawn = false;
+    for (let step = 0; step <= steps; step += 1) {
+      const { x, y } = at(until * step / steps);
+      if (Math.hypot(x - node.x, y - node.y) < 1.1 * this.geometry.radius) continue;
+      if (drawn) path.lineTo(x, y); else path.moveTo(x, y);
+      drawn = true;
+    }
+    return path;
   }
 
   // Nodes in other colours: {node: colour}.

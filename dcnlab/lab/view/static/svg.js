@@ -23,7 +23,11 @@ export function svgOf({ model, geometry, camera, colour, marks }) {
 }
 
 function curve(geometry, number) {
-  const { a, b } = geometry.links[number], { x, y } = geometry.controls[number];
+  const { a, b } = geometry.links[number], { x, y } = geometry.controls[number], stub = geometry.stubs[number];
+  if (stub) {
+    const [from, to] = [geometry.nodes[a], geometry.nodes[b]];
+    return `M${from.x} ${from.y}L${stub[0].x} ${stub[0].y}M${to.x} ${to.y}L${stub[1].x} ${stub[1].y}`;
+  }
   return `M${geometry.nodes[a].x} ${geometry.nodes[a].y}Q${x} ${y} ${geometry.nodes[b].x} ${geometry.nodes[b].y}`;
 }
 

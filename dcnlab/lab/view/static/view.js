@@ -104,7 +104,7 @@ function showEvent(event) {
 function showNow(before) {
   const { down } = model;
   byId("total").textContent = bits(model.state?.total ?? 0);
-  byId("down").textContent = `${down.size} of ${count(model.links.length, "link")}`;
+  byId("down").textContent = `${down.size} of ${model.links.length}`;
   showEnded(model.state?.ended ?? []);
   picture.change();
   const changed = before && (down.size !== before.size || [...down].some((link) => !before.has(link)));
