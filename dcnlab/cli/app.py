@@ -25,7 +25,8 @@ app = typer.Typer(
 PANELS = {
     "Labs": (
         "up", "ps", "info", "exec", "fail", "restore", "heal", "impair", "restart", "kill", "pause", "down",
-        "logs", "run", "schema", "events", "explain", "flows", "capture", "view", "replay", "api", "metrics",
+        "logs", "run", "check", "schema",
+        "events", "explain", "flows", "capture", "view", "replay", "api", "metrics",
         "aacm",
         "reconfigure", "dissector", "attach", "detach",
     ),

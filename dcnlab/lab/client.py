@@ -79,6 +79,7 @@ class Lab:
         lab = cls.__new__(cls)
         lab.path = runtime.socket_path(name)
         lab._guard, lab._lifeline = None, None
+        lab.launch_s = None
         lab._info = lab.info()
         return lab
 

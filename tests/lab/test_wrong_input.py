@@ -192,7 +192,8 @@ PRINTS_JSON = {
 IN_A_LAB = {
     "up", "ping", "fail", "heal", "impair", "restore", "stats", "down", "run", "demo", "capture", "view", "kv",
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
-    "traceroute", "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
+    "traceroute", "check",
+    "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
     "restart", "mn-file",
 }  # fmt: skip
 

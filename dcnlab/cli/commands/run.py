@@ -6,18 +6,16 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dcnlab.cli import completion, options
 from dcnlab.cli.app import command
 from dcnlab.cli.launching import stages
-from dcnlab.cli.show import JsonFlag, print_json, table
+from dcnlab.cli.outcome import show
+from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.errors import LabError
-
-if TYPE_CHECKING:
-    from dcnlab.lab.scenario.runner import ScenarioResult
 
 
 @command(
@@ -65,7 +63,7 @@ def run(
         _report(junit, lambda: reports.launch_error(file.stem, text, time.monotonic() - begun))
         raise
     _report(junit, lambda: reports.suite(file.stem, outcome, time.monotonic() - begun))
-    print_json(outcome.to_json()) if json else _show(outcome)
+    print_json(outcome.to_json()) if json else show(outcome)
     raise typer.Exit(0 if outcome.held else 1)
 
 
@@ -74,27 +72,3 @@ def _report(path: Path | None, document: Callable[[], str]) -> None:
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(document(), encoding="utf-8")
-
-
-def _show(outcome: ScenarioResult) -> None:
-    table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
-    if not outcome.verdicts:
-        return
-    print()
-    table(
-        ("expected", "found", ""),
-        [
-            (verdict.expectation, _value(verdict.value), "holds" if verdict.held else "DOES NOT HOLD")
-            for verdict in outcome.verdicts
-        ],
-    )
-
-
-def _words(result: dict[str, Any]) -> str:
-    return ", ".join(f"{figure} {_value(value)}" for figure, value in result.items())
-
-
-def _value(value: object) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return "-" if value is None else str(value)

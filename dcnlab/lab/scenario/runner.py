@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.errors import LabError
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.measuring import Underway
 from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario import bundled, reading
@@ -87,6 +87,23 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
         _write(keep, {"result": outcome.to_json(), **last})
         _write_csv(keep / "result.csv", outcome)
     return outcome
+
+
+def check(scenario: Scenario, lab: Lab, note: Progress, events: bool = False) -> ScenarioResult:
+    """Follow the timeline in a lab that runs already, and judge.
+
+    Without ``events`` no failure is caused, and what the scenario expects of one is left out.  UsageError for
+    a lab of another topology or scheme.
+    """
+    info, wanted = lab.info(), scenario.config()
+    here, there = (info["topology"], info["scheme"]), (wanted.validate().fabric.spec, wanted.scheme)
+    if here != there:
+        raise UsageError(f"{info['name']} is {' with '.join(here)}, but the scenario is {' with '.join(there)}")
+    left_out = set() if events else {event.result_name for event in scenario.events}
+    expected = tuple(item for item in scenario.expect if item.name not in left_out)
+    chosen = scenario.model_copy(update={"events": scenario.events if events else (), "expect": expected})
+    results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(chosen))}
+    return ScenarioResult(chosen, results, tuple(item.judge(results) for item in expected))
 
 
 def run_scenario(

@@ -1,0 +1,42 @@
+"""``dcnlab check``: a scenario's measurements and expectations against a lab that runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli import completion
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabName
+from dcnlab.cli.outcome import show
+from dcnlab.cli.show import JsonFlag, print_json
+from dcnlab.lab.client import Lab
+
+
+@command("dcnlab check LAB bcube-cut", "dcnlab check LAB my.yaml --events --json", custom=True)
+def check(
+    lab: LabName,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A scenario file, or the name of an example.",
+            autocompletion=completion.scenarios,
+        ),
+    ],
+    events: Annotated[bool, typer.Option("--events", help="Also cause the failures of the scenario.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Measure in a running lab what a scenario measures; exit 0 if what it expects holds.
+
+    Without --events the lab stays as it is, and what the scenario expects of failures is left out.
+    """
+    from dcnlab.lab.scenario import bundled, reading, runner
+
+    scenario = reading.read(bundled.find(file))
+    outcome = runner.check(scenario, Lab.attach(lab), lambda line: print(line, file=sys.stderr), events)
+    print_json(outcome.to_json()) if json else show(outcome)
+    raise typer.Exit(0 if outcome.held else 1)

@@ -1,0 +1,35 @@
+"""The outcome of a scenario, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dcnlab.cli.show import table
+
+if TYPE_CHECKING:
+    from dcnlab.lab.scenario.runner import ScenarioResult
+
+
+def show(outcome: ScenarioResult) -> None:
+    """Print the results, and the verdicts on what was expected."""
+    table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
+    if not outcome.verdicts:
+        return
+    print()
+    table(
+        ("expected", "found", ""),
+        [
+            (verdict.expectation, _value(verdict.value), "holds" if verdict.held else "DOES NOT HOLD")
+            for verdict in outcome.verdicts
+        ],
+    )
+
+
+def _words(result: dict[str, Any]) -> str:
+    return ", ".join(f"{figure} {_value(value)}" for figure, value in result.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "-" if value is None else str(value)
