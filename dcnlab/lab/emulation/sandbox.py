@@ -37,6 +37,9 @@ CLONE_NEWNET = 0x40000000
 
 _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
+_MS_BIND, _MS_REMOUNT, _MS_RDONLY = 0x1000, 0x20, 0x1
+#: Folders of /proc/sys whose settings are those of the whole machine.
+_MACHINE_SETTINGS = ("abi", "debug", "dev", "fs", "kernel", "vm")
 _PR_SET_PDEATHSIG = 1
 _BACKLOG = 16
 #: The exit code after a request that cannot be met, which leaves no log.
@@ -249,6 +252,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
         mount("none", "/", "", _MS_PRIVATE_REC)
         mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
+        _close_machine(Path(request["socket"]).parent)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
@@ -266,6 +270,18 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         pid, wait_status = os.wait()
         if pid == session:
             os._exit(os.waitstatus_to_exitcode(wait_status) & 0xFF)
+
+
+def _close_machine(sockets: Path) -> None:
+    """Keep programs of the lab from changing settings of the machine, and from controlling labs, by mistake.
+
+    The settings of network namespaces stay writable: each namespace has its own.
+    """
+    for setting in (Path("/proc/sys", name) for name in _MACHINE_SETTINGS):
+        if setting.exists():
+            mount(str(setting), str(setting), "", _MS_BIND)
+            mount("none", str(setting), "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID_NODEV)
+    mount("tmpfs", str(sockets), "tmpfs", _MS_NOSUID_NODEV, "mode=700")
 
 
 def _fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:
