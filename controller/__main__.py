@@ -41,7 +41,8 @@ def main() -> int:
         application.beside_others = bool(foreign)
         arguments = (scheme, lab, options.resume) if options.tables else (scheme, lab)
         started, serves = backend.run(application, listeners, foreign, rest, *arguments)
-        lab.send({"event": "rest", "served": serves})
+        if rest is not None:
+            lab.send({"event": "rest", "served": serves})
         started.prepare()
     except Exception as error:
         _fail(lab, error, options.application)
