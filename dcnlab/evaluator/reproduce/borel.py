@@ -79,8 +79,9 @@ TABLE_4 = PaperTable(4, 307, 4, (
     _column(1, 2, 15, 9.65, (13, 10), (245, 120.53), (227, 121.42), (91, 32.31), (75, 24.69), (23, 13.99)),
 ))  # fmt: skip
 
-_ROWS = {name: f"CR Routing, {name.removeprefix('cr:').replace('=', ' = ')}" for name in SCHEMES[:-1]}
-_ROWS["twophase"] = "Two-Phase Routing"
+#: The rows of Tables 3 and 4, by scheme.
+ROWS = {name: f"CR Routing, {name.removeprefix('cr:').replace('=', ' = ')}" for name in SCHEMES[:-1]}
+ROWS["twophase"] = "Two-Phase Routing"
 
 
 @cache
@@ -135,7 +136,7 @@ def _schemes(table: PaperTable, column: PaperColumn) -> Iterator[Row]:
             claim = Claim(
                 f"{topology}-{scheme}-{words}", PAPER, f"{words} path of {scheme}, {where}", printed, _ROUTED,
                 tolerance=tolerance, computed=printed, spread=tolerance,
-                source=table.source(column, f"{_ROWS[scheme]}, {row}"),
+                source=table.source(column, f"{ROWS[scheme]}, {row}"),
             )  # fmt: skip
             yield Row(claim, value)
 
@@ -147,7 +148,7 @@ def _text(table: PaperTable, column: PaperColumn) -> Iterator[Row]:
         claim = Claim(
             f"{topology}-improves-{d}", PAPER, f"average path of cr:d={d} below that of d = {d - 1}, {where}",
             column.schemes[f"cr:d={d - 1}"][1], _ROUTED, "<",
-            source='section 4.7, "its performance improves with the look-ahead distance d"; '
+            source="section 4.7, 'its performance improves with the \"look ahead\" distance d'; "
             + table.source(column, "CR Routing, avg"),
         )  # fmt: skip
         yield Row(claim, lengths(topology, f"cr:d={d}").path_mean)

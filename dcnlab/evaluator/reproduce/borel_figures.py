@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.reproduce.borel import PAPER, SCHEMES, TABLE_3, TABLE_4, PaperTable, lengths
+from dcnlab.evaluator.reproduce.borel import PAPER, ROWS, SCHEMES, TABLE_3, TABLE_4, PaperTable, lengths
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from dcnlab.evaluator.reproduce.measure import from_node
 from topos.registry import fabric
@@ -34,9 +34,10 @@ def _averages() -> Iterator[Row]:
         printed = {"shortest": first.average} | {name: first.schemes[name][1] for name in SCHEMES}
         measured = {"shortest": mean} | {name: lengths(topology, name).path_mean for name in SCHEMES}
         for name, value in printed.items():
+            row = "avg (optimal)" if name == "shortest" else f"{ROWS[name]}, avg"
             claim = Claim(
                 f"{topology}-{name}", PAPER, f"average path of {name}, {where}", value, _HOW, tolerance=0.005,
-                source=f"Figure 3; the number is in Table {table.number}, set 1, row avg; {_TEXT}",
+                source=f"Figure 3; the number is in {table.source(first, row)}; {_TEXT}",
             )  # fmt: skip
             yield Row(claim, measured[name])
 

@@ -64,7 +64,7 @@ def _theorems() -> Iterator[Row]:
         statement = f"M diameter 2 ceil((m+1)/2) + 1, m = {m}"
         claim = _claim(f"m-{m}", "Section 4, Theorem 3", statement, _EXACT, printed, computed)
         yield Row(claim, between_servers("mdcube", m).diameter)
-    source = "Section 3, 'The node degree and network diameter of the m-dimensional 1-moebius cube'"
+    source = "Section 3, 'The node degree and network diameter of the m-dimensional 1-möbius cube'"
     for m in range(2, 10):
         printed = math.ceil((m + 1) / 2)
         statement = f"diameter of the 1-moebius cube ceil((m+1)/2), m = {m}"
@@ -83,7 +83,7 @@ def _averages() -> Iterator[Row]:
         claim = _claim(f"{family}-average", f"Section 5, {place}", statement, _EXACT, about, computed)
         claim = replace(claim, tolerance=0.5, spread=0.0005)
         yield Row(claim, between_servers(family, 8).mean)
-    source = "Section 1, 'Note that the moebius cube has a diameter approximately half'"
+    source = "Section 1, 'Note that the möbius cube has a diameter approximately half'"
     hyper, mobius_cube = (_switch_distances(f"{family}:8,1") for family in ("hdcube", "mdcube"))
     for name, printed, measured in (
         ("diameter", 1 / 2, mobius_cube.max() / hyper.max()),
@@ -241,7 +241,7 @@ def _all_to_all() -> Iterator[Row]:
 def _m_over_h() -> Row:
     """M-DCube compared with H-DCube, by the rule that routes the traffic."""
     source = "Abstract, 'the M-DCube achieves a considerably higher aggregate bottleneck throughput'"
-    statement = "all-to-all ABT of M-DCube divided by that of H-DCube is above 1"
+    statement = "all-to-all ABT of M-DCube divided by that of H-DCube is above 1 (the paper: considerably)"
     how = f"{_ABT}; optimal routing: the maximum concurrent flow by linear programming"
     readings = [
         Reading(f"{name}, (8,1)", _abt("mdcube:8,1", spread) / _abt("hdcube:8,1", spread))

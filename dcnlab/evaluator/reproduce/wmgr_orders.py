@@ -28,6 +28,8 @@ _FAMILIES = (
 )  # fmt: skip
 #: The families for which the paper claims 85 % of pairs with stretch below 2 (others: 75 %).
 _CAYLEY = frozenset(_FAMILIES[:5])
+#: The family that the paper does not evaluate.
+_OURS = "torus:8x8"
 #: Roots spread evenly over the nodes.
 ROOTS = 12
 
@@ -46,7 +48,7 @@ def _roots(topology: str) -> tuple[str, ...]:
 
 def _orders() -> Iterator[Row]:
     for topology in _FAMILIES:
-        printed = 85 if topology in _CAYLEY else 75
+        printed, source = _published(topology)
         for order in ORDERS:
             words = f"{topology}: pairs with stretch below 2, scan {order}, %"
             claim = Claim(
@@ -57,9 +59,18 @@ def _orders() -> Iterator[Row]:
                 f"{_HOW}, root h0",
                 ">=",
                 tolerance=0.5,
-                source="Section V-F, on Fig. 8 (85%), and for all evaluated topologies (75%)",
+                source=source,
             )
             yield Row(claim, 100 * _path_lengths(topology, order, "0").cdf(_BELOW))
+
+
+def _published(topology: str) -> tuple[float | None, str]:
+    """The least share of pairs, %, and its place in the paper."""
+    if topology == _OURS:
+        return None, "not in the paper, which evaluates no torus"
+    if topology in _CAYLEY:
+        return 85, 'Section V-F, on Fig. 8: "in all cases at least 85%"'
+    return 75, 'Section V-F: "in all of the evaluated topologies, at least 75%"'
 
 
 def _by_root() -> Iterator[Row]:
