@@ -19,7 +19,7 @@ def attach(
     lab: LabName,
     switch: NodeName,
     interface: Interface,
-    host: Annotated[str, typer.Option("--as", help="The plain host whose place a machine takes.")] = "",
+    host: Annotated[str, typer.Option("--as", help="Give the interface the port of this plain host.")] = "",
     json: JsonFlag = False,
 ) -> None:
     """Make an interface of this machine a port of a switch, until the lab ends (docs/outside.md)."""

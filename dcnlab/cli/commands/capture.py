@@ -42,7 +42,7 @@ def capture(
     port: Annotated[int | None, typer.Option(help="One port of the node (default: all).")] = None,
     switch: Annotated[
         str | None,
-        typer.Option(metavar="SWITCH", help="With controller: only what this switch says and hears."),
+        typer.Option(metavar="SWITCH", help="With controller: only the messages of this switch."),
     ] = None,
     write: Annotated[
         Path | None,

@@ -30,9 +30,9 @@ def check(
     events: Annotated[bool, typer.Option("--events", help="Also cause the failures of the scenario.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Measure in a running lab what a scenario measures; exit 0 if what it expects holds.
+    """Make a scenario's measurements in a running lab; exit 0 if its expectations hold.
 
-    Without --events the lab stays as it is, and what the scenario expects of failures is left out.
+    Without --events the lab stays as it is, and expectations about failures are left out.
     """
     from dcnlab.lab.scenario import bundled, reading, runner
 

@@ -22,7 +22,7 @@ def dissector(
         str | None,
         typer.Argument(
             metavar="[LAB|TOPOLOGY]",
-            help="With it, labels are shown with their length and the names of servers.",
+            help="Show labels with their length, and with the names of this network's servers.",
             autocompletion=completion.labs_and_topologies,
         ),
     ] = None,

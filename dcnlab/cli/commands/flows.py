@@ -23,11 +23,11 @@ _CLEAR = "\x1b[H\x1b[2J"
 def flows(
     lab: LabName,
     switch: Annotated[str, typer.Argument(metavar="SWITCH", help="s0, or coordinates.")],
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Show rates, again and again, until Ctrl-C.")
-    ] = False,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks with --follow.")] = 1.0,
-    count: Annotated[int | None, typer.Option(min=1, help="With --follow: end after so many looks.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Show rates, updated until Ctrl-C.")] = False,
+    interval: Annotated[float, typer.Option(min=0.1, help="With --follow: seconds between readings.")] = 1.0,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="With --follow: end after this many readings.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Show the flow entries of a switch with their packets and bytes, of any controller.

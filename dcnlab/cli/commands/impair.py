@@ -45,9 +45,9 @@ def impair(
 ) -> None:
     """Change delay, loss, rate and errors of links, each direction alike; without a link show them.
 
-    What is not given stays as it is; the value `none` ends an impairment.  Packets that wait in a link are not
-    lost by a change.  Without netem in the kernel only the rate (by htb) and, as root, loss (by eBPF) can be
-    imposed.
+    Values that are not given stay as they are; the value `none` removes an impairment.  A change does not lose
+    packets that wait in a queue.  Without netem in the kernel, only the rate (by htb) and, as root, loss (by
+    eBPF) can be imposed.
     """
     given = {
         "delay": delay, "jitter": jitter, "loss": loss, "rate": rate,

@@ -11,7 +11,7 @@ from dcnlab.cli.show import JsonFlag, print_ended, print_json, print_notes, tabl
 
 @command("dcnlab info LAB", "dcnlab info LAB --json")
 def info(lab: LabName, json: JsonFlag = False) -> None:
-    """Show the configuration of a lab, its controller, links that are down and processes that have ended."""
+    """Show a lab's configuration, its controller, failed links and processes that have ended."""
     from dcnlab.lab.client import Lab
 
     found = Lab.attach(lab).info()

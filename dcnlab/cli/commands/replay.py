@@ -14,7 +14,7 @@ from dcnlab.cli.show import JsonFlag, print_json
 
 @command("dcnlab replay lab.rec", "dcnlab replay lab.rec --html lab.html")
 def replay(
-    file: Annotated[Path, typer.Argument(help="What `dcnlab view LAB --record FILE` has written.")],
+    file: Annotated[Path, typer.Argument(help="A file that `dcnlab view LAB --record FILE` wrote.")],
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page here; serve nothing.")
     ] = None,
