@@ -28,8 +28,10 @@ class LimitError(ValueError):
 
 
 def read(path: Path, limit: int) -> str:
-    """The text of a file of at most ``limit`` bytes; LimitError, OSError or UnicodeDecodeError."""
-    check_size(path, limit)
+    """The text of at most ``limit`` bytes from a file, a pipe or a device.
+
+    LimitError for more, OSError, UnicodeDecodeError.
+    """
     with path.open("rb") as file:
         data = file.read(limit + 1)
     _check_bytes(len(data), limit)
@@ -37,12 +39,12 @@ def read(path: Path, limit: int) -> str:
 
 
 def check_size(path: Path, limit: int) -> None:
-    """Raise LimitError for what is no file, or a larger one; OSError where there is none."""
+    """Raise LimitError for a larger file, and for what is no regular file; OSError where there is none."""
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(status.st_mode):
-        raise LimitError("it is no file")
+        raise LimitError("it is not a regular file")
     _check_bytes(status.st_size, limit)
 
 

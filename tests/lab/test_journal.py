@@ -24,6 +24,7 @@ from dcnlab.lab.events.kinds import (
     MeasurementStarted,
     ProcessEnded,
     ProcessRestarted,
+    ProcessStopped,
     SwitchConnection,
     TablesChanged,
 )
@@ -39,6 +40,9 @@ EXAMPLES: list[tuple[Event, str]] = [
     (ProcessEnded("agent", ["h5"], "it was killed"), "agent of h5: it was killed"),
     (ProcessEnded("ovsdb", list("abcdef")), "ovsdb of a, b, c, d and 2 more: it has ended"),
     (ProcessRestarted("controller", [], 2, 80.0), "controller: runs again after 80 ms (restart 2)"),
+    (ProcessStopped("agent", ["h5"]), "agent of h5: it is stopped"),
+    (ProcessStopped("agent", ["h5"], stopped=False), "agent of h5: it continues"),
+    (ProcessStopped("agent", ["h5"], hangs=True), "agent of h5: it hangs"),
     (CommandStarted("fail", {"kind": "link", "names": ["h0", "s4"]}), "fail link h0 s4"),
     (CommandEnded(3, "exec", 12.0, {"exit": 1}), "exec after 12 ms: exit=1"),
     (MeasurementStarted("iperf", {"a": "h0", "b": "h1", "udp": ""}), "iperf a=h0 b=h1"),

@@ -41,7 +41,7 @@ GRAPHS = {
     "large.edgelist": (sparse(100_000_000), "larger than 64 MB"),
     "large.yaml": (sparse(5_000_000), "larger than 4 MB"),
     "folder.json": (Path.mkdir, "Is a directory"),
-    "pipe.json": (os.mkfifo, "no file"),
+    "pipe.json": (os.mkfifo, "not a regular file"),
     "deep.json": (text("[" * 1_000_000), "nested too deeply"),
     "deep.yaml": (text("[" * 100_000), "nested more than 100 deep"),
     "lists.yaml": (text("- " * 100_000), "nested more than 100 deep"),
