@@ -118,7 +118,8 @@ def test_the_wheel_holds_the_packages_examples_and_licence_and_no_more(wheel: Pa
     top = {name.split("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == set(PACKAGES)
     assert {f"{package}/py.typed" for package in PACKAGES} <= names
-    assert {f"dcnlab/examples/{path.name}" for path in (ROOT / "examples").iterdir()} <= names
+    files = (path for path in (ROOT / "examples").rglob("*") if path.is_file() and path.suffix != ".pyc")
+    assert {f"dcnlab/examples/{path.relative_to(ROOT / 'examples')}" for path in files} <= names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 
