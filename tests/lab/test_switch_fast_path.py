@@ -26,10 +26,15 @@ TOPOLOGY, HOSTS = "hypercube:1,hosts=3", ("h0", "h1", "h2")
 _ENTRIES, _FRAMES = 30, 400
 
 
-@pytest.fixture(scope="module", params=["off", "on"])
-def two_labs(request: pytest.FixtureRequest) -> Iterator[Lab]:
-    with Lab(TOPOLOGY, "shortest", datapath="userspace", switch_fast_path=request.param) as lab:
-        yield lab
+@pytest.fixture(scope="module")
+def two_labs() -> Iterator[tuple[Lab, Lab]]:
+    """One without the fast path and one with it, at once: a test that compares them needs no other test."""
+    with (
+        Lab(TOPOLOGY, "shortest", datapath="userspace", switch_fast_path="off") as plain,
+        Lab(TOPOLOGY, "shortest", datapath="userspace", switch_fast_path="on") as fast,
+    ):
+        assert [lab.info()["switch_fast_path"] for lab in (plain, fast)] == ["off", "on"]
+        yield plain, fast
 
 
 def random_entries(rng: random.Random, count: int) -> list[str]:
@@ -133,22 +138,21 @@ def set_entries(lab: Lab, entries: list[str]) -> None:
 
 
 _ADD = """printf '%s\\n' "$@" | ovs-ofctl -O OpenFlow13 add-flows s0 -"""
-#: What the lab without the fast path did, by seed: the parameter "off" runs first.
-_expected: dict[int, list[list[str]]] = {}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_frames_go_where_open_vswitch_sends_them(two_labs: Lab, seed: int, tmp_path: Path) -> None:
+def test_random_frames_go_where_open_vswitch_sends_them(
+    two_labs: tuple[Lab, Lab], seed: int, tmp_path: Path
+) -> None:
     rng = random.Random(seed)
-    set_entries(two_labs, random_entries(rng, _ENTRIES))
+    entries = random_entries(rng, _ENTRIES)
     frames = [(rng.choice(HOSTS), random_frame(rng, number)) for number in range(_FRAMES)]
-    found = exchange(two_labs, frames, tmp_path)
-    if two_labs.info()["switch_fast_path"] == "off":
-        _expected[seed] = found
-        assert sum(map(len, found)) > _FRAMES / 4
-        return
-    assert found == _expected[seed]
-    assert sum(two_labs.tables("s0")["by_kernel"]) > _FRAMES / 10
+    for lab in two_labs:
+        set_entries(lab, entries)
+    expected, found = (exchange(lab, frames, tmp_path) for lab in two_labs)
+    assert sum(map(len, expected)) > _FRAMES / 4
+    assert found == expected
+    assert sum(two_labs[1].tables("s0")["by_kernel"]) > _FRAMES / 10
 
 
 def test_what_changes_while_frames_flow_holds_at_once() -> None:
@@ -233,11 +237,15 @@ def test_a_daemon_that_starts_again_has_it_again() -> None:
             assert time.monotonic() < end
 
 
-def test_a_table_with_too_many_kinds_of_entries_is_left_to_open_vswitch(two_labs: Lab, tmp_path: Path) -> None:
-    set_entries(two_labs, [f"priority={100 + number} actions=output:2" for number in range(40)])
+@pytest.mark.parametrize("fast", [False, True], ids=["off", "on"])
+def test_a_table_with_too_many_kinds_of_entries_is_left_to_open_vswitch(
+    two_labs: tuple[Lab, Lab], fast: bool, tmp_path: Path
+) -> None:
+    lab = two_labs[fast]
+    set_entries(lab, [f"priority={100 + number} actions=output:2" for number in range(40)])
     frames = [("h0", random_frame(random.Random(number), number)) for number in range(20)]
-    assert len(exchange(two_labs, frames, tmp_path)[1]) == 20
-    assert sum(two_labs.tables("s0").get("by_kernel", [])) == 0
+    assert len(exchange(lab, frames, tmp_path)[1]) == 20
+    assert sum(lab.tables("s0").get("by_kernel", [])) == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no fast path in any lab")
