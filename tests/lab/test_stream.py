@@ -26,12 +26,13 @@ def test_packets_lost_in_a_row_as_one_would_count_them(came: str) -> None:
 def test_packets_that_wait_are_no_outage_and_lost_ones_are() -> None:
     with Lab("bcube:2,1", "brp") as lab:
         stream = lab.begin(Stream("h0", "h3"))
-        agents = processes.agents(lab).agents
-        for agent in agents:
-            agent.suspend()
+        running = processes.agents(lab)
+        # With the agents' supervisor: it would report them, and packets for links that are down are dropped.
+        for process in (running.supervisor, *running.agents):
+            process.suspend()
         time.sleep(STILL)  # how long they stand still is what is measured
-        for agent in agents:
-            agent.resume()
+        for process in (*running.agents, running.supervisor):
+            process.resume()
         late = stream.stop()
         assert late.lost == late.outage_ms == 0
         assert late.longest_gap_ms >= 0.9 * STILL * 1000 > late.median_gap_ms
