@@ -222,7 +222,8 @@ class ControllerProcess:
 
     def close(self, timeout: float = 5.0) -> None:
         """End the controller: it exits when its control channel closes."""
-        self._closing = True
+        # A process that has ended by itself is reported as such, even if the reader has not noticed yet.
+        self._closing = self.process.poll() is None
         with contextlib.suppress(OSError):  # it may have ended already
             self._control.socket.shutdown(socket.SHUT_RDWR)
         try:
