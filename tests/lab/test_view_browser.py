@@ -70,6 +70,15 @@ def page(browser: Any, url: str) -> Iterator[Any]:
         yield opened
 
 
+def fail_and_restore(page: Any, lab: Lab) -> None:
+    """A link goes down and up again, and the page knows all of it."""
+    failed = lab.fail("h0", "s0")["links"][0]
+    until(page, "(link) => dcnlab.model.down.has(link)", failed)
+    lab.restore("h0", "s0")
+    until(page, "dcnlab.model.down.size === 0")
+    until(page, "dcnlab.model.events.at(-1).kind === 'command-ended'")
+
+
 def test_a_node_a_pair_and_escape(page: Any) -> None:
     page.mouse.click(*place(page, "h0"))
     assert until(page, HEADING) == "h0"
@@ -123,11 +132,7 @@ def test_all_by_keyboard(page: Any, lab: Lab) -> None:
 
 
 def test_time_goes_back_and_shows_a_convergence(page: Any, lab: Lab) -> None:
-    failed = lab.fail("h0", "s0")["links"][0]
-    until(page, "(link) => dcnlab.model.down.has(link)", failed)
-    lab.restore("h0", "s0")
-    until(page, "dcnlab.model.down.size === 0")
-    until(page, "dcnlab.model.events.at(-1).kind === 'command-ended'")
+    fail_and_restore(page, lab)
     page.evaluate(f"dcnlab.timeline.choose({DOWN})")
     until(page, "document.querySelector('.convergence')")
     assert page.evaluate("dcnlab.model.down.size") == 1
@@ -189,6 +194,7 @@ def test_the_page_fits_its_window(page: Any, size: tuple[int, int]) -> None:
 def test_a_recording_shows_the_same_without_the_lab(
     page: Any, browser: Any, lab: Lab, recording: Path, tmp_path: Path
 ) -> None:
+    fail_and_restore(page, lab)
     numbers = "dcnlab.model.events.map((event) => event.number)"
     last = page.evaluate(f"{numbers}.at(-1)")
     while f'"number":{last},' not in recording.read_text():
