@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: Every run has a free port of its own, so that several may run towards one server: iperf3's, or one above it.
 _FIRST_PORT, _PORTS = 5201, 1000
 _runs = itertools.count()
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,26 @@ class Iperf(Measurement[IperfResult]):
 
     def run(self, lab: RunningLab, context: Context) -> IperfResult:
         client, target = lab.two_endpoints(self.a, self.b)
-        port = str(_free_port(target))
-        words = ["-c", target.address, "-p", port, "-t", str(math.ceil(self.seconds)), "-P", str(self.parallel)]
-        words += ["--json", "--connect-timeout", "3000", *(["-u", "-b", self.udp] if self.udp else [])]
-        command = lab.inside(client.name, ["iperf3", *words])
-        with (
-            _listening(lab.inside(target.name, ["iperf3", "-s", "-1", "-p", port, "--forceflush"])),
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender,
-        ):
+        with _server(lab, target) as port:
+            return self._measure(lab.inside(client.name, self._words(target, port)), context)
+
+    def _words(self, target: Endpoint, port: str) -> list[str]:
+        """The command of iperf3's client."""
+        words = [
+            "iperf3",
+            "-c",
+            target.address,
+            "-p",
+            port,
+            "-t",
+            str(math.ceil(self.seconds)),
+            "-P",
+            str(self.parallel),
+        ]
+        return [*words, "--json", "--connect-timeout", "3000", *(["-u", "-b", self.udp] if self.udp else [])]
+
+    def _measure(self, command: list[str], context: Context) -> IperfResult:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender:
             try:
                 context.terminate_with_client(sender)
                 context.started()
@@ -73,6 +86,22 @@ class Iperf(Measurement[IperfResult]):
                 sender.kill()
                 raise
         return _result(json.loads(output or "{}"), sender.returncode, errors)
+
+
+@contextlib.contextmanager
+def _server(lab: RunningLab, target: Endpoint) -> Iterator[str]:
+    """The port of iperf3's server for one test; another one if a program takes the port before it listens."""
+    with contextlib.ExitStack() as stack:
+        for left in reversed(range(_TRIES)):
+            port = str(_free_port(target))
+            words = ["iperf3", "-s", "-1", "-p", port, "--forceflush"]
+            try:
+                stack.enter_context(_listening(lab.inside(target.name, words)))
+                break
+            except LabError:
+                if not left:
+                    raise
+        yield port
 
 
 def _free_port(target: Endpoint) -> int:
@@ -107,12 +136,12 @@ def _listening(command: list[str]) -> Iterator[None]:
     receiver = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert receiver.stdout is not None
-        last = ""
-        while "listening" not in last:
+        lines: list[str] = []
+        while not lines or "listening" not in lines[-1]:
             line = receiver.stdout.readline()
             if not line:
-                raise LabError(f"iperf3: {last.strip() or 'its server ended'}")
-            last = line if line.strip() else last
+                raise LabError(f"iperf3: {'; '.join(lines) or 'its server ended'}")
+            lines += [line.strip()] if line.strip() else []
         yield
     finally:
         receiver.kill()
