@@ -38,7 +38,7 @@ namespace; the guard then removes the socket.
     log.py         the log of a lab: written by its processes, read by `dcnlab logs`
     runtime.py     where sockets are, names of labs
     doctor.py      checks this machine              calibration.py finds the fastest settings on it
-    installing.py  installs the packages that it lacks
+    installing.py  installs missing packages
     settings.py    what calibration found          custom.py      loads files named with --custom
     graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
 """

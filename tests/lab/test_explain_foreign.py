@@ -47,17 +47,17 @@ def test_entries_by_hand_are_named_with_their_cookies() -> None:
 
 def test_relays_decide_by_the_scheme_and_switches_by_what_they_hold() -> None:
     with Lab("bcube:2,1", "brp", controller="none") as lab:
-        way = lab.route("h0", "h3")
+        route = lab.route("h0", "h3")
         *_, last = lab.explain("h0", "h3")
-        assert (last["node"], last["reason"]) == (way[1], "drops: no entry matches")
-        for switch in {way[1], way[3]}:
+        assert (last["node"], last["reason"]) == (route[1], "drops: no entry matches")
+        for switch in {route[1], route[3]}:
             for label_bit, port in ((0, 1), (1, 2)):
-                bit = "4" if switch == way[3] else "8"  # the digit in which the two ports' servers differ
+                bit = "4" if switch == route[3] else "8"  # the digit in which the two ports' servers differ
                 match = f"dl_dst={bit if label_bit else '0'}2:00:00:00:00:00/{bit}3:00:00:00:00:00"
                 add(lab, switch, f"cookie=0x77,priority=9,{match},actions=output:{port}")
         code, steps, errors = explain(lab, "h0", "h3")
         assert (code, errors) == (0, "")
-        assert [step["node"] for step in steps] == way
+        assert [step["node"] for step in steps] == route
         assert [step["installed"] for step in steps] == [None, True, None, True, None]
         assert all("cookie=0x77" in str(steps[at]["entry"]) for at in (1, 3))
         assert str(steps[2]["entry"]).startswith("label=")  # the rule of the relay

@@ -145,8 +145,8 @@ def test_links_fail_and_recover_with_their_impairments(lab: Lab) -> None:
 def test_the_kernels_fast_paths_keep_to_impairments() -> None:
     with Lab("bcube:2,1", "brp", fast_path="auto", switch_fast_path="auto") as fast:
         assert fast.pingall().held
-        way = fast.route("h0", "h3")
-        fast.impair(way[1], way[2], loss="100%")
+        route = fast.route("h0", "h3")
+        fast.impair(route[1], route[2], loss="100%")
         assert fast.ping("h0", "h3", timeout=0.2).received == 0
         fast.impair(clear=True)
         assert fast.ping("h0", "h3").received == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -71,6 +72,8 @@ def lab() -> Iterator[Lab]:
 def prometheus(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     program = shutil.which("prometheus")
     if program is None:
+        if os.environ.get("DCNLAB_REQUIRE_LABS"):
+            pytest.fail("Prometheus is not installed: apt install prometheus")
         pytest.skip("Prometheus is not installed: apt install prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     words = [sys.executable, "-m", "dcnlab.cli", "metrics", lab.config.name, "--port", "0"]

@@ -39,7 +39,7 @@ def cut(lab: Lab, fabric: Fabric, seed: int) -> set[int]:
 
 
 def unanswered(lab: Lab, pairs: list[tuple[str, str]], seconds: float = 120) -> list[tuple[str, str]]:
-    """Pairs that never answer; the first packets make a source probe its ways, so they are asked again."""
+    """Pairs that never answer; the first packets make a source probe its paths, so they are asked again."""
     end = time.monotonic() + seconds
     while (pairs := lab.pingall(pairs=pairs, timeout=1.0).lost) and time.monotonic() < end:
         time.sleep(0.3)  # what was lost is probed meanwhile

@@ -209,8 +209,8 @@ def test_wireshark_gets_packets_with_their_labels(lab: Lab, tmp_path: Path) -> N
     stand_in = programs / "wireshark"
     stand_in.write_text(f'#!/bin/sh\n[ "$1" = -k ] && shift\nexec {tshark} -T json "$@" > {out}\n')
     stand_in.chmod(0o755)
-    way = lab.route("h0", "h48")
-    port = "1" if int(way[1][1:]) < 7 else "2"
+    route = lab.route("h0", "h48")
+    port = "1" if int(route[1][1:]) < 7 else "2"
     command = [
         sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, "h0", "--port", port, "--wireshark",
         "--count", "4", "icmp",
@@ -223,7 +223,7 @@ def test_wireshark_gets_packets_with_their_labels(lab: Lab, tmp_path: Path) -> N
         running.communicate(timeout=240)
     layers = [packet["_source"]["layers"] for packet in json.loads(out.read_text())]
     # By this scheme the destination is the next server, and the tag has the rest of the path.
-    assert {layer["dcnlabel"]["dcnlabel.destination.node"] for layer in layers} == {way[2]}
+    assert {layer["dcnlabel"]["dcnlabel.destination.node"] for layer in layers} == {route[2]}
 
 
 @pytest.mark.lab

@@ -44,10 +44,10 @@ def test_every_pair_pings_over_kernel_switches(topology: str, scheme: str) -> No
 
 def test_a_cut_is_survived() -> None:
     with Lab("bcube:2,1", "brp") as lab:
-        way = lab.route("h0", "h3")
-        lab.fail(way[0], way[1])
+        route = lab.route("h0", "h3")
+        lab.fail(route[0], route[1])
         assert lab.pingall().lost == []
-        lab.restore(way[0], way[1])
+        lab.restore(route[0], route[1])
         assert lab.pingall().lost == []
 
 

@@ -1,4 +1,4 @@
-"""The controller of a lab while it is launched: its process or the way to it, and when the switches have it."""
+"""The controller of a lab at its launch: its process or the connection to it, and when switches have it."""
 
 from __future__ import annotations
 

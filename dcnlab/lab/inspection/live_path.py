@@ -62,9 +62,9 @@ class _Walk:
         found: Steps = []
         while arrivals:
             if len(arrivals) > 1:
-                ways = (self.onward([arrival]) for arrival in arrivals)
-                first = next(ways)
-                arriving = (way for way in (first, *ways) if way and way[-1]["delivered"])
+                branches = (self.onward([arrival]) for arrival in arrivals)
+                first = next(branches)
+                arriving = (branch for branch in (first, *branches) if branch and branch[-1]["delivered"])
                 return [*found, *next(arriving, first)]
             (at, frame), *_ = arrivals
             name = self.fabric.name(at.node)
