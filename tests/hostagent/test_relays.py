@@ -188,8 +188,8 @@ def test_every_combination_of_offloads_leaves_checksums_right(
 
 
 def captured(lab: ServerNetwork, action: Callable[[], None]) -> str:
-    """The output of tcpdump for the packets that arrive at h2 during ``action``."""
-    words = ("tcpdump", "-i", "h2-eth1", "-Q", "in", "-nvv", "-s", "0", "-B", "65536", "tcp")
+    """The output of tcpdump for the TCP packets that arrive at h2 during ``action``, to the end of a stream."""
+    words = ("tcpdump", "-i", "h2-eth1", "-Q", "in", "-l", "-nvv", "-s", "0", "-B", "65536", "tcp")
     listener = subprocess.Popen(
         ["ip", "netns", "exec", lab.netns(2), *words],
         stdout=subprocess.PIPE,
@@ -197,10 +197,16 @@ def captured(lab: ServerNetwork, action: Callable[[], None]) -> str:
         text=True,
     )
     assert listener.stderr is not None
+    assert listener.stdout is not None
     assert "listening" in listener.stderr.readline()
     action()
+    # What the signal finds in the ring is lost, so everything up to the FIN is read before.
+    seen = []
+    while "Flags [F" not in (line := listener.stdout.readline()):
+        assert line, "tcpdump has ended"
+        seen.append(line)
     listener.send_signal(signal.SIGINT)
-    return listener.communicate(timeout=120)[0]
+    return "".join([*seen, line]) + listener.communicate(timeout=120)[0]
 
 
 def test_coordinate_addresses_in_the_lowest_block() -> None:

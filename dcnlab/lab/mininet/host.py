@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from mininet.link import Intf
@@ -68,6 +69,7 @@ class RelayHost(Host):  # type: ignore[misc]
     def popen(self, *args: Any, **kwargs: Any) -> Any:
         """As Mininet's, when the tables are installed; in this host's share of the processors."""
         self._await_tables()
+        os.environ.setdefault("SHELL", "/bin/sh")  # Mininet reads it for shell=True; cron and CI do not set it
         if self._share is not None:
             kwargs.setdefault("mncmd", self._share.command(["mnexec", "-da", str(self.pid)]))
         return super().popen(*args, **kwargs)
