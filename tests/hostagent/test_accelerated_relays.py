@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from addressing.scheme import path
 from hostagent.fastpath import bpf
+from tests.addressing.cases import bound
 from tests.hostagent.namespaces import ServerNetwork, run, server_network
 from tests.hostagent.test_relays import captured, edges, ping, poll, transfer
+from topos.graph import ALL_UP
 
 __all__ = ["edges"]  # a fixture
 
@@ -26,13 +29,22 @@ def by_kernel(lab: ServerNetwork) -> dict[int, int]:
     return {node: counts["by kernel"] for node, counts in lab.pool.stats().items()}
 
 
+def passed(lab: ServerNetwork) -> dict[int, tuple[int, int]]:
+    """Packets that each agent forwarded, delivered or sent, and how many of them the kernel did."""
+    return {
+        node: (sum(counts[key] for key in ("relayed", "delivered", "originated")), counts["by kernel"])
+        for node, counts in lab.pool.stats().items()
+    }
+
+
 def test_all_but_the_first_packets_are_the_kernels(edges: Path) -> None:
     with server_network(f"file:{edges}", "wmgr", fast_path="on") as lab:
+        ping(lab, 0, 2)  # on a busy machine many more packets than the first may come before the decision
+        before = passed(lab)
         transfer(lab, 0, 2, 50 * MEGABYTE)
-        for counts in lab.pool.stats().values():
-            every = counts["relayed"] + counts["delivered"] + counts["originated"]
-            assert every > 200
-            assert counts["by kernel"] > 0.8 * every
+        for node, (every, kernel) in passed(lab).items():
+            assert every - before[node][0] > 200
+            assert kernel - before[node][1] > 0.8 * (every - before[node][0])
 
 
 def test_captures_at_both_ends_of_a_relay_see_every_packet(edges: Path) -> None:
@@ -57,9 +69,9 @@ def test_a_rate_limit_holds(edges: Path) -> None:
             assert server.stdout is not None
             while "listening" not in server.stdout.readline():
                 continue
-            report = json.loads(lab.run(0, "iperf3", "-c", lab.addresses[2], "-t", "2", "-J"))
+            report = json.loads(lab.run(0, "iperf3", "-c", lab.addresses[2], "-n", "5M", "-J"))
         assert report["end"]["sum_received"]["bits_per_second"] < 22e6
-        assert by_kernel(lab)[1] > 50
+        assert by_kernel(lab)[1] > 50  # super-packets of 64 KB at most
 
 
 def test_a_dead_agent_forwards_nothing(edges: Path) -> None:
@@ -80,20 +92,23 @@ def test_draws_per_packet_use_every_relay() -> None:
         assert counts[1]["by kernel"] > 100
 
 
-def test_what_agents_learn_from_each_other_holds_for_the_kernel_too() -> None:
-    """A link is cut and only the agents say so: the same servers answer with the fast path and without."""
-    assert reachable_after_a_cut("on") == reachable_after_a_cut("off")
-
-
-def reachable_after_a_cut(fast_path: str) -> list[int]:
+@pytest.mark.parametrize("fast_path", ["on", "off"])
+def test_what_agents_learn_from_each_other_holds_for_the_kernel_too(fast_path: str) -> None:
+    """A link is cut, only the agents say so: the servers that the rule then reaches answer, and no others."""
     with server_network("torus:3x3", "dor", fast_path=fast_path, link_state="agents") as lab:
         for target in range(1, 9):
             assert " 0% packet loss" in ping(lab, 0, target)
         lab.run(0, "ip", "link", "set", "h0-eth1", "down")
         poll(lambda: all(counts.get("links known down") == 1 for counts in lab.pool.stats().values()))
-        found = [target for target in range(1, 9) if " 0% packet loss" in answered(lab, 0, target)]
-        assert len(found) >= 6
-        return found
+        scheme = bound("torus:3x3", "dor")
+        down = ALL_UP.fail([scheme.fabric.link_at(0, 1)])
+        reached = {
+            target for target in range(1, 9) if path(scheme, 0, target, down) and path(scheme, target, 0, down)
+        }
+        assert len(reached) >= 6
+        for target in reached:
+            poll(lambda target=target: " 0% packet loss" in answered(lab, 0, target))  # type: ignore[misc]
+        assert not any(" 0% packet loss" in answered(lab, 0, target) for target in set(range(1, 9)) - reached)
 
 
 def answered(lab: ServerNetwork, a: int, b: int) -> str:

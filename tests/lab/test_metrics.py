@@ -122,16 +122,15 @@ def test_a_query_of_the_dashboard_has_values(query: str, prometheus: Prometheus)
 
 
 def test_samples_are_a_frame(lab: Lab) -> None:
+    rows = 2 * len(lab.counters().links)
     with lab.sample(every=0.05) as samples:
-        lab.iperf("h0", "h3", seconds=1)
+        sent = lab.iperf("h0", "h3", seconds=1).mbps * 1e6 / 8
+        assert eventually(lambda: len(samples.frame()) > 3 * rows)
     frame = samples.frame()
     assert list(frame.columns) == ["time_s", "source", "destination", "bytes", "mbps"]
-    counters = lab.counters()
-    rows = 2 * len(counters.links)
     assert len(frame) % rows == 0
-    assert len(frame) > 3 * rows
     assert frame["time_s"].is_monotonic_increasing
-    assert frame["bytes"].max() > 100_000
+    assert frame["bytes"].max() > 0.9 * sent > 0
     assert frame["mbps"].max() > 0
     with pytest.raises(UsageError, match="positive"):
         lab.sample(every=0)

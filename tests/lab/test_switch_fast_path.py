@@ -200,9 +200,10 @@ def test_all_pairs_answer_while_links_fail(topology: str, scheme: str, options: 
 def test_a_capture_sees_every_packet_and_a_rate_holds() -> None:
     options = {"datapath": "userspace", "switch_fast_path": "on", "fast_path": "on", "rate": "20Mbit"}
     with Lab("bcube:2,1", "brp", **options) as lab:
-        assert lab.iperf("h0", "h1", seconds=2).mbps < 22
+        mbps = lab.iperf("h0", "h1", seconds=2).mbps
+        assert mbps < 22
         before = sum(lab.tables("s0")["by_kernel"])
-        assert before > 20
+        assert before > 0.5 * mbps * 2e6 / 8 / 65536  # half the super-packets, at the largest
         done = lab.run("s0", ["bash", "-c", _CAPTURE])
         assert done.stdout.count("ICMP echo re") == 20, done.stdout
         assert sum(lab.tables("s0")["by_kernel"]) >= before + 20
