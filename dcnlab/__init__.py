@@ -14,6 +14,7 @@ Names for users, each imported when first used:
     load_custom           loads Python files that define topologies or schemes
     from_networkx         the network that a networkx graph describes; ``to_networkx`` is its inverse
     run_scenario          an experiment from a file or a dictionary: launch, traffic, failures, expectations
+    run_matrix            a scenario for every combination of some values, several times each
     fabric                the network that a topology's specification names
     scheme                the routing scheme that a specification names, on a fabric
     LabError, UsageError  errors of labs; SpecError of topologies and schemes.  Each is one line
@@ -21,6 +22,7 @@ Names for users, each imported when first used:
 The packages inside:
 
     cli/        the command line, ``dcnlab`` or ``python -m dcnlab``
+    experiments/  a scenario in labs, for every combination of some values
     lab/        labs: real hosts, switches, controllers and agents on this machine
     evaluator/  the same routing schemes offline, on fabrics of up to a million nodes
 
@@ -43,6 +45,7 @@ __all__ = [
     "from_networkx",
     "grid",
     "load_custom",
+    "run_matrix",
     "run_scenario",
     "scheme",
     "to_networkx",
@@ -60,6 +63,7 @@ _DEFINITIONS = {
     "from_networkx": ("topos.registry", "from_networkx"),
     "grid": ("dcnlab.evaluator.compare", "requests"),
     "load_custom": ("dcnlab.lab.custom", "load"),
+    "run_matrix": ("dcnlab.experiments.sweep", "run_matrix"),
     "run_scenario": ("dcnlab.lab.scenario.runner", "run_scenario"),
     "scheme": ("addressing.registry", "bind"),
     "to_networkx": ("topos.export", "to_networkx"),

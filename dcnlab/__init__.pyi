@@ -4,6 +4,7 @@ from addressing.registry import bind as scheme
 from dcnlab.evaluator.compare import compare as compare
 from dcnlab.evaluator.compare import requests as grid
 from dcnlab.evaluator.evaluate import evaluate as evaluate
+from dcnlab.experiments.sweep import run_matrix as run_matrix
 from dcnlab.lab.client import Lab as Lab
 from dcnlab.lab.custom import load as load_custom
 from dcnlab.lab.errors import LabError as LabError
@@ -25,6 +26,7 @@ __all__ = [
     "from_networkx",
     "grid",
     "load_custom",
+    "run_matrix",
     "run_scenario",
     "scheme",
     "to_networkx",

@@ -19,6 +19,7 @@ The program imports only the command that it runs.
     show.py                  output: JSON for scripts, tables for people
     launching.py             output while a lab is launched
     outcome.py               the outcome of a scenario
+    sweeping.py              what varies in a sweep of a scenario, and its outcome
     link_change.py           fail, restore and heal
     process_change.py        restart, kill and pause
     spec_lists.py            comma-separated topologies and schemes

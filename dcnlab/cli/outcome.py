@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 def show(outcome: ScenarioResult) -> None:
     """Print the results, and the verdicts on what was expected."""
     table(("result", "found"), [(name, _words(result)) for name, result in outcome.results.items()])
+    for line in outcome.warnings():
+        print(f"note: {line}")
     if not outcome.verdicts:
         return
     print()

@@ -217,7 +217,7 @@ def collect(
             rows[row["key"]] = row
             done += 1
             if directory and "error" not in row:
-                _append(directory, row)
+                append(directory, row)
             if progress:
                 progress(done, len(wanted), row)
     return [rows[asked.key] for asked in wanted]
@@ -298,7 +298,8 @@ def load(directory: Path) -> dict[str, Row]:
     return rows
 
 
-def _append(directory: Path, row: Row) -> None:
+def append(directory: Path, row: Row) -> None:
+    """Add a result to those that the folder holds."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / RESULTS).open("a") as file:
         file.write(json.dumps(row) + "\n")

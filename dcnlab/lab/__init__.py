@@ -41,4 +41,5 @@ namespace; the guard then removes the socket.
     installing.py  installs missing packages
     settings.py    what calibration found          custom.py      loads files named with --custom
     graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
+    host_load.py   what the machine was busy with meanwhile
 """

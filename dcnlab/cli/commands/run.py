@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -15,13 +15,15 @@ from dcnlab.cli.app import command
 from dcnlab.cli.launching import stages
 from dcnlab.cli.outcome import show
 from dcnlab.cli.show import JsonFlag, print_json
-from dcnlab.lab.errors import LabError
+from dcnlab.lab.errors import LabError, UsageError
+from topos.spec import SpecError
 
 
 @command(
     "dcnlab run bcube-cut",
     "dcnlab run my.yaml --keep results/my",
     "dcnlab run bcube-cut --junit bcube-cut.xml",
+    "dcnlab run bcube-cut --matrix scheme=brp,wmgr --repeat 5 --results results/cut --report cut.html",
     custom=True,
 )
 def run(
@@ -47,12 +49,43 @@ def run(
             metavar="FILE", help="Write JUnit XML for continuous integration: a case per expectation."
         ),
     ] = None,
+    matrix: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUES",
+            help="Run every combination of these values, such as scheme=brp,wmgr; may be repeated.",
+        ),
+    ] = [],  # noqa: B006
+    repeat: Annotated[
+        int | None, options.number("Run each combination so many times, with seeds that count up.", 1, 10_000)
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --matrix or --repeat: folder of results; an interrupted sweep resumes from it.",
+            callback=options.folder,
+        ),
+    ] = None,
+    report: options.Html = None,
+    csv: options.Csv = None,
+    parquet: options.Parquet = None,
     json: JsonFlag = False,
 ) -> None:
-    """Run a scenario: topology, scheme, traffic, timed failures; exit 0 if what it expects holds."""
+    """Run a scenario: topology, scheme, traffic, timed failures; exit 0 if what it expects holds.
+
+    With --matrix or --repeat, or those keys in the file, it runs many times: a sweep.
+    """
     from dcnlab.lab.scenario import bundled, reading, runner
     from dcnlab.lab.scenario import junit as reports
 
+    sweep_outputs = [results, report, csv, parquet]
+    if matrix or repeat or reading.is_sweep(bundled.find(file)):
+        if junit is not None:
+            raise UsageError("--junit is for a single run: a sweep writes --report, --csv or --parquet")
+        _sweep(file, matrix, repeat, results, keep, report, csv, parquet, json)
+    if any(path is not None for path in sweep_outputs):
+        raise UsageError("--results, --report, --csv and --parquet are for a sweep: add --matrix or --repeat")
     begun = time.monotonic()
     try:
         scenario = reading.read(bundled.find(file))
@@ -65,6 +98,42 @@ def run(
     _report(junit, lambda: reports.suite(file.stem, outcome, time.monotonic() - begun))
     print_json(outcome.to_json()) if json else show(outcome)
     raise typer.Exit(0 if outcome.held else 1)
+
+
+def _sweep(
+    file: Path,
+    matrix: list[str],
+    repeat: int | None,
+    results: Path | None,
+    keep: Path | None,
+    report: Path | None,
+    csv: Path | None,
+    parquet: Path | None,
+    json: bool,
+) -> NoReturn:
+    """Run all combinations, write what is asked for, and exit."""
+    from dcnlab.cli.sweeping import read_matrix, show_sweep
+    from dcnlab.evaluator import compare
+    from dcnlab.experiments import sweep
+    from dcnlab.experiments.report import report as page
+
+    try:
+        if parquet is not None:
+            compare.check_parquet()
+        wanted = sweep.plan(file, read_matrix(matrix), repeat)
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    with stages(quiet=False) as stage:
+        found = sweep.run(wanted, results, stage, lambda line: print(line, file=sys.stderr), keep)
+    rows = found.table()
+    if csv is not None:
+        compare.write_csv(rows, csv)
+    if parquet is not None:
+        compare.write_parquet(rows, parquet)
+    if report is not None:
+        report.write_text(page(found.title, found.rows), encoding="utf-8")
+    print_json(found.to_json()) if json else show_sweep(found)
+    raise typer.Exit(0 if found.held else 1)
 
 
 def _report(path: Path | None, document: Callable[[], str]) -> None:

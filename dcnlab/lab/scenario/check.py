@@ -14,7 +14,9 @@ from topos.fabric import Fabric
 
 #: The result that every scenario has: that of the lab itself.
 LAB = "lab"
-LAB_FIGURES = ("launch_s", "servers", "switches", "links")
+LAB_FIGURES = (
+    "launch_s", "servers", "switches", "links", "overruns", "busy_percent", "steal_percent", "waited_percent",
+)  # fmt: skip
 
 Location = tuple[str | int, ...]
 #: The place in the file, and half a sentence.

@@ -20,6 +20,11 @@ Expected = Annotated[
 ]
 
 
+#: The most repetitions of a run.
+MOST_RUNS = 10_000
+Values = Annotated[tuple[Any, ...], Field(min_length=1)]
+
+
 def _field(option: dataclasses.Field[Any]) -> Any:
     """An option of labs as a key of ``options:``."""
     known = option.metadata
@@ -55,6 +60,12 @@ class Scenario(StrictModel):
     traffic: tuple[Traffic, ...] = Field(min_length=1, description="What is measured, and when.")
     events: tuple[Event, ...] = Field((), description="Failures, and their ends.")
     expect: tuple[Expected, ...] = Field((), description="Conditions on the results.")
+    matrix: dict[str, Values] = Field(
+        {},
+        description="Values that vary, such as `scheme: [brp, wmgr]`: one run for every combination of them.",
+        examples=["keys: lists"],
+    )
+    repeat: int = Field(1, ge=1, le=MOST_RUNS, description="How many times each combination runs.")
 
     def config(self) -> LabConfig:
         """The configuration of its lab; OptionError for what no lab can have."""

@@ -28,6 +28,17 @@ def read(path: Path) -> Scenario:
     return _checked(_Source(str(path), _parse(path)), path.parent)
 
 
+def document(path: Path) -> Mapping[str, Any]:
+    """What a file says, unchecked; UsageError when it cannot be read."""
+    return _parse(path)
+
+
+def is_sweep(path: Path) -> bool:
+    """Whether a file states values that vary, or repetitions."""
+    found = document(path)
+    return bool(found.get("matrix")) or found.get("repeat", 1) != 1
+
+
 def from_values(values: Mapping[str, Any], folder: Path = Path()) -> Scenario:
     """The scenario of Python values, of the form that a file has; UsageError names the key that is wrong.
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.host_load import HostLoad
+from dcnlab.lab.measurement.overruns import Overruns
 from dcnlab.lab.measuring import Underway
 from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario import bundled, reading
@@ -25,6 +27,8 @@ from dcnlab.lab.scenario.timeline import Moment, Step, timeline
 from dcnlab.lab.scenario.traffic import TrafficAction
 
 Result = dict[str, Any]
+#: From this share in percent on, stolen time is worth a warning.
+_MUCH_STOLEN = 5.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,21 @@ class ScenarioResult:
                 for verdict in self.verdicts
             ],
             "held": self.held,
+            "warnings": self.warnings(),
         }
+
+    def warnings(self) -> list[str]:
+        """What makes the results doubtful."""
+        about = self.results.get(LAB, {})
+        found = []
+        if lost := about.get("overruns"):
+            found.append(
+                f"the lab lost {lost} packets for want of processor time: `expect: [{LAB}.overruns == 0]`"
+                " rejects such a run"
+            )
+        if (stolen := about.get("steal_percent") or 0) >= _MUCH_STOLEN:
+            found.append(f"the hypervisor took {stolen:g} % of the processor time away")
+        return found
 
     def rows(self) -> list[tuple[str, str, str, str, object]]:
         """One row per figure, for a spreadsheet: topology, scheme, result, figure, value (a list as words)."""
@@ -78,7 +96,7 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
     try:
         for entry in scenario.links:
             lab.impair(*entry.link.names, clear=False, **entry.values())
-        results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(scenario))}
+        results = _measured(scenario, lab, note)
         last = _final_state(lab) if keep is not None else {}
     finally:
         lab.stop()
@@ -102,7 +120,7 @@ def check(scenario: Scenario, lab: Lab, note: Progress, events: bool = False) ->
     left_out = set() if events else {event.result_name for event in scenario.events}
     expected = tuple(item for item in scenario.expect if item.name not in left_out)
     chosen = scenario.model_copy(update={"events": scenario.events if events else (), "expect": expected})
-    results = {LAB: _about(lab), **_Run(lab, note).follow(timeline(chosen))}
+    results = _measured(chosen, lab, note)
     return ScenarioResult(chosen, results, tuple(item.judge(results) for item in expected))
 
 
@@ -128,12 +146,26 @@ def _nobody(_: Any) -> None:
     """Nobody listens."""
 
 
-def _about(lab: Lab) -> Result:
-    info = lab.info()
-    return {
+def _measured(scenario: Scenario, lab: Lab, note: Progress) -> dict[str, Result]:
+    """The results of a timeline, with those of the lab and of the machine meanwhile."""
+    lost, load = _overruns(lab), HostLoad.now()
+    results = _Run(lab, note).follow(timeline(scenario))
+    info, host = lab.info(), load.figures()
+    lost_now = _overruns(lab)
+    about = {
         "launch_s": lab.launch_s,
         **{key: info[key] for key in ("servers", "switches", "links", "datapath")},
+        "overruns": None if lost is None or lost_now is None else max(0, lost_now - lost),
     }
+    return {LAB: {**about, **host}, **results}
+
+
+def _overruns(lab: Lab) -> int | None:
+    """The packets lost for want of processor time so far; None where the kernel does not count them."""
+    try:
+        return lab.measure(Overruns()).packets
+    except LabError:
+        return None
 
 
 def _final_state(lab: Lab) -> dict[str, Any]:

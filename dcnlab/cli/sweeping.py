@@ -1,0 +1,49 @@
+"""``--matrix`` of ``dcnlab run``, and the outcome of a sweep for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dcnlab.cli.show import table
+from dcnlab.cli.spec_lists import split_specs, words
+from dcnlab.lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from dcnlab.experiments.sweep import Sweep
+
+
+def read_matrix(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """The values by key of ``scheme=brp,wmgr``; numbers are read as YAML reads them."""
+    from ruamel.yaml import YAML
+
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        key, equals, values = text.partition("=")
+        if not equals or not key.strip() or not words(values):
+            raise UsageError(f"--matrix takes KEY=VALUE,VALUE..., not {text!r}: write scheme=brp,wmgr")
+        if key.strip() in ("topology", "scheme"):
+            found[key.strip()] = list(split_specs(values))
+        else:
+            found[key.strip()] = [YAML(typ="safe").load(value) for value in words(values)]
+    return found
+
+
+def show_sweep(sweep: Sweep) -> None:
+    """Print the means, and which runs did not hold."""
+    means = sweep.means()
+    if means:
+        keys = list(means[0].values)
+        rows = [(*mean.values.values(), mean.figure, mean.runs, str(mean)) for mean in means]
+        table((*keys, "figure", "runs", "mean ± 95 %"), rows)
+    for row in sweep.rows:
+        where = " ".join([*(f"{key}={value}" for key, value in row["values"].items()), f"seed {row['seed']}"])
+        if "error" in row:
+            print(f"{where}: error: {row['error']}", file=sys.stderr)
+            continue
+        failed = [f"{one['text']} (found {one['value']})" for one in row["expect"] if not one["held"]]
+        if failed:
+            print(f"{where}: {'rejected' if row['rejected'] else 'does not hold'}: {', '.join(failed)}")
+        for line in row["warnings"]:
+            print(f"{where}: {line}")

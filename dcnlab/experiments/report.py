@@ -1,0 +1,154 @@
+"""One HTML page for a sweep: figures with intervals, tables of means and runs, and what they depend on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.report import Section, page
+from dcnlab.experiments.summary import Mean, accepted, means
+from dcnlab.lab.scenario.check import LAB
+
+#: More figures than these are in the table only.
+_MOST_CHARTS = 24
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z%]*)")
+Row = Mapping[str, Any]
+
+
+def report(title: str, rows: Sequence[Row]) -> str:
+    """The page for the rows of a sweep."""
+    found = means(rows)
+    sections = [
+        Section("Figures", _summary(rows), charts=tuple(charts(found))),
+        _means(found),
+        _runs(rows),
+        _provenance(rows),
+    ]
+    return page(title or "Sweep", [section for section in sections if section.rows or section.text])
+
+
+def charts(found: Sequence[Mean]) -> list[Chart]:
+    """A chart per figure that varies, over the last numeric key of the matrix; else over all combinations."""
+    names = dict.fromkeys(mean.figure for mean in found if not mean.figure.startswith(f"{LAB}."))
+    drawn = []
+    for name in names:
+        mine = [mean for mean in found if mean.figure == name]
+        if len({(mean.mean, mean.half) for mean in mine}) > 1 or mine[0].half:
+            drawn.append(_chart(name, mine))
+    return drawn[:_MOST_CHARTS]
+
+
+def _chart(name: str, mine: Sequence[Mean]) -> Chart:
+    over = next((key for key in reversed(mine[0].values) if _scale(key, mine)), "")
+    runs = sorted({mean.runs for mean in mine})
+    caption = f"means of {' to '.join(map(str, (runs[0], runs[-1])[: len(runs)]))} runs; bars: 95 % interval"
+    if over:
+        scale = _scale(over, mine)
+        groups: dict[str, list[Mean]] = {}
+        for mean in mine:
+            groups.setdefault(_label(mean, over), []).append(mean)
+        curves = [
+            _series(label, [scale[str(one.values[over])][0] for one in group], group)
+            for label, group in groups.items()
+        ]
+        unit = next(iter(scale.values()))[1]
+        return Chart(name, f"{over} ({unit})" if unit else over, name.partition(".")[2], tuple(curves), caption)
+    labels = tuple(_label(mean, "") or "all" for mean in mine)
+    series = _series("mean", [float(at) for at in range(len(mine))], mine)
+    return Chart(name, "", name.partition(".")[2], (series,), caption, names=labels)
+
+
+def _scale(key: str, mine: Sequence[Mean]) -> dict[str, tuple[float, str]]:
+    """The number and the unit of each value of a key, if they are several numbers of one unit; else empty."""
+    read = {str(mean.values[key]): _NUMBER.fullmatch(str(mean.values[key])) for mean in mine}
+    found = {text: (float(match[1]), match[2]) for text, match in read.items() if match}
+    same = len(found) == len(read) > 1 and len({unit for _, unit in found.values()}) == 1
+    return found if same else {}
+
+
+def _series(label: str, at: Sequence[float], group: Sequence[Mean]) -> Series:
+    halves = tuple(mean.half or 0.0 for mean in group)
+    return Series(label, tuple(at), tuple(mean.mean for mean in group), halves if any(halves) else ())
+
+
+def _label(mean: Mean, without: str) -> str:
+    return ", ".join(
+        str(value) if key in ("topology", "scheme") else f"{key} {value}"
+        for key, value in mean.values.items()
+        if key != without
+    )
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    good = accepted(rows)
+    rejected = [row for row in rows if row.get("rejected")]
+    broken = [row for row in rows if "error" in row]
+    seeds = sorted({row["seed"] for row in rows})
+    warned = sum(bool(row.get("warnings")) for row in good)
+    words = [f"{len(rows)} runs with seeds {', '.join(map(str, seeds))}: {len(good)} count"]
+    if rejected:
+        words.append(f"{len(rejected)} rejected, because an expectation about the lab failed")
+    if broken:
+        words.append(f"{len(broken)} ended with an error")
+    if warned:
+        words.append(f"{warned} of those that count lost packets, or processor time, to the machine")
+    return "; ".join(words) + "."
+
+
+def _means(found: Sequence[Mean]) -> Section:
+    keys = tuple(found[0].values) if found else ()
+    rows = tuple(
+        (
+            *map(str, mean.values.values()),
+            mean.figure,
+            mean.mean,
+            "-" if mean.half is None else mean.half,
+            mean.runs,
+        )
+        for mean in found
+    )
+    return Section("Means and 95 % intervals", "", (*keys, "figure", "mean", "±", "runs"), rows)
+
+
+def _runs(rows: Sequence[Row]) -> Section:
+    keys = tuple(rows[0]["values"]) if rows else ()
+    shown = tuple(
+        (
+            *map(str, row["values"].values()),
+            row["repetition"],
+            row["seed"],
+            _verdict(row),
+            _failed(row),
+        )
+        for row in rows
+    )
+    return Section("Runs", "", (*keys, "repetition", "seed", "verdict", "why"), shown)
+
+
+def _verdict(row: Row) -> str:
+    if "error" in row:
+        return "error"
+    return "rejected" if row["rejected"] else "holds" if row["held"] else "does not hold"
+
+
+def _failed(row: Row) -> str:
+    if "error" in row:
+        return str(row["error"])
+    failed = [f"{one['text']} (found {one['value']})" for one in row["expect"] if not one["held"]]
+    return "; ".join([*failed, *row["warnings"]])
+
+
+def _provenance(rows: Sequence[Row]) -> Section:
+    """What the results depend on, each different value once."""
+    values: dict[str, dict[str, None]] = {}
+    for row in accepted(rows):
+        origin = row["provenance"]
+        for key, value in {**origin, **origin["versions"]}.items():
+            if key not in ("versions", "begun"):
+                values.setdefault(key, {})[str(value)] = None
+        for key, value in row["scenario"].get("options", {}).items():
+            values.setdefault(f"option {key}", {})[str(value)] = None
+    shown = tuple((key, "; ".join(found)) for key, found in values.items())
+    return Section("Provenance", "", ("what", "value"), shown)

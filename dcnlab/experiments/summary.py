@@ -1,0 +1,83 @@
+"""Rows for tables, and means with 95 % intervals, of the runs of a sweep.  Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dcnlab.evaluator.statistics import mean_and_error
+from dcnlab.lab.scenario.check import LAB
+
+Row = Mapping[str, Any]
+#: Figures of the lab that do not belong to what is measured.
+_OWN = frozenset({"servers", "switches", "links", "launch_s", "datapath"})
+_PROVENANCE = ("commit", "kernel", "datapath", "processors", "host")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A figure for one combination: the mean over ``runs`` runs, and half its 95 % interval.
+
+    ``half`` is None for a single run.
+    """
+
+    values: dict[str, Any]
+    figure: str
+    runs: int
+    mean: float
+    half: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" + ("" if self.half is None else f" ± {self.half:.2g}")
+
+
+def accepted(rows: Sequence[Row]) -> list[Row]:
+    """The runs whose results count."""
+    return [row for row in rows if "error" not in row and not row["rejected"]]
+
+
+def figures(row: Row) -> Iterator[tuple[str, float]]:
+    """The numbers that a run has measured, as ``RESULT.FIGURE``."""
+    for name, result in row["results"].items():
+        for figure, value in result.items():
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if number and not (name == LAB and figure in _OWN):
+                yield f"{name}.{figure}", float(value)
+
+
+def means(rows: Sequence[Row]) -> list[Mean]:
+    """The mean of each figure for each combination, in the order of the matrix."""
+    groups: dict[str, list[Row]] = {}
+    for row in accepted(rows):
+        groups.setdefault(json.dumps(row["values"]), []).append(row)
+    found = []
+    for group in groups.values():
+        collected: dict[str, list[float]] = {}
+        for row in group:
+            for name, value in figures(row):
+                collected.setdefault(name, []).append(value)
+        for name, values in collected.items():
+            mean, half = mean_and_error(values) if len(values) > 1 else (values[0], None)
+            found.append(Mean(dict(group[0]["values"]), name, len(values), mean, half))
+    return found
+
+
+def flat(row: Row) -> dict[str, Any]:
+    """A run as one row: values, repetition, seed, verdicts, figures, provenance."""
+    found = {**row["values"], "repetition": row["repetition"], "seed": row["seed"]}
+    if "error" in row:
+        return {**found, "error": row["error"]}
+    found |= {"topology": row["topology"], "scheme": row["scheme"]}
+    found |= {"held": row["held"], "rejected": row["rejected"]}
+    for name, result in row["results"].items():
+        found |= {f"{name}.{figure}": value for figure, value in result.items()}
+    origin = row["provenance"]
+    versions = {f"version.{name}": version for name, version in origin["versions"].items()}
+    return {**found, **{name: origin[name] for name in _PROVENANCE}, **versions}
