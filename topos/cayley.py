@@ -8,6 +8,7 @@ methods for the form of its elements (permutations, words, pairs).
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from abc import abstractmethod
@@ -20,9 +21,12 @@ from numpy.typing import NDArray
 
 from topos.family import param
 from topos.graph import IntArray
+from topos.layout import Points, circle, in_cosets, real
 from topos.vertices import SymmetricGraph
 
 Permutation = tuple[int, ...]
+#: Graphs of more symbols are not drawn by cosets.
+_MOST_SYMBOLS = 7
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,8 @@ class PermutationGraph(CayleyGraph):
     generator rearranges *positions*: u g has a_g(x) at position x.
     """
 
+    part_name: ClassVar[str] = "coset"
+
     s: int = param("symbols", low=2, high=10)
 
     @property
@@ -155,6 +161,40 @@ class PermutationGraph(CayleyGraph):
             return None
         symbols = tuple(map(int, parts))
         return self.rank(symbols) if sorted(symbols) == list(range(1, self.s + 1)) else None
+
+    def vertex_layout(self) -> Points | None:
+        """Cosets, the arrangements with the same last symbol, in a circle; each is made of such cosets, and
+        those of three symbols are hexagons.  None above seven symbols."""
+        if not 2 < self.s <= _MOST_SYMBOLS:
+            return None
+        if self.s == 3:
+            points = np.empty(6, dtype=np.complex128)
+            points[[self.spell(tuple(1 + step % 2 for step in range(length))) for length in range(6)]] = circle(
+                6
+            )
+            return real(points)
+        inner = dataclasses.replace(self, s=self.s - 1, hosts=0).vertex_layout()
+        assert inner is not None
+        middle = inner - inner.mean(axis=0)
+        return in_cosets(middle[:, 0] + 1j * middle[:, 1], self._cosets, self.edges()[:, [0, 2]])
+
+    @property
+    def layout_caption(self) -> str:
+        if not 3 < self.s <= _MOST_SYMBOLS:
+            return super().layout_caption
+        return f"{self.s} cosets in a circle: arrangements with the same last symbol, in hexagons."
+
+    def vertex_part_numbers(self) -> NDArray[np.int64] | None:
+        """The last symbol of each arrangement, from 0."""
+        if not 3 < self.s <= _MOST_SYMBOLS:
+            return None
+        return self._arrangements(np.arange(self.vertices))[:, -1].astype(np.int64) - 1
+
+    @property
+    def _cosets(self) -> IntArray:
+        """A row per last symbol: its arrangements, in the order of those of one symbol less."""
+        last = self._arrangements(np.arange(self.vertices))[:, -1]
+        return np.stack([np.flatnonzero(last == symbol) for symbol in range(1, self.s + 1)]).astype(np.int32)
 
     @cached_property
     def _weights(self) -> list[int]:

@@ -33,6 +33,7 @@ class CellFamily(Family):
     """
 
     centric: ClassVar[Centric] = "server"
+    part_name: ClassVar[str] = "cell"
 
     n: int = param("servers per switch", low=2)
     k: int = param("levels of cells above a switch", low=0, high=20)
@@ -115,6 +116,20 @@ class CellFamily(Family):
                 (centres[:, None] + turns[:, None] * points).ravel() for points in (servers, switches)
             )
         return real(np.concatenate([servers, switches]))
+
+    @property
+    def layout_caption(self) -> str:
+        if not self.k:
+            return "Servers around their switch."
+        return f"{self.widths[-1]} cells of level {self.k - 1} in a circle; servers around their switches."
+
+    def part_numbers(self) -> NDArray[np.int64] | None:
+        """The cell of level k - 1 of each node; None for k = 0."""
+        if not self.k:
+            return None
+        servers, switches = self.counts()
+        below = self.sizes[self.k - 1]
+        return np.concatenate([np.arange(servers) // below, np.arange(switches) // (below // self.n)])
 
     def _turn(self, level: int, cell: int, centres: Complex, servers: Complex) -> complex:
         """The turn of a cell by which the servers with links to its siblings come nearest to them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,9 @@ import numpy as np
 
 from topos.family import Family
 from topos.graph import ALL_UP, NONE, Adjacency, IntArray, Kind, Link, LinkState, Node, Port, adjacency
+
+#: Notebooks show drawings of at most so many nodes.
+_MOST_DRAWN = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,13 @@ class Fabric:
         ends = self.link_ends[:, [0, 2]]
         degree = np.bincount(ends.ravel(), minlength=self.size)[: self.servers]
         return bool((degree > 1).any() or (ends < self.servers).all(axis=1).any())
+
+    def _repr_svg_(self) -> str | None:
+        """The drawing, for notebooks; None for large networks.  What draws is above this package, so it is
+        found by its name."""
+        if self.size > _MOST_DRAWN:
+            return None
+        return str(importlib.import_module("dcnlab.lab.drawing.svg").svg(self))
 
     def is_server(self, node: int) -> bool:
         """True for servers, False for switches."""

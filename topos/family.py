@@ -82,6 +82,8 @@ class Family(ABC):
     centric: ClassVar[Centric]
     #: Where the topology is defined: paper and section.
     source: ClassVar[str]
+    #: What :meth:`part_numbers` are, in the singular: "pod", "cluster".
+    part_name: ClassVar[str] = "part"
 
     def __post_init__(self) -> None:
         check_range(self.name, dataclasses.fields(self), self)
@@ -134,6 +136,21 @@ class Family(ABC):
     def layout(self) -> NDArray[np.float64] | None:
         """A row (x, y) per node, as the paper's figures draw it (helpers: :mod:`topos.layout`); None: nodes
         are placed by their distances."""
+        return None
+
+    @property
+    def layout_caption(self) -> str:
+        """What :meth:`layout` shows, as one sentence below the drawing."""
+        return "Nodes that few links separate are drawn near each other."
+
+    def wraps(self, ends: IntArray) -> NDArray[np.bool_]:
+        """Which links (rows of two nodes) lead around the drawing and are better drawn as two stubs."""
+        return np.zeros(len(ends), dtype=np.bool_)
+
+    def part_numbers(self) -> NDArray[np.int64] | None:
+        """Per node, the number of the part of the structure that it belongs to, such as its pod or its
+        cluster; -1 for nodes outside all parts.  Drawings give each part a colour, and above some size bundle
+        the links between two parts.  None: the family has no parts."""
         return None
 
     def link_attributes(self) -> Sequence[Mapping[str, Any]]:

@@ -24,6 +24,12 @@ MAX_DIMENSIONS, MAX_BITS = 3, 6
 _HOST = 0.34
 #: The distance of neighbours on the widest level; that of two levels, as a share of its width, and at least.
 _NEXT, _STEP, _LEAST_STEP = 0.4, 0.16, 0.8
+#: Cayley graphs of more vertices are drawn by distance.
+MOST_DRAWN = 5040
+#: The room between parts in a circle, and the turns of a part that are tried.
+_BETWEEN_PARTS, _TURNS = 0.55, 48
+#: The length of a cube's edge with servers on it.
+CORNERS_APART = 3.6
 #: Above this many nodes, springs from a spectral start instead of exact distances: seconds, not minutes.
 _EXACT = 250
 
@@ -79,6 +85,42 @@ def corners(bits: int) -> Points:
     address = np.arange(2**bits)[:, None] >> np.arange(bits) & 1
     points: Points = address @ axes[:bits]
     return points
+
+
+def along_edges(
+    switches: Points, here: NDArray[np.int64], there: NDArray[np.int64], lane: NDArray[np.float64]
+) -> Points:
+    """Servers near the switch ``here`` on the straight line to the switch ``there``; those of lane 0 on the
+    line, those of other lanes beside it."""
+    along = switches[there] - switches[here]
+    side = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
+    side[here > there] *= -1  # the same side of an edge, seen from both of its ends
+    points: Points = switches[here] + 0.28 * along + 0.55 * lane[:, None] * side
+    return points
+
+
+def in_cosets(inner: Complex, members: IntArray, ends: IntArray) -> Points:
+    """Parts that look alike in a circle, each turned so that its links lead towards the parts that they
+    join.  ``members``: a row per part, of the vertices at the points ``inner``; ``ends``: edges, rows of two
+    vertices."""
+    parts, size = members.shape
+    part = np.empty(members.size, dtype=np.int64)
+    part[members.ravel()] = np.repeat(np.arange(parts), size)
+    points = np.empty(members.size, dtype=np.complex128)
+    centres = circle(parts) * (np.abs(inner).max() + _BETWEEN_PARTS) / math.sin(math.pi / max(2, parts))
+    both = np.concatenate([ends, ends[:, ::-1]])
+    outer = both[part[both[:, 0]] != part[both[:, 1]]]
+    shapes = np.concatenate([circle(_TURNS)[:, None] * inner, circle(_TURNS)[:, None] * inner.conj()])
+    for number, row in enumerate(members):
+        place = np.empty(members.size, dtype=np.int64)
+        place[row] = np.arange(size)
+        mine = outer[part[outer[:, 0]] == number]
+        shape = shapes[0]
+        if len(mine):
+            gaps = np.abs(centres[number] + shapes[:, place[mine[:, 0]]] - centres[part[mine[:, 1]]])
+            shape = shapes[int(np.argmin(gaps.sum(axis=1).round(9)))]
+        points[row] = centres[number] + shape
+    return scaled(real(points), ends)
 
 
 def circle(count: int) -> Complex:

@@ -15,6 +15,9 @@ from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from topos.family import Centric, Family, param
 from topos.graph import IntArray
 from topos.layout import Points, with_hosts_around
@@ -72,6 +75,14 @@ class VertexGraph(Family):
             if points is None or not self.concentration
             else with_hosts_around(points, self.concentration)
         )
+
+    def vertex_part_numbers(self) -> NDArray[np.int64] | None:
+        """Per vertex, the number of its part, as :meth:`part_numbers` has it per node."""
+        return None
+
+    def part_numbers(self) -> NDArray[np.int64] | None:
+        found = self.vertex_part_numbers()
+        return None if found is None else np.concatenate([np.repeat(found, self.concentration), found])
 
     def vertex_label(self, vertex: int) -> str:
         """The coordinates of a vertex as text; host i of a vertex appends ``.i``."""

@@ -32,7 +32,7 @@ PANELS = {
     ),
     "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes
     "Networks, offline": (
-        "list", "topology", "path", "tables", "paths", "complete-graph", "label", "automaton", "cost",
+        "list", "topology", "draw", "path", "tables", "paths", "complete-graph", "label", "automaton", "cost",
         "borel-search",
     ),
     "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "reproduce"),

@@ -250,6 +250,15 @@ class Lab:
         """Name, kind, label and address of every node."""
         return list(self.ask("nodes"))
 
+    def _repr_html_(self) -> str | None:
+        """The lab for notebooks: its network, with the links that are down; None while it does not run."""
+        from dcnlab.lab.drawing.notebook import lab_html
+
+        try:
+            return lab_html(self.info())
+        except LabError:
+            return None
+
     # --- measurements ---------------------------------------------------------
 
     def measure(self, wanted: Measurement[R], progress: Progress | None = None) -> R:

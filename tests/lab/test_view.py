@@ -11,10 +11,10 @@ from matplotlib.bezier import BezierSegment
 from starlette.testclient import TestClient
 
 from dcnlab.lab import view
-from dcnlab.lab.api.resources import fabric_json
 from dcnlab.lab.api.security import HEADERS, new_token
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
+from dcnlab.lab.drawing.document import fabric_json
 from dcnlab.lab.drawing.layout import draw
 from dcnlab.lab.instruments.counters import parse
 from dcnlab.lab.view.app import application
@@ -101,7 +101,9 @@ def test_every_family_can_be_drawn(spec: str) -> None:
     assert gaps[np.triu_indices(fabric.size, 1)].min() > 0.02
 
 
-@pytest.mark.parametrize(("spec", "levels"), [("fattree:4", [16, 8, 8, 4]), ("bcube:2,2", [8, 4, 4, 4])])
+@pytest.mark.parametrize(
+    ("spec", "levels"), [("fattree:4", [16, 8, 8, 4]), ("bcube:2,2", [8, 4, 4, 4]), ("bcube:4,1", [16, 4, 4])]
+)
 def test_levels_stand_above_each_other(spec: str, levels: list[int]) -> None:
     """Every link leads from one row up to another, and rows have the sizes that the papers give them."""
     fabric = registry.fabric(spec)

@@ -157,9 +157,19 @@ def test_next_hops_and_colours(page: Any, lab: Lab) -> None:
         assert any({at, after} == set(link.split(" – ")) for link in page.evaluate(leaving, at))
     assert page.evaluate(leaving, "h3") == []
     page.select_option("#colour", "distance")
-    assert page.evaluate("new Set(dcnlab.picture.marks.colours.map(([, colour]) => colour)).size") == 5
+    assert page.evaluate("new Set(dcnlab.picture.marks.colours.values()).size") == 5
     page.select_option("#colour", "label")
-    assert page.evaluate("new Set(dcnlab.picture.marks.colours.map(([, colour]) => colour)).size") == 2
+    assert page.evaluate("new Set(dcnlab.picture.marks.colours.values()).size") == 2
+
+
+def test_a_notebook_shows_the_lab(lab: Lab) -> None:
+    down = lab.fail("h0", "s0")["links"]
+    shown = lab._repr_html_()
+    lab.restore("h0", "s0")
+    assert shown is not None
+    assert f"{len(down)} of 8 links down" in shown
+    assert shown.count('class="cut"') == len(down)
+    assert Lab("bcube:2,1", name="no-such-lab")._repr_html_() is None
 
 
 def test_measurements_start_from_the_picture(page: Any) -> None:
@@ -213,3 +223,22 @@ def test_a_recording_shows_the_same_without_the_lab(
                 until(replayed, "document.querySelector('.convergence')")
                 assert replayed.evaluate("dcnlab.model.down.size") == 1
                 assert not replayed.query_selector("#details button.cut")
+
+
+def test_a_drawn_page_shows_next_hops_without_a_lab(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "drawn.html"
+    words = ["draw", "dcell:3,1", "--scheme", "dfr", "--source", "h0", "--destination", "h5", "-o", str(path)]
+    subprocess.run([sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, check=True)
+    with open_page(browser) as drawn:
+        drawn.goto(f"file://{path}")
+        until(drawn, "window.dcnlab?.picture.marks.arrows.length")
+        assert drawn.evaluate("dcnlab.picture.marks.path.length") > 0
+        assert "4 cells" in drawn.text_content("#caption")
+        assert not drawn.is_visible("#timeline")
+        assert drawn.evaluate("document.getElementById('colour').value") == "part"
+        assert drawn.evaluate("new Set(dcnlab.picture.marks.colours.values()).size") == 4
+        drawn.mouse.click(*place(drawn, "h4"))
+        until(drawn, f"{HEADING} === 'h4'")
+        drawn.keyboard.press("Escape")
+        until(drawn, f"!({HEADING})")
+        assert drawn.evaluate("dcnlab.picture.marks.arrows.length") > 0

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
@@ -28,6 +29,7 @@ class BCube(Family):
     name: ClassVar[str] = "bcube"
     example: ClassVar[str] = "bcube:4,1"
     centric: ClassVar[Centric] = "server"
+    part_name: ClassVar[str] = "BCube_(k-1)"
     source: ClassVar[str] = "Guo et al., BCube, SIGCOMM 2009, section 3; partial: section 5.1"
 
     n: int = param("ports per switch", low=2)
@@ -78,15 +80,24 @@ class BCube(Family):
         return bisect.bisect_right(self.level_starts, switch, hi=self.k + 1) - 1
 
     def layout(self) -> Points:
-        """For k = 1 servers (a_1, a_0) in rows and columns with their switches before them; else levels."""
-        if self.k != 1:
-            starts = (0, *self.level_starts)
-            return levels([after - first for first, after in itertools.pairwise(starts)])
-        column, row = np.indices((self.radices[1], self.n)).reshape(2, -1)[::-1].astype(float)
-        first, last = np.arange(self.radices[1]), np.arange(self.n)
-        rows = np.stack([np.full(len(first), -0.75), first], axis=1)
-        columns = np.stack([last, np.full(len(last), -0.75)], axis=1)
-        return np.concatenate([np.stack([column, row], axis=1), rows, columns])
+        """Servers in a row; above them the switches of level 0, then those of level 1, and so on."""
+        starts = (0, *self.level_starts)
+        return levels([after - first for first, after in itertools.pairwise(starts)])
+
+    @property
+    def layout_caption(self) -> str:
+        above = "switches of level 0" if not self.k else f"switches of levels 0 to {self.k}"
+        return f"Servers in the lowest row by their addresses, above them the {above}."
+
+    def part_numbers(self) -> NDArray[np.int64]:
+        """The BCube_(k-1) of servers and lower switches; switches of level k belong to none."""
+        top = self.level_starts[self.k]
+        node = np.arange(self.level_starts[-1])
+        starts = np.array((0, *self.level_starts[:-1]))
+        level = np.searchsorted(starts, node, side="right") - 1
+        sizes = np.diff((*starts, self.level_starts[-1]))
+        number = (node - starts[level]) * self.radices[-1] // sizes[level]
+        return np.where(node < top, number, -1).astype(np.int64)
 
     def label(self, node: int) -> str:
         if node < self.level_starts[0]:

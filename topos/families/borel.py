@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from topos.cayley import CayleyGraph
 from topos.family import ParameterError, param
 from topos.galois import is_prime
+from topos.layout import MOST_DRAWN, Points, circle, real, scaled
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Borel(CayleyGraph):
 
     name: ClassVar[str] = "borel"
     example: ClassVar[str] = "borel:7,2,1,2"
+    part_name: ClassVar[str] = "coset"
     source: ClassVar[str] = "Tang and Arden, Borel Cayley graphs, definition and GCR representation"
 
     p: int = param("prime modulus", low=3, high=1_000_000)
@@ -93,6 +95,22 @@ class Borel(CayleyGraph):
     def inverse(self, u: int) -> int:
         t, y = self.element(u)
         return self.vertex_of(-t, -pow(self.a, -t, self.p) * y)
+
+    def vertex_layout(self) -> Points | None:
+        """The generalised chordal ring: vertices on a circle in the order of their numbers."""
+        if self.vertices > MOST_DRAWN:
+            return None
+        return scaled(real(circle(self.vertices)), np.stack([np.arange(2), np.arange(1, 3)], axis=1))
+
+    @property
+    def layout_caption(self) -> str:
+        if self.vertices > MOST_DRAWN:
+            return super().layout_caption
+        return f"The generalised chordal ring. The {self.k} cosets (t, y) of the same t alternate along it."
+
+    def vertex_part_numbers(self) -> NDArray[np.int64] | None:
+        """t of each vertex."""
+        return np.arange(self.vertices) % self.k
 
     def vertex_label(self, vertex: int) -> str:
         return "({},{})".format(*self.element(vertex))

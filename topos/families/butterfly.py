@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from topos.cayley import CayleyGraph
 from topos.family import param
+from topos.graph import IntArray
+from topos.layout import MOST_DRAWN, Points, levels
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Butterfly(CayleyGraph):
 
     name: ClassVar[str] = "butterfly"
     example: ClassVar[str] = "butterfly:3"
+    part_name: ClassVar[str] = "level"
     source: ClassVar[str] = "Annexstein et al., 1990; Aguirre-Guerrero et al., WMGR, Table I"
 
     s: int = param("levels, and bits of a word", low=3, high=18)
@@ -61,6 +64,23 @@ class Butterfly(CayleyGraph):
     def inverse(self, u: int) -> int:
         level, word = self.element(u)
         return self.vertex_of(-level, self._rotated(word, self.s - level))
+
+    def vertex_layout(self) -> Points | None:
+        """Levels above each other, words from left to right."""
+        return levels([2**self.s] * self.s) if self.vertices <= MOST_DRAWN else None
+
+    @property
+    def layout_caption(self) -> str:
+        return f"{self.s} levels of {2**self.s} words. Links from the last level to the first are stubs."
+
+    def vertex_part_numbers(self) -> NDArray[np.int64]:
+        """The level of each vertex: a coset of the words."""
+        return np.arange(self.vertices) >> self.s
+
+    def wraps(self, ends: IntArray) -> NDArray[np.bool_]:
+        hosts = self.concentration * self.vertices
+        level = (ends.astype(np.int64) - hosts) >> self.s
+        return np.asarray((ends >= hosts).all(axis=1) & (np.ptp(level, axis=1) == self.s - 1) & (self.s > 2))
 
     def vertex_label(self, vertex: int) -> str:
         level, word = self.element(vertex)

@@ -11,7 +11,7 @@ import numpy as np
 
 from topos.families.torus import Torus
 from topos.graph import IntArray
-from topos.layout import Points, beside
+from topos.layout import Points, beside, grid
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Clot(Torus):
         first, after = self.counts()[0], sum(self.counts())
         members = [[self.server(c) for c in self.members(switch)] for switch in range(first, after)]
         return np.concatenate([servers, beside(servers[members].mean(axis=1), servers)])
+
+    @property
+    def layout_caption(self) -> str:
+        found = super().layout_caption
+        return found if grid(self.sizes) is None else f"{found} Each switch is in the middle of its servers."
 
     def label(self, node: int) -> str:
         if node < math.prod(self.sizes):

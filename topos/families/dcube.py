@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import MAX_BITS, Points, corners
+from topos.layout import CORNERS_APART, MAX_BITS, Points, along_edges, corners
 from topos.wiring import access_links
 
 Addresses = NDArray[np.int64]
@@ -64,6 +64,8 @@ class CubeOfSwitches(Family):
     centric: ClassVar[Centric] = "server"
     source: ClassVar[str] = "Guo et al., DCube, definitions of H-DCube and M-DCube"
 
+    part_name: ClassVar[str] = "sub-network"
+
     n: int = param("ports per switch", low=1)
     k: int = param("sub-networks; divides n", low=1)
 
@@ -93,10 +95,7 @@ class CubeOfSwitches(Family):
         servers, _ = self.counts()
         node = np.arange(servers)
         a, u = node // self.n, node % self.n
-        other = a.copy()
-        for j in range(self.m):
-            rows = u % self.m == j
-            other[rows] ^= MASKS[self.cube](a[rows], j, self.m)
+        other = self._across(a, u)
         second = np.full_like(node, 2)
         across = np.stack([node, second, other * self.n + u, second], axis=1)[a < other]
         return np.concatenate([access_links(servers, self.n), across.astype(np.int32)])
@@ -127,21 +126,38 @@ class CubeOfSwitches(Family):
         return address ^ int(MASKS[self.cube](np.array([address]), dimension, self.m)[0])
 
     def layout(self) -> Points | None:
-        """For H-DCube the switches on a cube's corners, the servers along the edge of their port 2, those
-        of each sub-network beside each other; None for other cubes."""
-        if self.cube != "hyper" or self.m > MAX_BITS:
+        """The switches on a cube's corners by their addresses, the servers along the link of their port 2,
+        those of each sub-network beside each other; None above MAX_BITS dimensions."""
+        if self.m > MAX_BITS:
             return None
-        servers, _ = self.counts()
-        switches = corners(self.m) * 3.6
-        node = np.arange(servers)
-        here, place = node // self.n, node % self.n
-        there = here ^ 1 << place % self.m
-        along = switches[there] - switches[here]
-        side = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
-        side[here > there] *= -1  # the same side of an edge, seen from both of its ends
-        offset = place // self.m - (self.k - 1) / 2
-        hosts = switches[here] + 0.31 * along + 0.55 * offset[:, None] * side
+        here, place = np.divmod(np.arange(self.counts()[0]), self.n)
+        there = self._across(here, place)
+        switches = corners(self.m) * CORNERS_APART
+        hosts = along_edges(switches, here, there, place // self.m - (self.k - 1) / 2)
         return np.concatenate([hosts, switches])
+
+    @property
+    def layout_caption(self) -> str:
+        if self.m > MAX_BITS:
+            return super().layout_caption
+        twist = "" if self.cube == "hyper" else " Twisted links lead to other corners than a cube's edges."
+        nets = f", those of {self.k} sub-networks side by side" if self.k > 1 else ""
+        return f"Switches on the corners of a cube; servers on the edge of their second port{nets}.{twist}"
+
+    def part_numbers(self) -> NDArray[np.int64] | None:
+        """The sub-network of each server; None where there is only one.  Switches belong to none."""
+        if self.k == 1:
+            return None
+        servers, switches = self.counts()
+        return np.concatenate([np.arange(servers) % self.n // self.m, np.full(switches, -1)])
+
+    def _across(self, here: Addresses, place: Addresses) -> Addresses:
+        """The switch at the far end of port 2 of the servers at these switches and places."""
+        there = here.copy()
+        for j in range(self.m):
+            rows = place % self.m == j
+            there[rows] ^= MASKS[self.cube](here[rows], j, self.m)
+        return there
 
     def label(self, node: int) -> str:
         bits = f"{self.address(node):0{self.m}b}"

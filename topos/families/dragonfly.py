@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topos.family import Centric, param
 from topos.graph import IntArray
@@ -27,6 +28,7 @@ class Dragonfly(VertexGraph):
     name: ClassVar[str] = "dragonfly"
     example: ClassVar[str] = "dragonfly:2,1,1"
     centric: ClassVar[Centric] = "switch"
+    part_name: ClassVar[str] = "group"
     source: ClassVar[str] = "Kim et al., Dragonfly, ISCA 2008, section 3"
 
     a: int = param("routers per group", low=1)
@@ -87,6 +89,14 @@ class Dragonfly(VertexGraph):
         aside = 0.5 * (np.arange(self.p) - (self.p - 1) / 2)
         hosts = routers[:, None] + outward[:, None] * (0.9 + 1j * aside)
         return real(np.concatenate([hosts.ravel(), routers]))
+
+    @property
+    def layout_caption(self) -> str:
+        return f"{self.groups} groups around a circle, the routers of each on an arc, their hosts outside."
+
+    def vertex_part_numbers(self) -> NDArray[np.int64]:
+        """The group of each router."""
+        return np.arange(self.vertices) // self.a
 
     def vertex_label(self, vertex: int) -> str:
         return f"({self.group(vertex)},{self.place(vertex)})"

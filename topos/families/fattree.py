@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
@@ -29,6 +30,7 @@ class FatTree(Family):
     name: ClassVar[str] = "fattree"
     example: ClassVar[str] = "fattree:4"
     centric: ClassVar[Centric] = "switch"
+    part_name: ClassVar[str] = "pod"
     source: ClassVar[str] = "Al-Fares et al., SIGCOMM 2008, section 2.2"
 
     r: int = param("ports per switch; even", low=2, high=256)
@@ -85,9 +87,24 @@ class FatTree(Family):
         return divmod(number, self.half)
 
     def layout(self) -> Points:
-        """Hosts, edge, aggregation and core switches, one row above the other."""
+        """Hosts, edge, aggregation and core switches, one row above the other; a space between pods."""
         hosts, half = self.counts()[0], self.half
-        return levels([hosts, self.r * half, self.r * half, half**2])
+        points = levels([hosts, self.r * half, self.r * half, half**2])
+        pods, space = self.part_numbers(), 0.08 * points[:, 0].max() / self.r
+        points[:, 0] += space * np.where(pods < 0, (self.r - 1) / 2, pods)
+        return points
+
+    @property
+    def layout_caption(self) -> str:
+        return (
+            f"{self.r} pods side by side: hosts, edge and aggregation switches; the core switches above them."
+        )
+
+    def part_numbers(self) -> NDArray[np.int64]:
+        """The pod of hosts, edge and aggregation switches; core switches belong to none."""
+        pods, half = np.arange(self.r), self.half
+        core = np.full(half**2, -1)
+        return np.concatenate([np.repeat(pods, half**2), np.tile(np.repeat(pods, half), 2), core])
 
     def label(self, node: int) -> str:
         if node < self.counts()[0]:

@@ -45,6 +45,12 @@ class Hypercube(CayleyGraph):
         """Up to six dimensions: a cube, or a cube of cubes."""
         return corners(self.s) if 1 < self.s <= MAX_BITS else None
 
+    @property
+    def layout_caption(self) -> str:
+        if self.s > MAX_BITS:
+            return super().layout_caption
+        return f"The corners of a cube of {self.s} dimensions; each dimension has a direction of its own."
+
     def vertex_label(self, vertex: int) -> str:
         return f"({vertex:0{self.s}b})"
 

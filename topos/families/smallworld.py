@@ -36,6 +36,7 @@ class SmallWorld(VertexGraph):
     name: ClassVar[str] = "smallworld"
     example: ClassVar[str] = "smallworld:4x4,clusters=2x2"
     centric: ClassVar[Centric] = "switch"
+    part_name: ClassVar[str] = "cluster"
     source: ClassVar[str] = "Kieu et al., HR-SW, sections III and IV"
 
     sizes: tuple[int, ...] = param("switches along each side", low=2)
@@ -119,6 +120,21 @@ class SmallWorld(VertexGraph):
     def vertex_layout(self) -> Points | None:
         """Two or three dimensions: switches at their coordinates."""
         return grid(self.sizes)
+
+    @property
+    def layout_caption(self) -> str:
+        shape = "torus, its links that wrap around as stubs" if self.torus else "grid"
+        clusters = math.prod(self.cluster_grid)
+        parts = f"; {clusters} clusters of {math.prod(self.blocks)} switches" if clusters > 1 else ""
+        return f"Switches on a {shape}{parts}. Random links curve around other switches."
+
+    def vertex_part_numbers(self) -> NDArray[np.int64] | None:
+        """The cluster of each switch; None with a single cluster."""
+        if math.prod(self.cluster_grid) == 1:
+            return None
+        where = np.unravel_index(np.arange(self.vertices), self.sizes)
+        blocks = [np.asarray(c) // b for c, b in zip(where, self.blocks, strict=True)]
+        return np.asarray(np.ravel_multi_index(blocks, self.cluster_grid), dtype=np.int64)
 
     def vertex_label(self, vertex: int) -> str:
         return f"{self.cluster(vertex)}.{self.place(vertex)}"

@@ -78,6 +78,13 @@ class Torus(Family):
         """Two or three dimensions: servers at their coordinates."""
         return grid(self.sizes)
 
+    @property
+    def layout_caption(self) -> str:
+        if grid(self.sizes) is None:
+            return super().layout_caption
+        shape = " x ".join(map(str, self.sizes))
+        return f"A grid of {shape} servers. Links that wrap around a long row are stubs at both of its ends."
+
     def label(self, node: int) -> str:
         return "(" + ",".join(map(str, self.coordinates(node))) + ")"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from topos.families.dcube import MASKS
 from topos.family import Centric, Family, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import CORNERS_APART, MAX_BITS, Points, circle, corners, real
 from topos.wiring import access_links
 
 
@@ -81,6 +83,20 @@ class ExtendedDCube(Family):
             across = np.stack([here * self.n + u, port, there * self.n + u, port], axis=1)
             rows.append(across[here < there].astype(np.int32))
         return np.concatenate(rows)
+
+    def layout(self) -> Points | None:
+        """Switches on a cube's corners; servers around their switch.  None above MAX_BITS dimensions."""
+        if self.m > MAX_BITS:
+            return None
+        switches = corners(self.m) * CORNERS_APART
+        around = 0.7 * real(circle(self.n) * np.exp(1j * math.pi / 7))
+        return np.concatenate([(switches[:, None] + around).reshape(-1, 2), switches])
+
+    @property
+    def layout_caption(self) -> str:
+        if self.m > MAX_BITS:
+            return super().layout_caption
+        return f"Switches on the corners of a cube, servers around them; sub-networks: {self.cubes}."
 
     def label(self, node: int) -> str:
         servers, _ = self.counts()

@@ -20,7 +20,7 @@ from dcnlab.lab.api.endpoint import BOOLEAN, INTEGER, LINK, NODE, SERVER, TEXT, 
 from dcnlab.lab.api.schemas import arguments_schema
 from dcnlab.lab.api.stream import Broadcast, state
 from dcnlab.lab.client import Lab
-from dcnlab.lab.drawing.layout import draw
+from dcnlab.lab.drawing.document import fabric_json
 from dcnlab.lab.errors import UsageError
 from topos import registry
 from topos.fabric import Fabric
@@ -271,28 +271,7 @@ def lab_drawing(lab: Lab, drawn: dict[str, Any] | None = None) -> dict[str, Any]
     info, addresses = lab.info(), {node["name"]: node["ipv4"] for node in lab.nodes()}
     nodes = [{**node, "ipv4": addresses[node["name"]]} for node in drawn["nodes"]]
     about = {key: info[key] for key in ("name", "topology", "scheme", "datapath", "backend")}
-    return {**about, "nodes": nodes, "links": drawn["links"]}
-
-
-def fabric_json(fabric: Fabric) -> dict[str, Any]:
-    """What a page that draws the network loads once: nodes with their positions, links with their curvature."""
-    drawing = draw(fabric)
-    nodes = [
-        {"name": node.name, "kind": node.kind, "label": node.label, "x": round(x, 4), "y": round(y, 4)}
-        for node, (x, y) in zip(fabric.nodes(), drawing.points.tolist(), strict=True)
-    ]
-    links = [
-        {
-            "a": link.a.node,
-            "a_port": link.a.number,
-            "b": link.b.node,
-            "b_port": link.b.number,
-            "bow": round(bow, 4),
-            "stub": stub,
-        }
-        for link, bow, stub in zip(fabric.links(), drawing.bows.tolist(), drawing.wraps.tolist(), strict=True)
-    ]
-    return {"nodes": nodes, "links": links}
+    return {**about, **drawn, "nodes": nodes}
 
 
 def _object(body: bytes) -> dict[str, Any]:

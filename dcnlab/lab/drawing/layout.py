@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dcnlab.lab.drawing.bundling import BUNDLED, bundle
 from topos.fabric import Fabric
 from topos.layout import MAX_DIMENSIONS, Points, positions
 
@@ -25,18 +26,28 @@ _LONG_ROW = 4
 @dataclass(frozen=True)
 class Drawing:
     """``points``: float[nodes, 2], x and y of each node; ``bows``: float[links], the distance by which the
-    middle of each link moves to its left, as a share of its length (0: a straight line); ``wraps``:
-    bool[links], whether a link wraps around a large grid and is better drawn as a stub at each end."""
+    middle of each link moves to its left, as a share of its length (0: a straight line); ``controls``:
+    float[links, 2], the control point of each link's quadratic curve; ``wraps``: bool[links], whether a link
+    wraps around a large grid and is better drawn as a stub at each end; ``bundled``: bool[links], whether
+    ``controls`` leads a link along others rather than by its bow."""
 
     points: Points
     bows: Points
+    controls: Points
     wraps: NDArray[np.bool_]
+    bundled: NDArray[np.bool_]
 
 
 def draw(fabric: Fabric) -> Drawing:
     """The drawing of a fabric; deterministic."""
     points, ends = positions(fabric), fabric.link_ends[:, [0, 2]]
-    return Drawing(points, _round_others(points, ends, _beside_each_other(ends)), _wraps(fabric, ends))
+    bows = _round_others(points, ends, _beside_each_other(ends))
+    wraps = _wraps(fabric, ends) | fabric.family.wraps(ends)
+    controls, bundled = bundle(points, ends, fabric.family.part_numbers() if fabric.size > BUNDLED else None)
+    bundled &= ~wraps
+    along = points[ends[:, 1]] - points[ends[:, 0]]
+    straight = points[ends].mean(axis=1) + 2 * bows[:, None] * np.stack([along[:, 1], -along[:, 0]], axis=1)
+    return Drawing(points, bows, np.where(bundled[:, None], controls, straight), wraps, bundled)
 
 
 def _wraps(fabric: Fabric, ends: NDArray[np.int32]) -> NDArray[np.bool_]:

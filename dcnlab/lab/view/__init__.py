@@ -2,6 +2,7 @@
 
     app.py          the web application: the page, and the lab's interface (dcnlab/lab/api) beside it
     recording.py    recordings of labs as files
+    drawn.py        a network that does not run, as one page
     replay.py       the page with a recording: served, or as one file
     static/         the page: plain HTML, CSS and JavaScript modules, with no external files
 

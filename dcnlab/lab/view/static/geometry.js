@@ -7,9 +7,9 @@ export class Geometry {
     this.nodes = model.nodes;
     this.links = model.links;
     this.radius = radius(model.nodes);
-    this.controls = model.links.map((link) => this.middle(link, 2));
+    this.controls = model.links.map((link) => link.via ? { x: link.via[0], y: link.via[1] } : this.middle(link, 2));
     this.stubs = model.links.map((link) => link.stub ? this.stub(link) : null);
-    const points = [...model.nodes, ...model.links.flatMap((link, number) => this.stubs[number] ?? [this.middle(link, 1)])];
+    const points = [...model.nodes, ...model.links.flatMap((link, number) => this.stubs[number] ?? [link.via ? this.along(number, 0.5) : this.middle(link, 1)])];
     const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
     for (const { x, y } of points) {
       bounds.left = Math.min(bounds.left, x);
@@ -34,14 +34,14 @@ export class Geometry {
   }
 
   trace(path, number) {
-    const { a, b, bow } = this.links[number], from = this.nodes[a], to = this.nodes[b];
+    const { a, b, bow, via } = this.links[number], from = this.nodes[a], to = this.nodes[b];
     const stub = this.stubs[number];
     path.moveTo(from.x, from.y);
     if (stub) {
       path.lineTo(stub[0].x, stub[0].y);
       path.moveTo(stub[1].x, stub[1].y);
       path.lineTo(to.x, to.y);
-    } else if (bow) path.quadraticCurveTo(this.controls[number].x, this.controls[number].y, to.x, to.y);
+    } else if (bow || via) path.quadraticCurveTo(this.controls[number].x, this.controls[number].y, to.x, to.y);
     else path.lineTo(to.x, to.y);
   }
 
@@ -75,7 +75,7 @@ export class Geometry {
         return;
       }
       if (!this.isNear(link, number, point, reach)) return;
-      const steps = link.bow ? 12 : 1;
+      const steps = link.bow || link.via ? 12 : 1;
       let before = this.nodes[link.a];
       for (let step = 1; step <= steps; step += 1) {
         const here = this.along(number, step / steps), far = distance(point, before, here);

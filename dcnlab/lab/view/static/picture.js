@@ -159,8 +159,24 @@ export class Picture {
       context.strokeStyle = this.colour(kind);
       context.lineWidth = Math.min(2 / this.camera.scale, 0.4 * this.geometry.radius);
       context.fill(path);
+      this.paintTints(context, shown);
       context.stroke(path);
       this.paintNames(context, shown, this.colour("ink"));
+    }
+  }
+
+  // The faces of nodes that have a colour of their own, all of one colour at once.
+  paintTints(context, numbers) {
+    const paths = new Map();
+    for (const number of numbers) {
+      const colour = this.marks.colours?.get(number);
+      if (!colour) continue;
+      if (!paths.has(colour)) paths.set(colour, new Path2D());
+      this.face(paths.get(colour), number);
+    }
+    for (const [colour, path] of paths) {
+      context.fillStyle = colour;
+      context.fill(path);
     }
   }
 
@@ -197,7 +213,6 @@ export class Picture {
     context.setTransform(scale, 0, 0, scale,
       (camera.width / 2 - camera.x * camera.scale) * dense, (camera.height / 2 - camera.y * camera.scale) * dense);
     context.lineCap = "round";
-    this.paintColours(context);
     for (const mark of [marks.hover, marks.focus]) if (mark) this.paintNeighbourhood(context, mark);
     if (marks.link !== null) this.strokeLink(context, marks.link, "ink", 3);
     for (const link of marks.path) this.strokeLink(context, link, "path", 7, 0.6);
@@ -224,7 +239,7 @@ export class Picture {
   repaint(context, number, colour = null) {
     const { kind } = this.model.nodes[number], path = new Path2D();
     this.face(path, number);
-    context.fillStyle = this.colour(`${kind}-face`);
+    context.fillStyle = this.marks.colours?.get(number) ?? this.colour(`${kind}-face`);
     context.fill(path);
     this.ring(context, number, colour ?? kind, Math.min(3, 0.3 * this.geometry.radius * this.camera.scale));
     this.paintNames(context, [number], this.colour("ink"));
@@ -298,18 +313,6 @@ export class Picture {
       drawn = true;
     }
     return path;
-  }
-
-  // Nodes in other colours: {node: colour}.
-  paintColours(context) {
-    if (!this.marks.colours) return;
-    for (const [node, colour] of this.marks.colours) {
-      const path = new Path2D();
-      this.face(path, node);
-      context.fillStyle = colour;
-      context.fill(path);
-      this.paintNames(context, [node], this.colour("ink"));
-    }
   }
 
   // --- for others ---------------------------------------------------------------

@@ -18,7 +18,7 @@ export function svgOf({ model, geometry, camera, colour, marks }) {
     `<rect x="${left}" y="${top}" width="100%" height="100%" fill="${colour("paper")}"/>`,
     '<g fill="none" stroke-linecap="round">',
     ...[...links, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
-    ...model.nodes.map((node) => nodeOf(node, r, colour)), "</svg>", "",
+    ...model.nodes.map((node, number) => nodeOf(node, r, colour, opaque(marks.colours?.get(number)))), "</svg>", "",
   ].join("\n");
 }
 
@@ -31,14 +31,29 @@ function curve(geometry, number) {
   return `M${geometry.nodes[a].x} ${geometry.nodes[a].y}Q${x} ${y} ${geometry.nodes[b].x} ${geometry.nodes[b].y}`;
 }
 
-function nodeOf({ name, kind, label, x, y }, r, colour) {
-  const look = `fill="${colour(`${kind}-face`)}" stroke="${colour(kind)}" stroke-width="${r / 8}"`;
+function nodeOf({ name, kind, label, x, y }, r, colour, face) {
+  const look = `fill="${face ?? colour(`${kind}-face`)}" stroke="${colour(kind)}" stroke-width="${r / 8}"`;
   const shape = kind === "server" ? `<circle cx="${x}" cy="${y}" r="${r}" ${look}/>`
     : `<rect x="${x - r}" y="${y - r}" width="${2 * r}" height="${2 * r}" rx="${r / 3}" ${look}/>`;
   const text = `<text x="${x}" y="${y}" font-size="${(name.length > 3 ? 0.68 : 0.85) * r}" fill="${colour("ink")}"`
     + ` text-anchor="middle" dominant-baseline="central" font-family="sans-serif">${name}</text>`;
   return `<g><title>${escaped(`${name} ${label}`)}</title>${shape}${text}</g>`;
 }
+
+// Any colour of CSS as #rrggbb: programs that read SVG know no others.
+function opaque(colour) {
+  if (!colour) return undefined;
+  if (!known.has(colour)) {
+    const context = document.createElement("canvas").getContext("2d");
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+    known.set(colour, `#${[red, green, blue].map((part) => part.toString(16).padStart(2, "0")).join("")}`);
+  }
+  return known.get(colour);
+}
+
+const known = new Map();
 
 // Two colours #rrggbb mixed: programs that read SVG know no color-mix.
 function mixed(from, to, part) {

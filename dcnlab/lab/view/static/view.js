@@ -24,6 +24,8 @@ const timeline = new Timeline(byId("timeline"), model, picture, {
   onTime: showTime, onEvent: (event) => choose({ ...NOTHING, event }),
 });
 let chosen = NOTHING;
+// What `dcnlab draw` marks, whatever is chosen.
+const lasting = { path: [], arrows: [], nodes: [], ...drawing.marks };
 
 // --- what is chosen -------------------------------------------------------------------------
 
@@ -41,13 +43,13 @@ function chooseMark(mark) {
 
 async function choose(next) {
   chosen = next;
-  Object.assign(picture.marks, { nodes: next.nodes, link: next.link, path: [], arrows: [] });
+  Object.assign(picture.marks, { nodes: next.nodes.length ? next.nodes : lasting.nodes, link: next.link, path: lasting.path, arrows: lasting.arrows });
   colourNodes();
   picture.request();
   const steps = await panel.show(next);
   if (steps === null) return;
   const nodes = steps.map((step) => model.numbers.get(step.node));
-  picture.marks.path = nodes.slice(1).map((to, index) => model.between(nodes[index], to)).filter((link) => link !== null);
+  if (next.nodes.length === 2 && nodes.length) picture.marks.path = nodes.slice(1).map((to, index) => model.between(nodes[index], to)).filter((link) => link !== null);
   picture.request();
 }
 
@@ -58,8 +60,10 @@ function showArrows(arrows) {
 
 function colourNodes() {
   const by = byId("colour").value, to = chosen.nodes[0] ?? 0;
-  picture.marks.colours = by ? colours(model, by, to, picture.colour("paper")) : null;
-  picture.request();
+  const found = by ? new Map(colours(model, by, to, picture.colour("paper"))) : null;
+  if (!found && !picture.marks.colours) return;
+  picture.marks.colours = found;
+  picture.change();
 }
 
 function chooseEvent(event) {
@@ -208,7 +212,11 @@ function describe() {
   document.title = `${model.title} – dcnlab`;
   byId("name").textContent = model.title;
   const servers = picture.servers.length, switches = picture.switches.length;
-  byId("about").textContent = `${model.topology} with ${model.scheme} · ${count(servers, "server")}, `
+  byId("caption").textContent = [model.caption, ...model.lines ?? []].filter(Boolean).join(" ");
+  byId("by-part").hidden = byId("by-part").disabled = !model.part_name;
+  byId("by-part").textContent = `by ${model.part_name}`;
+  if (model.part_name) byId("colour").value = "part";
+  byId("about").textContent = `${[model.topology, model.scheme].filter(Boolean).join(" with ")} · ${count(servers, "server")}, `
     + `${switches === 1 ? "1 switch" : `${switches} switches`}, ${count(model.links.length, "link")}`;
 }
 
@@ -226,6 +234,7 @@ if (recorded) {
   for (const [kind, value] of recorded) model[kind === "state" ? "addState" : "addEvent"](value);
   timeline.span = Math.max(10, Math.min(1800, model.newest - model.oldest));
   document.body.classList.add("recorded");
+  if (drawing.marks) document.body.classList.add("drawn");
   showNow(null);
 } else follow({ state: showState, event: showEvent, ended: (over) => { byId("ended").hidden = !over; } });
 // For tests and the benchmark.

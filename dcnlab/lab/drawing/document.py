@@ -1,0 +1,31 @@
+"""The drawing of a network as a JSON object, for the page of the view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcnlab.lab.drawing.layout import draw
+from topos.fabric import Fabric
+
+
+def fabric_json(fabric: Fabric) -> dict[str, Any]:
+    """What a page that draws the network loads: ``nodes`` with positions, and ``links`` with ``bow`` (their
+    curvature), ``stub`` (draw both ends only) or ``via`` (the control point of a link in a bundle).  Where
+    the family has parts, each node has its ``part``, and ``part_name`` says what that is; ``caption`` says how
+    the network is drawn."""
+    drawing, parts = draw(fabric), fabric.family.part_numbers()
+    nodes: list[dict[str, Any]] = [
+        {"name": node.name, "kind": node.kind, "label": node.label, "x": round(x, 4), "y": round(y, 4)}
+        for node, (x, y) in zip(fabric.nodes(), drawing.points.tolist(), strict=True)
+    ]
+    for node, part in zip(nodes, () if parts is None else parts.tolist(), strict=False):
+        node["part"] = part
+    ends, bows = fabric.link_ends.tolist(), drawing.bows.round(4).tolist()
+    links: list[dict[str, Any]] = [
+        {"a": a, "a_port": a_port, "b": b, "b_port": b_port, "bow": bow, "stub": stub}
+        for (a, a_port, b, b_port), bow, stub in zip(ends, bows, drawing.wraps.tolist(), strict=True)
+    ]
+    for number in drawing.bundled.nonzero()[0].tolist():
+        links[number]["via"] = drawing.controls[number].round(4).tolist()
+    name = "" if parts is None else fabric.family.part_name
+    return {"nodes": nodes, "links": links, "caption": fabric.family.layout_caption, "part_name": name}

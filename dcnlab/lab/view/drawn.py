@@ -1,0 +1,31 @@
+"""A network that does not run, in the page of the view: one file that needs no server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcnlab.lab.drawing.document import fabric_json
+from dcnlab.lab.drawing.figure import Figure
+from dcnlab.lab.view import replay
+from dcnlab.lab.view.recording import Recording
+
+
+def html(figure: Figure, scheme: str = "") -> str:
+    """The page with one state, without traffic, and the picture's marks."""
+    fabric, marks = figure.fabric, figure.marks
+    drawn: dict[str, Any] = {
+        "name": fabric.spec,
+        "topology": fabric.spec,
+        "scheme": scheme,
+        "lines": figure.lines,
+    }
+    drawn["marks"] = {
+        "arrows": [
+            {"from": one.node, "link": one.link, "weight": round(one.weight, 4)} for one in marks.arrows
+        ],
+        "path": marks.path,
+        "nodes": marks.nodes,
+    }
+    idle = [[0, 0]] * len(fabric.link_ends)
+    state = {"at": 0, "down": sorted(marks.down), "ended": [], "links": idle}
+    return replay.html(Recording({**drawn, **fabric_json(fabric)}, [["state", state]]))

@@ -1,0 +1,162 @@
+"""`dcnlab draw`: pictures and pages of networks that do not run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addressing.registry import bind
+from dcnlab.lab.drawing.bundling import BUNDLED
+from dcnlab.lab.drawing.figure import Figure
+from dcnlab.lab.drawing.layout import draw
+from dcnlab.lab.drawing.marks import towards
+from topos import registry
+from topos.graph import ALL_UP
+
+SVG = "{http://www.w3.org/2000/svg}"
+EXAMPLES = [family.example for family in registry.known().values()]
+
+
+def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "dcnlab.cli", "draw", *words], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG"), ("html", b"<!doctype html>")]
+)
+def test_each_format_holds_what_was_asked_for(tmp_path: Path, ending: str, start: bytes) -> None:
+    path = tmp_path / "new" / f"picture.{ending}"
+    words = ("clot:4x4", "--scheme", "dor", "--source", "h0", "--destination", "h5", "--failures", "links=2")
+    done = dcnlab(*words, "-o", str(path), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    assert (len(said["down"]), said["arrows"] > 0, said["written"]) == (2, True, str(path))
+    assert path.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("bcube:4,1", "-o", "x.gif"), "a picture is a .svg, .pdf, .png or .html file"),
+        (("bcube:4,1", "--scheme", "brp", "-o", "x.svg"), "--scheme and --destination belong together"),
+        (("bcube:4,1", "--source", "h1", "-o", "x.svg"), "--source needs --scheme and --destination"),
+        (("bcube:4,1", "--scheme", "brp", "--destination", "s0", "-o", "x.svg"), "s0 is a switch"),
+        (("bcube:4,1", "--failures", "links=99", "-o", "x.svg"), "has only 32 links"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(tmp_path: Path, words: tuple[str, ...], problem: str) -> None:
+    done = dcnlab(*(str(tmp_path / word) if word.startswith("x.") else word for word in words))
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("spec", EXAMPLES)
+def test_a_notebook_shows_every_family(spec: str) -> None:
+    fabric = registry.fabric(spec)
+    picture = fabric._repr_svg_()
+    assert picture is not None
+    root = ElementTree.fromstring(picture)
+    shown = [text.text for group in root if group.get("class") == "names" for text in group.iter(f"{SVG}text")]
+    assert shown == [node.name for node in fabric.nodes()]
+    links = next(group for group in root if group.get("class") == "links")
+    assert len(links) == len(fabric.link_ends)
+    assert fabric.family.layout_caption.endswith(".")
+    assert registry.fabric("bcube:8,3")._repr_svg_() is None  # too large to look at
+
+
+@pytest.mark.parametrize("spec", [*EXAMPLES, "bcube:3,2", "fattree:6", "star:5", "dcell:2,2"])
+def test_parts_are_alike(spec: str) -> None:
+    """Every part has the same number of nodes, and no part is empty."""
+    fabric = registry.fabric(spec)
+    numbers = fabric.family.part_numbers()
+    if numbers is None:
+        return
+    assert numbers.shape == (fabric.size,)
+    sizes = np.bincount(numbers[numbers >= 0])
+    assert len(sizes) > 1
+    assert (sizes == sizes[0]).all()
+
+
+def test_a_bubble_sort_coset_changes_by_the_last_generator_alone() -> None:
+    fabric = registry.fabric("bubblesort:5")
+    numbers = fabric.family.part_numbers()
+    assert numbers is not None
+    ends, ports = fabric.link_ends[:, [0, 2]], fabric.link_ends[:, [1, 3]]
+    crossing = numbers[ends[:, 0]] != numbers[ends[:, 1]]
+    assert (crossing == (ports == 4).all(axis=1)).all()
+
+
+def test_cosets_look_alike() -> None:
+    """The distances inside each coset are the same, in some order."""
+    fabric = registry.fabric("star:4")
+    points, numbers = draw(fabric).points, fabric.family.part_numbers()
+    assert numbers is not None
+    shapes = []
+    for part in range(4):
+        inside = points[numbers == part]
+        shapes.append(np.sort(np.linalg.norm(inside[:, None] - inside[None], axis=2), axis=None))
+    assert np.allclose(shapes, shapes[0])
+
+
+@pytest.mark.parametrize("spec", ["smallworld:16x16,clusters=4x4", "bcube:4,3", "star:6"])
+def test_links_between_two_parts_of_a_large_network_meet(spec: str) -> None:
+    fabric = registry.fabric(spec)
+    assert fabric.size > BUNDLED
+    drawing, ends = draw(fabric), fabric.link_ends[:, [0, 2]]
+    assert drawing.bundled.any()
+    middles = drawing.points[ends].mean(axis=1) / 2 + drawing.controls / 2  # of the curves
+    numbers = fabric.family.part_numbers()
+    assert numbers is not None
+    inner = drawing.bundled & (numbers[ends] >= 0).all(axis=1)
+    sides = np.sort(numbers[ends], axis=1)
+    for pair in np.unique(sides[inner], axis=0):
+        mine = inner & (sides == pair).all(axis=1)
+        straight = drawing.points[ends[mine]].mean(axis=1)
+        assert np.ptp(middles[mine], axis=0).max() <= 0.16 * np.ptp(straight, axis=0).max() + 1e-9
+    assert not draw(registry.fabric("bcube:4,1")).bundled.any()
+
+
+def test_twisted_links_leave_the_edges_of_the_cube() -> None:
+    """In M-DCube some links of one dimension are not parallel to the others; in H-DCube all are."""
+
+    def directions(spec: str) -> int:
+        fabric = registry.fabric(spec)
+        family: Any = fabric.family
+        points = draw(fabric).points
+        servers = [v for v in range(fabric.servers) if family.dimension(v) == 1]
+        along = [points[fabric.peer(v, 2).node] - points[v] for v in servers]  # type: ignore[union-attr]
+        return len({(abs(round(float(x), 6)), abs(round(float(y), 6))) for x, y in along})
+
+    assert directions("hdcube:3,1") == 1
+    assert directions("mdcube:3,1") > 1
+
+
+def test_arrows_are_the_next_hops() -> None:
+    fabric = registry.fabric("bcube:4,1")
+    scheme = bind("brp", fabric)
+    marks = towards(scheme, 5, ALL_UP, source=0)
+    at = {arrow.node for arrow in marks.arrows}
+    assert 5 not in at
+    assert set(range(fabric.servers)) - at == {5}
+    for arrow in marks.arrows:
+        assert arrow.node in fabric.link_ends[arrow.link, [0, 2]]
+    assert fabric.link_ends[marks.path[0], [0, 2]].min() == 0
+    assert 5 in fabric.link_ends[marks.path[-1], [0, 2]]
+    figure = Figure(fabric, marks)
+    for arrow in marks.arrows:
+        shaft, _, tip = figure.arrow(arrow)
+        own = figure.drawing.points[arrow.node]
+        assert np.linalg.norm(shaft - own) < np.linalg.norm(tip - own)
+
+
+def test_the_wrapped_butterfly_has_stubs() -> None:
+    drawing = draw(registry.fabric("butterfly:3"))
+    assert drawing.wraps.sum() == 16
