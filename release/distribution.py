@@ -1,4 +1,4 @@
-"""What a wheel of dcnlab holds: its packages, all of their files, the examples, the licence, nothing else."""
+"""What a wheel of dcnlab holds: its packages with all files, examples, course, licence, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("topos", "addressing", "hostagent", "controller", "dcnlab")
+_DATA = ("examples", "course")  # they become folders of dcnlab
 
 
 def wrong(wheel: Path) -> list[str]:
@@ -22,6 +23,6 @@ def wrong(wheel: Path) -> list[str]:
 
 
 def _wanted() -> set[str]:
-    words = ["git", "-C", str(ROOT), "ls-files", "-z", *PACKAGES, "examples"]
+    words = ["git", "-C", str(ROOT), "ls-files", "-z", *PACKAGES, *_DATA]
     names = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0")
-    return {f"dcnlab/{name}" if name.startswith("examples/") else name for name in names if name}
+    return {f"dcnlab/{name}" if name.split("/")[0] in _DATA else name for name in names if name}

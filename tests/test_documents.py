@@ -23,7 +23,14 @@ from topos import registry as topologies
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "vagrant").glob("*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *DOCS.rglob("*.md"),
+        *(ROOT / "vagrant").glob("*.md"),
+        *(ROOT / "course").rglob("*.md"),
+    ]
+)
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4}.*$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"`((?:topos|addressing|hostagent|controller|dcnlab|tests|docs|examples|vagrant)/[\w./-]+)`")

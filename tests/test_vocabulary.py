@@ -29,8 +29,10 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
         *ROOT.glob("vagrant/*.md"),
         *filter(Path.is_file, ROOT.glob("examples/**/*")),
+        *ROOT.glob("course/**/*.[mpy][dya]*"),
     }
     - EXEMPT
+    - {*ROOT.glob("course/miswired-cables/**/*")}  # its subject is physical cabling
 )
 #: Packages whose texts and comments are read as well.
 CODE = ("topos", "addressing", "controller", "dcnlab")
@@ -41,7 +43,7 @@ ALLOWED = re.compile(
     | (?:the\ same|in\ any|in\ this|that|this)\ way\b
     | under\ way | two\ independent\ ways | one\ of\ two\ ways:
     | ^"(?:cables?|cards|heal)"$ | power\ and\s+cables
-    | cables\ swapped | cables\ are\ swapped | ``cards``
+    | miswired[-\ ]cables | cables\ swapped | cables\ are\ swapped | ``cards``
     | half-way | way\ it\ is | cabling
     | (?:switches,\ ports,|swapped|wrong|two|physical|NICs,|NICs\ and|ports\ and|power\ and|fewer|optical|copper
         |ports,)\ cables?

@@ -36,6 +36,7 @@ PANELS = {
         "borel-search",
     ),
     "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "reproduce"),
+    "Course": ("course", "grade"),
     "This machine": ("doctor", "plan", "demo", "mn-file"),
 }  # fmt: skip
 

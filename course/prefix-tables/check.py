@@ -1,0 +1,80 @@
+"""Install the student's tables in two switches of the lab."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from dcnlab.lab.config import resolve
+from dcnlab.lab.course import answers
+from dcnlab.lab.course.answers import Marks
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.inspection import tables
+from dcnlab.lab.instruments.measurement import Context, Measurement
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+
+FILE = Path(__file__).with_name("answers.yaml")
+SWITCHES = ("s0", "s9")
+#: The networks of the last part, each with 64 switches and a host at each.
+SIZES = {"2x2": "smallworld:8x8,clusters=2x2", "2x4": "smallworld:8x8,clusters=2x4"}
+
+
+@dataclass(frozen=True)
+class TablesResult(Marks):
+    """Switches with a table of the student, entries of the larger one, right answers about sizes."""
+
+    written: int
+    entries: int
+    sizes: int
+
+
+@dataclass(frozen=True)
+class Tables(Measurement[TablesResult]):
+    """Replace the tables of two switches by the student's."""
+
+    name: ClassVar[str] = "tables"
+    command: ClassVar[bool] = False
+
+    def run(self, lab: RunningLab, context: Context) -> TablesResult:
+        given = answers.load(FILE, (*SWITCHES, "sizes"))
+        found = {switch: list(flows(switch, answers.section(FILE, given, switch))) for switch in SWITCHES}
+        for switch, lines in found.items():
+            install(lab, switch, lines)
+        empty = [switch for switch, lines in found.items() if not lines]
+        wrong = answers.wrong(answers.section(FILE, given, "sizes"), right_sizes())
+        most = max(len(lines) for lines in found.values())
+        return TablesResult([*empty, *wrong], len(SWITCHES) - len(empty), most, len(SIZES) - len(wrong))
+
+
+def flows(switch: str, table: Mapping[str, object]) -> Iterator[str]:
+    """The flow entries of a table of prefixes and ports; a longer prefix has a higher priority."""
+    for prefix, port in table.items():
+        try:
+            network = ipaddress.IPv4Network(prefix)
+        except ValueError as error:
+            raise LabError(f"{FILE.name}: {switch}: {error}") from None
+        if not isinstance(port, int):
+            raise LabError(f"{FILE.name}: {switch}: {prefix}: {port!r} is no port number")
+        yield f"priority={network.prefixlen + 1},ip,nw_dst={network},actions=output:{port}"
+
+
+def install(lab: RunningLab, switch: str, lines: list[str]) -> None:
+    """Empty the switch's table of IPv4 and install the entries."""
+    shard = lab.running.shard(switch)
+    shard.run("ovs-ofctl", "-O", "OpenFlow13", "del-flows", switch, "ip")
+    for line in lines:
+        shard.run("ovs-ofctl", "-O", "OpenFlow13", "add-flow", switch, line)
+
+
+def right_sizes() -> dict[str, int]:
+    """The entries of a switch, as the scheme computes them."""
+    found = {}
+    for name, topology in SIZES.items():
+        fabric, scheme = resolve(topology, "hrsw")
+        found[name] = sum("nw_dst=" in line for line in tables.predicted(scheme, fabric.servers))
+    return found
