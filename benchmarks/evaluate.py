@@ -34,7 +34,7 @@ from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.latency import simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
-from dcnlab.evaluator.traffic.traffic import traffic
+from dcnlab.traffic.patterns import traffic
 from topos.registry import fabric, parse
 
 SAMPLE = "sample:2000"

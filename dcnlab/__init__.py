@@ -25,6 +25,7 @@ The packages inside:
     experiments/  a scenario in labs, for every combination of some values
     lab/        labs: real hosts, switches, controllers and agents on this machine
     evaluator/  the same routing schemes offline, on fabrics of up to a million nodes
+    traffic/    who sends to whom, how much and when: what labs send and the evaluator predicts
 
     pytest_plugin.py  labs as fixtures of pytest
     python_path.py   makes sure that Python imports these files and no others

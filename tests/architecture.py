@@ -68,7 +68,8 @@ def siblings(package: str) -> nx.DiGraph[str]:
 
 def packages() -> nx.DiGraph[str]:
     """The top-level packages, and those inside dcnlab, with an edge where one imports from another."""
-    groups = [*PACKAGES, *(f"dcnlab.{name}" for name in ("cli", "experiments", "lab", "evaluator"))]
+    inside = ("cli", "experiments", "lab", "evaluator", "traffic")
+    groups = [*PACKAGES, *(f"dcnlab.{name}" for name in inside)]
 
     def group(module: str) -> str:
         return max((name for name in groups if f"{module}.".startswith(f"{name}.")), key=len)

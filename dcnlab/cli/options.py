@@ -39,6 +39,30 @@ def seconds(text: str) -> Any:
     return number(text, 0, _LONGEST)
 
 
+def duration(text: str, name: str) -> Any:
+    """An option for a time as scenarios write it, such as ``200ms``; a plain number is in seconds."""
+    return typer.Option(name, help=f"{text} Such as 5s or 200ms.", metavar="TIME", parser=_read_duration)
+
+
+def _read_duration(text: str | float) -> float:
+    from dcnlab.lab.scenario.values import read_duration
+
+    try:
+        seconds = read_duration(f"{text}s" if str(text).replace(".", "", 1).isdecimal() else text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if not seconds:
+        raise typer.BadParameter("must be longer than 0")
+    return seconds
+
+
+FlowSizes = Annotated[
+    str,
+    typer.Option(
+        help="Sizes of flows: fixed:1M, websearch, datamining, either as websearch:scale=0.1, or a file."
+    ),
+]
+
 Seed = Annotated[int, number("Seed of random choices.", 0, 2**63 - 1)]
 
 Capacity = Annotated[

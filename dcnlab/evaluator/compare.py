@@ -76,7 +76,7 @@ class Request:
     """One evaluation.
 
     ``metrics`` is a comma-separated list of further metrics (see :mod:`dcnlab.evaluator.metrics`),
-    measured under ``traffic`` and, for latency, ``load`` and ``flow_control``.
+    measured under ``traffic`` and, for latency and fct, ``load``; ``flow_control`` is for latency.
     """
 
     topology: str
@@ -111,13 +111,13 @@ def requests(
     loads: Sequence[float] = (0.5,),
     flow_control: FlowControl = "none",
 ) -> list[Request]:
-    """All combinations in which the scheme fits the topology; over ``loads`` only if ``metrics`` has latency.
+    """All combinations in which the scheme fits the topology; over ``loads`` only with latency or fct.
 
     A ``pattern`` requests throughput under it.  A seed draws the failures, the sampled pairs, and
     a random topology whose specification names no seed.  Raises SpecError with one line.
     """
     wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
-    at = loads if "latency" in wanted else (0.0,)
+    at = loads if {"latency", "fct"} & set(wanted) else (0.0,)
     for load in loads:
         check(wanted, Conditions(load=load, traffic=pattern or "all-to-all", flow_control=flow_control))
     check_pairs(pairs)

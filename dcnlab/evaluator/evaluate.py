@@ -158,6 +158,9 @@ def evaluate(
     traffic: str = "all-to-all",
     load: float = 0.5,
     flow_control: FlowControl = "none",
+    sizes: str = "fixed:1M",
+    seconds: float = 10.0,
+    rate: float = 1e9,
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
@@ -165,11 +168,14 @@ def evaluate(
     ``pairs``: see :func:`dcnlab.evaluator.graph.pairs.choose`.  ``failures``: see
     :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
     are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
-    ``traffic`` and, for latency, ``load`` and ``flow_control``.  Raises SpecError with one line for the user.
+    ``traffic`` and, for latency, ``load`` and ``flow_control``; for fct, ``load``, ``sizes``, ``seconds``
+    and the link ``rate`` in bits per second.  Raises SpecError with one line for the user.
     """
     network = _network(topology)
     failed = failing.draw(network, failures, seed)
-    conditions = Conditions(seed, failed, failure_knowledge, traffic, load, flow_control)
+    conditions = Conditions(
+        seed, failed, failure_knowledge, traffic, load, flow_control, sizes, seconds, rate
+    )  # fmt: skip
     check(metrics, conditions)
     chosen = choose(network, pairs, seed, failed.nodes)
     if hops == "servers" and _highest(chosen) >= network.servers:

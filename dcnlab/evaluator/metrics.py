@@ -19,11 +19,13 @@ from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from dcnlab.evaluator.traffic.completion import predict
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.latency import NO_FAILURES, FlowControl, Settings, simulate
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.throughput import throughput
-from dcnlab.evaluator.traffic.traffic import read, traffic
+from dcnlab.traffic import patterns, sizes, workload
+from dcnlab.traffic.patterns import traffic
 from topos.fabric import Fabric
 from topos.spec import SpecError
 
@@ -36,7 +38,11 @@ _PAIRS = 100
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions of a measurement; ``traffic`` applies to throughput and latency, the rest to latency."""
+    """The conditions of a measurement.
+
+    ``traffic`` applies to throughput, latency and fct, ``load`` to latency and fct, ``flow_control`` to
+    latency; ``sizes``, ``seconds`` and the link ``rate`` (bits per second) to fct.
+    """
 
     seed: int = 1
     failed: Failures = NO_FAILURES
@@ -44,6 +50,14 @@ class Conditions:
     traffic: str = "all-to-all"
     load: float = 0.5
     flow_control: FlowControl = "none"
+    sizes: str = "fixed:1M"
+    seconds: float = 10.0
+    rate: float = 1e9
+
+    @property
+    def demand(self) -> workload.Demand:
+        """The flows whose completion times are computed."""
+        return workload.Demand(self.traffic, self.sizes, self.load, self.seconds, self.rate, seed=self.seed)
 
 
 def _bisection(fabric: Fabric, conditions: Conditions) -> Figures:
@@ -99,6 +113,17 @@ def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
     return result.as_dict()
 
 
+def _fct(scheme: Scheme, conditions: Conditions) -> Figures:
+    """Completion times and slowdowns of flows that share the links max-min fairly."""
+    wanted = workload.draw(scheme.fabric, conditions.demand, conditions.failed.nodes)
+    [found, *_] = predict(
+        scheme, wanted, conditions.rate, conditions.seed, conditions.failed.links,
+        failure_knowledge=conditions.failure_knowledge,
+    )  # fmt: skip
+    figures = {name: math.nan if value is None else value for name, value in vars(found).items()}
+    return {name: figures[name] for name in figures if name != "sizes"}
+
+
 FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {
     "bisection": _bisection,
     "diversity": _diversity,
@@ -107,6 +132,7 @@ SCHEME_METRICS: Mapping[str, Callable[[Scheme, Conditions], Figures]] = {
     "loads": _loads,
     "throughput": _throughput,
     "latency": _latency,
+    "fct": _fct,
 }
 #: The columns of each metric in the table of ``compare``.
 SHOWN: Mapping[str, tuple[str, ...]] = {
@@ -115,6 +141,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "loads": ("loads.max", "loads.mean"),
     "throughput": ("throughput.aggregate", "throughput.least", "throughput.abt"),
     "latency": ("latency.load", "latency.mean_us", "latency.p99_us", "latency.throughput", "latency.loss"),
+    "fct": ("fct.fct_median_ms", "fct.fct_p99_ms", "fct.slowdown_median", "fct.slowdown_p99"),
 }
 
 
@@ -132,7 +159,8 @@ def check(names: Sequence[str], conditions: Conditions) -> None:
     known = get_args(FlowControl)
     if conditions.flow_control not in known:
         raise SpecError(f"flow control: {conditions.flow_control!r}: write {' or '.join(known)}")
-    read(conditions.traffic)  # an invalid pattern is an error even if no metric uses it
+    patterns.check(conditions.traffic)  # an invalid pattern is an error even if no metric uses it
+    sizes.read(conditions.sizes)
 
 
 def fabric_metrics(fabric: Fabric, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:

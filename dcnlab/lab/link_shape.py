@@ -81,6 +81,13 @@ class Shape:
                 raise OptionError(name, f"{name} needs a delay: packets that do not wait arrive in order")
 
 
+def bits_per_second(rate: str) -> float:
+    """The number that a rate stands for; OptionError, in one line, for a wrong one."""
+    Shape(rate=rate).check()
+    unit = rate[-4].upper() if rate[-4].isalpha() else ""
+    return float(_NUMBER.findall(rate)[0]) * {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}[unit]
+
+
 @dataclass(frozen=True)
 class ImpairedLink:
     """The impairments of one link: its two nodes, its number, the values, and what imposes each."""

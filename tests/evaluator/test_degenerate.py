@@ -14,7 +14,7 @@ from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.graph.failures import draw
 from dcnlab.evaluator.reporting.plots import save
 from dcnlab.evaluator.sweep import Point, charts, measure, summary
-from dcnlab.evaluator.traffic.traffic import traffic
+from dcnlab.traffic.patterns import traffic
 from tests.topos.graphs import graph
 from topos.registry import fabric, parse
 from topos.spec import SpecError

@@ -19,7 +19,7 @@ from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths, u
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
 from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
 from dcnlab.evaluator.traffic.latency import BUFFER_FULL, NO_ROUTE, Settings, queue, simulate, summarise
-from dcnlab.evaluator.traffic.traffic import traffic
+from dcnlab.traffic.patterns import traffic
 from topos.graph import NONE
 from topos.registry import fabric
 from topos.spec import SpecError

@@ -17,7 +17,7 @@ from dcnlab.evaluator.graph.path_diversity import path_diversity
 from dcnlab.evaluator.routing.path_lengths import path_lengths
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
-from dcnlab.evaluator.traffic.traffic import traffic
+from dcnlab.traffic.patterns import traffic
 from tests.topos.graphs import graph
 from topos.fabric import Fabric
 from topos.graph import LinkState

@@ -9,7 +9,7 @@ from addressing.registry import bind
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.onoff import Phases, active, on_off_rates, parse
 from dcnlab.evaluator.traffic.throughput import max_min
-from dcnlab.evaluator.traffic.traffic import traffic
+from dcnlab.traffic.patterns import traffic
 from topos.registry import fabric
 from topos.spec import SpecError
 

@@ -16,7 +16,7 @@ from dcnlab.evaluator.traffic.flows import Flows, flows
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.optimal import optimal_abt
 from dcnlab.evaluator.traffic.throughput import bottleneck, max_min, throughput
-from dcnlab.evaluator.traffic.traffic import PATTERNS, traffic
+from dcnlab.traffic.patterns import PATTERNS, traffic
 from topos.registry import fabric
 from topos.spec import SpecError
 

@@ -40,13 +40,13 @@ def compare(
     metrics: Annotated[
         str,
         typer.Option(
-            help="Comma-separated columns to show; bisection, diversity, loads, throughput and latency"
+            help="Comma-separated columns to show; bisection, diversity, loads, throughput, latency and fct"
             " are computed only if named."
         ),
     ] = _METRICS,
     loads: Annotated[
         str,
-        typer.Option(help="For latency: comma-separated loads, as multiples of the link rate."),
+        typer.Option(help="For latency and fct: comma-separated loads, as multiples of the link rate."),
     ] = "0.5",
     flow_control: options.FlowControlOption = options.FlowControl.none,
     results: options.Results = Path("results"),

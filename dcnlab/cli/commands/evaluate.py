@@ -14,6 +14,7 @@ from dcnlab.cli.arguments import Topology
 from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
 from dcnlab.cli.spec_lists import schemes_of, words
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.link_shape import bits_per_second
 from topos.spec import SpecError
 
 
@@ -35,6 +36,7 @@ class FailureKnowledge(StrEnum):
     "dcnlab evaluate bcube:4,1 --scheme brp,wmgr,shortest",
     "dcnlab evaluate dcube:8,1 --scheme dcube-shortest,wmgr --failures links=5%",
     "dcnlab evaluate bcube:8,2 --scheme brp --pairs sample:2000 --metrics loads,throughput",
+    "dcnlab evaluate fattree:4 --scheme ecmp --metrics fct --traffic permutation --sizes websearch --for 20s",
 )
 def evaluate(
     topology: Topology,
@@ -50,13 +52,24 @@ def evaluate(
     hops: Annotated[Hops, typer.Option(help="Path length in links, or in server hops.")] = Hops.links,
     metrics: Annotated[
         str,
-        typer.Option(help="Comma-separated further metrics: bisection, diversity, loads, throughput, latency."),
+        typer.Option(
+            help="Comma-separated further metrics: bisection, diversity, loads, throughput, latency, fct."
+        ),
     ] = "",
-    traffic: Annotated[str, typer.Option(help="Traffic pattern for throughput and latency.")] = "all-to-all",
+    traffic: Annotated[
+        str, typer.Option(help="Traffic pattern for throughput, latency and fct.")
+    ] = "all-to-all",
     load: Annotated[
-        float, typer.Option(help="Offered load per server for latency, as a multiple of the link rate.")
+        float,
+        typer.Option(
+            help="Offered load, as a multiple of the link rate: per server for latency,"
+            " of the busiest server for fct."
+        ),
     ] = 0.5,
     flow_control: options.FlowControlOption = options.FlowControl.none,
+    sizes: options.FlowSizes = "fixed:1M",
+    seconds: Annotated[float, options.duration("For fct: how long flows arrive.", "--for")] = 10.0,
+    rate: Annotated[str, typer.Option(help="For fct: bandwidth of every link, such as 100Mbit.")] = "1Gbit",
     json: JsonFlag = False,
 ) -> None:
     """Evaluate routing schemes offline: delivery, path length, stretch, table entries and bits."""
@@ -76,6 +89,9 @@ def evaluate(
                 traffic=traffic,
                 load=load,
                 flow_control=flow_control.value,
+                sizes=sizes,
+                seconds=seconds,
+                rate=bits_per_second(rate),
             ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error

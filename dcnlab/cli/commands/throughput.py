@@ -41,7 +41,7 @@ def throughput(
     from dcnlab.evaluator.graph import failures as failing
     from dcnlab.evaluator.traffic import onoff
     from dcnlab.evaluator.traffic.flows import flows
-    from dcnlab.evaluator.traffic.traffic import traffic as pattern
+    from dcnlab.traffic.patterns import traffic as pattern
 
     if traffic == "help":
         _show_patterns(json)
@@ -75,7 +75,7 @@ def throughput(
 
 def _show_patterns(json: bool) -> None:
     """Print the traffic patterns and the defaults of their parameters."""
-    from dcnlab.evaluator.traffic.traffic import PATTERNS
+    from dcnlab.traffic.patterns import PATTERNS
 
     defaults = {name: given for name, (_, given) in PATTERNS.items()}
     if json:

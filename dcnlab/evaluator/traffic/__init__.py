@@ -1,6 +1,5 @@
-"""Traffic over routed paths.
+"""Traffic (``dcnlab.traffic``) over routed paths.
 
-traffic.py     traffic patterns: which server sends to which
 flows.py       the directed links that each flow crosses
 loads.py       the load of each directed link
 throughput.py  max-min fair rates, and the aggregate bottleneck throughput (ABT)
@@ -8,6 +7,7 @@ optimal.py     the all-to-all throughput that no routing exceeds, by linear prog
 trees.py       rates along given paths and trees: data replication
 onoff.py       rates over time of flows that alternate between on and off
 arrivals.py    when on/off or Poisson sources create packets
+completion.py  flow completion times: max-min fair shares over time
 latency.py     packet-level simulation: latency, loss and throughput at a given load
 credits.py     the same with credits, in place of dropped packets
 """

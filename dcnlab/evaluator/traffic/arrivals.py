@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dcnlab.evaluator.traffic.traffic import Traffic
+from dcnlab.traffic.patterns import Traffic
 from topos.graph import IntArray
 
 Times = NDArray[np.int64]

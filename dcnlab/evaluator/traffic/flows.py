@@ -22,7 +22,7 @@ from dcnlab.evaluator.routing.markov import LOST, Chain, explore
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge, arrival_cost, with_failure_knowledge
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import Forms, forms_of
-from dcnlab.evaluator.traffic.traffic import Traffic
+from dcnlab.traffic.patterns import Traffic
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, NONE, IntArray, LinkState
 
@@ -83,7 +83,7 @@ def flows(
     if not len(traffic):
         return Flows(traffic.sources, traffic.destinations, np.zeros(1, np.int64), _NO_LINKS, np.zeros(0))
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    forms, pairs = Forms() if generic else forms_of(bound, known_down), traffic.pairs()
+    forms, pairs = Forms() if generic else forms_of(bound, known_down), _pairs(traffic)
     if forms.rule is not None:
         return _from_next_hops(bound.fabric, forms.rule, pairs, down)
     if forms.source_routes is not None:
@@ -91,6 +91,17 @@ def flows(
     if forms.shares is not None:
         return _from_shares(bound.fabric, forms.shares, pairs, down)
     return _from_chain(bound, pairs, down, known_down)
+
+
+def _pairs(traffic: Traffic) -> Pairs:
+    """The flows grouped by destination, in ascending order of destination, then source."""
+    sources, destinations = traffic.sources, traffic.destinations
+    rising, same = np.diff(destinations), np.diff(sources)
+    if not ((rising > 0) | ((rising == 0) & (same >= 0))).all():
+        order = np.lexsort((sources, destinations))
+        sources, destinations = sources[order], destinations[order]
+    ends, first = np.unique(destinations, return_index=True)
+    return Pairs(ends, tuple(np.split(sources, first[1:])))
 
 
 def _from_next_hops(fabric: Fabric, rule: Rule, pairs: Pairs, down: LinkState) -> Flows:

@@ -27,7 +27,7 @@ from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
 from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
-from dcnlab.evaluator.traffic.traffic import Traffic, traffic
+from dcnlab.traffic.patterns import Traffic, traffic
 from topos.graph import NONE, IntArray
 
 Times = NDArray[np.int64]

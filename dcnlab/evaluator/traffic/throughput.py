@@ -93,6 +93,15 @@ def _flows_by_link(start: Offsets, links: IntArray, first: Offsets) -> IntArray:
 
 
 @compiled
+def single_path_rates(start: Offsets, links: IntArray, capacities: Floats) -> Floats:
+    """As :func:`max_min`, for kernels: flow i crosses ``links[start[i]:start[i + 1]]`` with all of it."""
+    first = _row_starts(links, len(capacities))
+    crossing = _flows_by_link(start, links, first)
+    growing = np.diff(first).astype(np.float64)
+    return _fill(start, links, np.ones(1), first, crossing, growing, capacities.copy())
+
+
+@compiled
 def _fill(
     start: Offsets,
     links: IntArray,

@@ -1,13 +1,14 @@
-"""Traffic patterns: lists of flows between servers."""
+"""Traffic patterns: who sends to whom; by name, or from a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.traffic.lines import words_of
 from topos.fabric import Fabric
 from topos.graph import IntArray
 from topos.spec import SpecError
@@ -24,16 +25,6 @@ class Traffic:
     def __len__(self) -> int:
         """The number of flows."""
         return len(self.sources)
-
-    def pairs(self) -> Pairs:
-        """The flows grouped by destination, in ascending order of destination, then source."""
-        sources, destinations = self.sources, self.destinations
-        rising, same = np.diff(destinations), np.diff(sources)
-        if not ((rising > 0) | ((rising == 0) & (same >= 0))).all():
-            order = np.lexsort((sources, destinations))
-            sources, destinations = sources[order], destinations[order]
-        ends, first = np.unique(destinations, return_index=True)
-        return Pairs(ends, tuple(np.split(sources, first[1:])))
 
 
 def _all_to_all(servers: IntArray, _: np.random.Generator, __: Mapping[str, float]) -> list[IntArray]:
@@ -74,6 +65,23 @@ def _several_to_one(
     return _one_to_several(servers, rng, parameters)[::-1]
 
 
+def _incast(servers: IntArray, _: np.random.Generator, parameters: Mapping[str, float]) -> list[IntArray]:
+    """All others send to one server."""
+    target = int(parameters["to"])
+    if target not in servers:
+        raise SpecError(f"traffic: incast:to={target}: there is no such server, or it has failed")
+    return [servers, np.full_like(servers, target)]
+
+
+def _hotspot(servers: IntArray, rng: np.random.Generator, parameters: Mapping[str, float]) -> list[IntArray]:
+    """Each server sends one flow: with probability ``share`` to one of ``count`` hot servers."""
+    count = len(servers)
+    hot = rng.permutation(servers)[: int(parameters["count"])]
+    there = rng.choice(hot, count) if count else servers
+    anywhere = servers[(np.arange(count) + 1 + rng.integers(0, max(count - 1, 1), count)) % max(count, 1)]
+    return [servers, np.where(rng.random(count) < parameters["share"], there, anywhere)]
+
+
 Maker = Callable[[IntArray, np.random.Generator, Mapping[str, float]], list[IntArray]]
 
 #: By name: the function that generates the flows, and its parameters with defaults.
@@ -81,6 +89,8 @@ PATTERNS: Mapping[str, tuple[Maker, Mapping[str, float]]] = {
     "all-to-all": (_all_to_all, {}),
     "permutation": (_permutation, {}),
     "stride": (_stride, {"by": 1}),
+    "incast": (_incast, {"to": 0}),
+    "hotspot": (_hotspot, {"share": 0.5, "count": 1}),
     "local": (_local, {"group": 16, "share": 0.8}),
     "one-to-one": (_one_to_several, {"count": 1}),
     "one-to-several": (_one_to_several, {"count": 4}),
@@ -89,15 +99,46 @@ PATTERNS: Mapping[str, tuple[Maker, Mapping[str, float]]] = {
 
 
 def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = ()) -> Traffic:
-    """The flows of a pattern such as ``stride:by=8`` between the servers that did not fail.
+    """The flows of a pattern such as ``stride:by=8``, or of a file, between the servers that did not fail.
 
     Raises SpecError with one line.
     """
-    maker, parameters = read(text)
+    maker, parameters = (None, {}) if _is_file(text) else read(text)
     alive = np.setdiff1d(np.arange(fabric.servers, dtype=np.int32), np.fromiter(failed, np.int32, len(failed)))
-    sources, destinations = maker(alive, np.random.default_rng([seed, 3]), parameters)
+    if maker is None:
+        sources, destinations = _from_file(fabric, Path(text), alive)
+    else:
+        sources, destinations = maker(alive, np.random.default_rng([seed, 3]), parameters)
     different = sources != destinations
     return Traffic(text, sources[different], destinations[different])
+
+
+def check(text: str) -> None:
+    """Raise SpecError, in one line, for what is neither a pattern nor a file."""
+    if not _is_file(text):
+        read(text)
+
+
+def _is_file(text: str) -> bool:
+    return text.partition(":")[0] not in PATTERNS and Path(text).is_file()
+
+
+def _from_file(fabric: Fabric, path: Path, alive: IntArray) -> list[IntArray]:
+    """A line is a source and a destination, such as ``h0 h5``; a pair on two lines sends twice as much."""
+    rows = [_row(fabric, path, number, words) for number, words in words_of(path)]
+    ends = np.array(rows, dtype=np.int32).reshape(-1, 2)
+    ends = ends[np.isin(ends, alive).all(axis=1)]
+    return [ends[:, 0], ends[:, 1]]
+
+
+def _row(fabric: Fabric, path: Path, number: int, words: list[str]) -> list[int]:
+    try:
+        servers = [fabric.index(word) for word in words]
+    except KeyError as error:
+        raise SpecError(f"{path}:{number}: {error.args[0]}") from None
+    if len(set(servers)) != 2 or len(words) != 2 or max(servers) >= fabric.servers:
+        raise SpecError(f"{path}:{number}: must be two different servers such as h0 h5")
+    return servers
 
 
 def read(text: str) -> tuple[Maker, Mapping[str, float]]:
@@ -107,7 +148,7 @@ def read(text: str) -> tuple[Maker, Mapping[str, float]]:
     """
     name, _, arguments = text.partition(":")
     if name not in PATTERNS:
-        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}")
+        raise SpecError(f"unknown traffic {name!r}: known: {', '.join(PATTERNS)}, or a file")
     maker, defaults = PATTERNS[name]
     return maker, {**defaults, **_read(name, arguments, defaults)}
 
@@ -127,7 +168,8 @@ def _read(name: str, arguments: str, defaults: Mapping[str, float]) -> dict[str,
 
 
 def _allowed(key: str, value: str) -> bool:
-    """True for a valid value: a share from 0 to 1, any other parameter a whole number from 1 to 2^31 - 1."""
+    """True for a valid value: a share from 0 to 1, any other parameter a whole number below 2^31: a server
+    from 0, a count from 1."""
     if key == "share":
         return value.replace(".", "", 1).isdecimal() and float(value) <= 1
-    return value.isdecimal() and 1 <= int(value) < 2**31
+    return value.isdecimal() and (key != "to") <= int(value) < 2**31

@@ -1,0 +1,8 @@
+"""Traffic: who sends to whom, how much, and when; labs send it, the evaluator predicts it.
+
+- patterns: who sends to whom: permutation, incast, all-to-all, ..., or a file
+- lines: the words of a file
+- sizes: distributions of flow sizes: those of papers, fixed ones, or a file
+- workload: flows with their times, drawn from a pattern and a distribution
+- completion: flow completion times and slowdowns, summarised by flow size
+"""
