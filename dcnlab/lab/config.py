@@ -75,6 +75,9 @@ class LabConfig(Options):
         low=1, default=None,
     )  # fmt: skip
     supervise: bool = param("Start processes of the lab again that have ended.", default=True)
+    isolate: bool = param(
+        "Programs in hosts cannot change the machine or other hosts (docs/security.md).", default=False
+    )
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
     loss: str = param("Packet loss on every link, such as 0.1% (by netem, or as root by eBPF).", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")

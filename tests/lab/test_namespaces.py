@@ -30,6 +30,14 @@ def test_a_new_host_name_stays_in_the_lab() -> None:
         assert os.uname().nodename == before
 
 
+def test_sys_names_no_interface_of_the_machine() -> None:
+    """It has the cgroups of the machine all the same."""
+    with Lab("fattree:2", "shortest") as lab:
+        assert lab.run("h0", ["ls", "/sys/class/net"]).stdout == "lo\n"
+        cgroups = sorted(os.listdir("/sys/fs/cgroup"))
+        assert lab.run("h0", ["ls", "-a", "/sys/fs/cgroup"]).stdout.split()[2:] == cgroups
+
+
 def test_programs_change_no_setting_of_the_machine() -> None:
     """Neither in the whole machine's settings nor in other labs; those of their own network they may change."""
     pattern = Path("/proc/sys/kernel/core_pattern")

@@ -22,6 +22,8 @@ from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch
 from dcnlab.lab.emulation.connections import Connections
 from dcnlab.lab.emulation.flooding import FloodingTree
 from dcnlab.lab.emulation.impairments import Impairments
+from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
+from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.openvswitch import Bridge, Shard
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
@@ -110,6 +112,8 @@ class Running:
         #: Where the switches flood, if they do it along a tree.
         self.flooding = FloodingTree(self.fabric, self.shards) if self.config.no_loops else None
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
+        #: Starts programs in hosts that are isolated.
+        self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
         #: Delay, loss and bandwidth of the links.
         self.impairments = Impairments(self.fabric, self.nic, self.config.shape)
 
@@ -193,7 +197,7 @@ def build_network(running: Running, clock: Stages) -> None:
             controller=target,
             tls=running.outside.tls,
         )
-        netns.create(map(fabric.name, range(fabric.servers)))
+        _create_hosts(running)
         clock.stage("links")
         netns.create_veth_pairs(_veth_pairs(running))
         _configure_plain_hosts(running)
@@ -215,6 +219,17 @@ def build_network(running: Running, clock: Stages) -> None:
             _await_agents(running, clock)
         carrying.result()
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
+
+
+def _create_hosts(running: Running) -> None:
+    """Create the servers' namespaces; with isolation they belong to user namespaces of their own."""
+    names = list(map(running.fabric.name, range(running.fabric.servers)))
+    if running.isolation is None:
+        netns.create(names)
+        return
+    with owned_namespaces(len(names)) as enter_new:
+        netns.create(names, enter_new)
+    running.isolation.ready(names[0])  # an error is one of the launch
 
 
 def _await_agents(running: Running, clock: Stages) -> None:

@@ -18,6 +18,7 @@ from mininet.util import waitListening
 
 from addressing.fields import ipv4, mac
 from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.launch import Running, dpid, interface
 from dcnlab.lab.emulation.openvswitch import Shard
 from dcnlab.lab.errors import LabError
@@ -68,6 +69,7 @@ class LazyNode:
     netns: str
     shell: subprocess.Popen[bytes] | None
     environment: dict[str, str] | None = None
+    isolation: Isolation | None = None
     _pid: int | None = None
 
     @property
@@ -105,6 +107,8 @@ class LazyNode:
 
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[bytes]:
         params.setdefault("env", self.environment)
+        if self.isolation is not None:
+            return self.isolation.start(self.netns, cmd, [], **params)
         return subprocess.Popen(self.inside(cmd), **params)
 
     def popen(self, *args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
@@ -128,8 +132,8 @@ class LazyNode:
 class LabHost(LazyNode, Host):  # type: ignore[misc]
     """A server in its own namespace."""
 
-    def __init__(self, name: str, netns: str, **params: Any) -> None:
-        self.netns = netns
+    def __init__(self, name: str, netns: str, isolation: Isolation | None = None, **params: Any) -> None:
+        self.netns, self.isolation = netns, isolation
         super().__init__(name, **params)
         self.ready = True
 
@@ -242,7 +246,7 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> Lab
     for node in range(fabric.size):
         name = fabric.name(node)
         if fabric.is_server(node):
-            nodes[node] = net.addHost(name, cls=LabHost, netns=name, ip=None)
+            nodes[node] = net.addHost(name, cls=LabHost, netns=name, ip=None, isolation=running.isolation)
         else:
             nodes[node] = net.addSwitch(name, cls=LabSwitch, shard=running.shard(name), dpid=dpid(fabric, node))
     for node in range(fabric.servers):

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, mount, unshare
+from dcnlab.lab.emulation.sandbox import CLONE_NEWNET, mount, set_namespace, unshare
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from hostagent import process_exit
@@ -81,11 +81,18 @@ def inside(name: str, action: Callable[[], T]) -> T:
         _enter(name)
         return action()
 
-    return _threaded(work)
+    return threaded(work)
 
 
-def create(names: Iterable[str]) -> None:
-    """Create namespaces with ``lo`` up, forwarding and IPv6 off, so that no kernel sends packets by itself."""
+def _enter_new() -> None:
+    unshare(CLONE_NEWNET)
+
+
+def create(names: Iterable[str], enter_new: Callable[[], None] = _enter_new) -> None:
+    """Create namespaces with ``lo`` up, forwarding and IPv6 off, so that no kernel sends packets by itself.
+
+    ``enter_new`` takes the calling thread into a new namespace.
+    """
     FOLDER.mkdir(exist_ok=True)
     settings = [(setting, value) for setting, value in _SETTINGS if (_PROC / setting).exists()]
 
@@ -93,16 +100,16 @@ def create(names: Iterable[str]) -> None:
         for some in _batched(names, _NAMESPACES_PER_PROC):
             with _fresh_proc() as proc:
                 for name in some:
-                    _create(name, [(proc / setting, value) for setting, value in settings])
+                    enter_new()
+                    _keep(name, [(proc / setting, value) for setting, value in settings])
 
-    _threaded(work)
+    threaded(work)
 
 
-def _create(name: str, settings: Iterable[tuple[Path, str]]) -> None:
-    """Create one namespace, and leave the thread in it."""
+def _keep(name: str, settings: Iterable[tuple[Path, str]]) -> None:
+    """Give the calling thread's namespace a name and settings."""
     target = path(name)
     target.touch()
-    unshare(CLONE_NEWNET)
     mount("/proc/thread-self/ns/net", str(target), "", _MS_BIND)
     for setting, value in settings:
         setting.write_text(value)
@@ -162,7 +169,7 @@ def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
             for pair in ending_here:
                 set_up(pair.b, True, pair.arp)
 
-    _threaded(work)
+    threaded(work)
 
 
 def await_running(ends: Iterable[tuple[str, str]], stall: float = STALL) -> None:
@@ -183,7 +190,7 @@ def await_running(ends: Iterable[tuple[str, str]], stall: float = STALL) -> None
                 for interface in here:
                     _await(kernel, found[interface], stall)
 
-    _threaded(work)
+    threaded(work)
 
 
 def _await(kernel: Netlink, interface: Interface, stall: float) -> None:
@@ -209,7 +216,7 @@ def carriers(ends: Iterable[tuple[str, str]]) -> list[bool]:
                 found[name] = kernel.interfaces()
         return found
 
-    known = _threaded(work)
+    known = threaded(work)
     return [interface in known[name] and known[name][interface].up for name, interface in wanted]
 
 
@@ -286,14 +293,12 @@ def compute_checksums(interface: str) -> None:
 def _enter(name: str) -> None:
     descriptor = os.open(path(name), os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if _libc.setns(descriptor, CLONE_NEWNET):
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
+        set_namespace(descriptor, CLONE_NEWNET)
     finally:
         os.close(descriptor)
 
 
-def _threaded(action: Callable[[], T]) -> T:
+def threaded(action: Callable[[], T]) -> T:
     """Run in a new thread; its change of namespace ends with it."""
     results: list[T] = []
     errors: list[BaseException] = []

@@ -38,6 +38,7 @@ CLONE_NEWNET = 0x40000000
 _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
 _MS_BIND, _MS_REMOUNT, _MS_RDONLY = 0x1000, 0x20, 0x1
+_MS_REC, _MS_MOVE = 0x4000, 0x2000
 #: Folders of /proc/sys whose settings are those of the whole machine.
 _MACHINE_SETTINGS = ("abi", "debug", "dev", "fs", "kernel", "vm")
 _PR_SET_PDEATHSIG = 1
@@ -65,6 +66,13 @@ def unshare(flags: int) -> None:
     if _libc.unshare(flags):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def set_namespace(descriptor: int, kind: int) -> None:
+    """setns(2) of the calling thread; raises OSError."""
+    if _libc.setns(descriptor, kind):
+        number = ctypes.get_errno()
+        raise OSError(number, f"setns: {os.strerror(number)}")
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
@@ -254,6 +262,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
         _close_machine(Path(request["socket"]).parent)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
+        _replace_sys()
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
         _fail(request["status"], text, code=_REFUSED)
@@ -277,11 +286,44 @@ def _close_machine(sockets: Path) -> None:
 
     The settings of network namespaces stay writable: each namespace has its own.
     """
+    protect_settings()
+    mount("tmpfs", str(sockets), "tmpfs", _MS_NOSUID_NODEV, "mode=700")
+
+
+def _replace_sys() -> None:
+    """Mount a /sys of this network namespace, with the machine's cgroups and so on in it.
+
+    Where a container forbids it the machine's stays, which names the machine's interfaces.
+    """
+    new = Path("/run/sys")
+    new.mkdir()
+    with contextlib.suppress(OSError):
+        mount("sysfs", str(new), "sysfs", _MS_NOSUID_NODEV)
+        for path in _mounts_below("/sys"):
+            with contextlib.suppress(OSError):  # the new one has no such folder
+                mount(path, str(new / Path(path).relative_to("/sys")), "", _MS_BIND | _MS_REC)
+        mount(str(new), "/sys", "", _MS_MOVE)
+    with contextlib.suppress(OSError):
+        new.rmdir()
+
+
+def _mounts_below(folder: str) -> list[str]:
+    """What is mounted in a folder, without what is mounted below that."""
+    found: list[str] = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        path = line.split()[4]
+        below = any(path == one or path.startswith(f"{one}/") for one in found)
+        if path.startswith(f"{folder}/") and not below:
+            found.append(path)
+    return found
+
+
+def protect_settings() -> None:
+    """Make the settings of the whole machine in /proc/sys read-only."""
     for setting in (Path("/proc/sys", name) for name in _MACHINE_SETTINGS):
         if setting.exists():
             mount(str(setting), str(setting), "", _MS_BIND)
             mount("none", str(setting), "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID_NODEV)
-    mount("tmpfs", str(sockets), "tmpfs", _MS_NOSUID_NODEV, "mode=700")
 
 
 def _fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:

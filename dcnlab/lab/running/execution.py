@@ -13,24 +13,30 @@ from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.process_guard import forward_signals
 
 
-def run(session: RunningLab, call: Call, words: list[str]) -> dict[str, Any]:
+def run(session: RunningLab, call: Call, words: list[str], *, ours: bool = False) -> dict[str, Any]:
     """Run a program in the node of a call, on the call's descriptors; its exit code.
 
     If the call has ``terminal``, the descriptors are a terminal of that kind, for this program only.
+    ``ours`` says that the lab chose the program: it is not isolated.
     """
     name, terminal = call.request["node"], call.request.get("terminal")
-    command, environment = session.inside(name, words), _environment(session, name)
+    environment = _environment(session, name)
+    prefix = ["setsid", "--ctty", "--"] if terminal else []
     if terminal:
-        command, environment = ["setsid", "--ctty", "--", *command], {**environment, "TERM": terminal}
+        environment = {**environment, "TERM": terminal}
     stdin, stdout, stderr = call.descriptors
     if launch_error := programs.launch_error(words[0]):
         code, text = launch_error
         os.write(stderr, f"dcnlab: {text}\n".encode())
         return {"exit": code}
-    seccomp.pretend()
-    process = subprocess.Popen(
-        command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=not terminal, env=environment
-    )
+    streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+    options: dict[str, Any] = {**streams, "start_new_session": not terminal, "env": environment}
+    node, isolation = session.node(name), None if ours else session.running.isolation
+    if isolation is not None and session.fabric.is_server(node):
+        process = isolation.start(session.fabric.name(node), words, prefix, **options)
+    else:
+        seccomp.pretend()
+        process = subprocess.Popen([*prefix, *session.inside(name, words)], **options)
     call.close_descriptors()
     threading.Thread(target=forward_signals, args=(call, process), daemon=True).start()
     code = process.wait()

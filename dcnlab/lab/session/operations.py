@@ -128,10 +128,10 @@ class _Operations:
         if "-w" in options and request.get("port") is None:
             interfaces = self._interfaces(node, namespace)
             words = capture.all_interfaces(namespace, interfaces, expression, request.get("count"))
-            return execution.run(self._session, call, words)
+            return execution.run(self._session, call, words, ours=True)
         options = [*options, *(["-c", str(request["count"])] if request.get("count") else [])]
         words = capture.command(self._fabric, node, request.get("port"), index, options, expression)
-        return execution.run(self._session, call, words)
+        return execution.run(self._session, call, words, ours=True)
 
     def _interfaces(self, node: int, namespace: str) -> list[str]:
         """The interfaces of a node: all of a server's namespace, which a switch shares with others."""
@@ -155,7 +155,7 @@ class _Operations:
             switch = self._fabric.name(self._session.node(switch))
             words = capture.snooping(self._session.running.shard(switch), switch, options, count)
         call.request = {**request, "node": switch}
-        return execution.run(self._session, call, words)
+        return execution.run(self._session, call, words, ours=True)
 
     # --- keys -----------------------------------------------------------------
 

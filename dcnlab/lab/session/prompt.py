@@ -196,6 +196,8 @@ class Prompt(CLI):  # type: ignore[misc]
         """xterm NODE...: open a terminal window in each node."""
         names = line.split()
         error = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
+        if names and self._session.config.isolate:
+            error = f"{term} needs the display, which isolated hosts do not have: use `dcnlab exec`"
         if error:
             output(f"{error}\n")
         else:

@@ -1,0 +1,139 @@
+"""Programs in isolated hosts.
+
+A program is a child of the session, so that its signals and its exit code are those of any child.  It is
+born in the host's process namespace, where it sees the host's programs only, enters the other namespaces of
+the host, and gives up its rights.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.emulation import netns, seccomp
+from dcnlab.lab.emulation.isolation.identities import users
+from dcnlab.lab.emulation.sandbox import CLONE_NEWPID, mount, set_namespace
+from dcnlab.lab.errors import LabError
+
+#: What root in a host may do there: with its network, with files and processes of its users.
+CAPABILITIES = (
+    "chown", "dac_override", "fowner", "fsetid", "kill", "net_admin", "net_bind_service", "net_raw",
+    "setgid", "setuid", "sys_chroot",
+)  # fmt: skip
+#: The size of core files that means: not even by a program to which the machine pipes them.
+_NO_CORE = "1:1"
+_FOLDER = Path("/run/userns")
+_MS_BIND = 0x1000
+_NS_GET_USERNS = 0xB701
+
+
+@dataclass(frozen=True)
+class _First:
+    """The first process of a host's namespaces: its number, and a descriptor of it."""
+
+    pid: int
+    handle: int
+
+    def ended(self) -> bool:
+        """Whether the process, and with it all programs of the host, have ended."""
+        return bool(select.select([self.handle], [], [], 0)[0])
+
+
+class Isolation:
+    """The isolated hosts of a lab; threads may share it."""
+
+    def __init__(self, number: Callable[[str], int]) -> None:
+        """``number`` gives a host's number by its name."""
+        self._number = number
+        self._firsts: dict[str, _First] = {}
+        self._lock = threading.Lock()
+
+    def start(self, host: str, words: list[str], prefix: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Start a program in a host; ``options`` are those of Popen.
+
+        ``prefix`` is a command line that runs outside, before the program's.
+        """
+        first = self.ready(host)
+        command = [*prefix, *self._command(host, first, words, options.pop("cwd", None) or os.getcwd())]
+        options["close_fds"] = True  # the session's are its own
+
+        def begin() -> subprocess.Popen[bytes]:
+            with contextlib.closing(_Descriptor(f"/proc/{first.pid}/ns/pid")) as namespace:
+                set_namespace(namespace.number, CLONE_NEWPID)
+            seccomp.pretend()
+            return subprocess.Popen(command, **options)
+
+        return netns.threaded(begin)
+
+    def ready(self, host: str) -> _First:
+        """Make the namespaces of a host unless they exist; LabError where the machine does not allow them."""
+        with self._lock:
+            first = self._firsts.get(host)
+            if first is None or first.ended():
+                first = self._firsts[host] = self._make(host)
+            return first
+
+    def _command(self, host: str, first: _First, words: list[str], folder: str) -> list[str]:
+        """The command line that gives up rights and then runs ``words`` in ``folder``."""
+        alone = users(self._number(host))[1] == 0
+        rights = ",".join(["-all", *(f"+{name}" for name in CAPABILITIES)])
+        return [
+            "nsenter", f"--target={first.pid}", "--mount", "--uts", "--ipc", f"--net={netns.path(host)}",
+            f"--user={_FOLDER / host}", *(["--preserve-credentials"] if alone else []), "--",
+            "prlimit", f"--core={_NO_CORE}", "--",
+            "setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set={rights}", "--",
+            "sh", "-c", 'cd "$0" 2>/dev/null; exec "$@"', folder, *words,
+        ]  # fmt: skip
+
+    def _make(self, host: str) -> _First:
+        """Make the namespaces of a host, all but its network."""
+        _keep_owner(host)
+        home = os.environ.get("HOME", "")
+        request = {
+            "netns": str(netns.path(host)),
+            "homes": sorted({"/root", *([home] if Path(home).is_absolute() and home != "/" else [])}),
+            "seen": os.getcwd(),
+            "owner": users(self._number(host))[1],
+        }
+        command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.isolation.keeper", json.dumps(request)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+        answer = json.loads(done.stdout or '{"error": "its first process has ended"}')
+        if "error" in answer:
+            raise LabError(f"isolate: {host} cannot be isolated here: {answer['error']}")
+        return _First(answer["pid"], os.pidfd_open(answer["pid"]))
+
+
+def _keep_owner(host: str) -> None:
+    """Make the user namespace to which a host's network namespace belongs a file, so that nsenter finds it."""
+    target = _FOLDER / host
+    if target.exists():
+        return
+    _FOLDER.mkdir(exist_ok=True)
+    target.touch()
+    with contextlib.closing(_Descriptor(str(netns.path(host)))) as network:
+        owner = fcntl.ioctl(network.number, _NS_GET_USERNS)
+    try:
+        mount(f"/proc/self/fd/{owner}", str(target), "", _MS_BIND)
+    finally:
+        os.close(owner)
+
+
+class _Descriptor:
+    """An open file that :func:`contextlib.closing` closes."""
+
+    def __init__(self, path: str) -> None:
+        self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self.number)

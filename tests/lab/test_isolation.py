@@ -1,0 +1,132 @@
+"""Programs in hosts of a lab with ``isolate`` do their work, and cannot leave their host."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation.isolation.identities import users
+from tests.lab import escape
+from tests.lab.terminal import DCNLAB, Terminal
+from tests.lab.test_ordinary_user import script
+from tests.ovs import poll
+
+pytestmark = [pytest.mark.xdist_group("isolation")]
+
+#: The machine's own: nothing else is sure to be seen by other users.
+PYTHON = "/usr/bin/python3"
+ESCAPE = Path(escape.__file__).read_text()
+SERVER = "import http.server as h; h.ThreadingHTTPServer(('', 80), h.SimpleHTTPRequestHandler).serve_forever()"
+FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=5).status)"
+SCRIPT = """
+host = net.get("h0")
+print("PING", host.cmd("ping -c1 -W5", net.get("h3").IP()))
+print("STATUS", host.popen(["sh", "-c", "exit 7"]).wait())
+escape = host.popen(["/usr/bin/python3", "-c", open({file!r}).read(), "h0-", "/nowhere"])  # ends the shell
+print("OUTSIDE", escape.communicate()[0].decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """Hosts that are linked directly, so that each has a number for its neighbours' namespaces."""
+    with Lab("torus:2x2", "pow", isolate=True) as one:
+        yield one
+
+
+@pytest.mark.lab
+def test_nothing_gets_out(lab: Lab) -> None:
+    before = os.uname().nodename
+    lab.run("h1", ["sh", "-c", "echo theirs > /tmp/file; sleep 7200 >/dev/null 2>&1 </dev/null &"])
+    done = lab.run("h0", [PYTHON, "-c", ESCAPE, "h0-", str(lab.path)])
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert lab.run("h0", ["ls", "/tmp"]).stdout == ""
+    assert "theirs" in lab.run("h1", ["cat", "/tmp/file"]).stdout
+    assert "sleep 7200" in lab.run("h1", ["ps", "ax"]).stdout
+    assert "sleep 7200" not in lab.run("h0", ["ps", "ax"]).stdout
+    assert os.uname().nodename == before
+    assert not Path("/escaped").exists()
+    assert lab.pingall().lost == []
+
+
+@pytest.mark.lab
+def test_programs_of_networks_work(lab: Lab) -> None:
+    assert "1 received" in lab.run("h0", ["ping", "-c1", "-W9", "h3"]).stdout
+    assert re.search(r"^ 2  .* ms", lab.run("h0", ["traceroute", "-n", "h3"]).stdout, re.MULTILINE)
+    assert lab.run("h3", ["sh", "-c", "iperf3 -s -1 -D"]).returncode == 0
+
+    def sent() -> bool:
+        done = lab.run("h0", ["iperf3", "-c", "h3", "-n", "100K", "-J"])
+        return done.returncode == 0 and json.loads(done.stdout)["end"]["sum_received"]["bytes"] > 0
+
+    poll(sent, 60)
+    lab.run("h3", ["sh", "-c", f'{PYTHON} -c "{SERVER}" >/dev/null 2>&1 </dev/null &'])
+    poll(lambda: lab.run("h0", [PYTHON, "-c", FETCH, "http://h3/"]).stdout == "200\n", 60)
+    assert lab.run("h0", ["ip", "addr", "add", "10.9.9.9/32", "dev", "lo"]).stderr == ""
+    traffic = "tcpdump -nc1 -i lo icmp & while kill -0 $! 2>/dev/null; do ping -c1 127.0.0.1; done"
+    assert "ICMP echo request" in lab.run("h3", ["sh", "-c", traffic]).stdout
+    assert lab.iperf("h0", "h3", seconds=1).mbps > 0
+    assert lab.traceroute("h0", "h3").hops
+
+
+@pytest.mark.lab
+def test_a_program_starts_where_the_lab_was_launched_and_ends_as_it_should(lab: Lab) -> None:
+    assert lab.run("h0", ["pwd"]).stdout.strip() in (os.getcwd(), "/")
+    assert lab.run("h0", ["sh", "-c", "exit 7"]).returncode == 7
+    assert lab.run("h0", ["sh", "-c", "kill -KILL $$"]).returncode == 128 + signal.SIGKILL
+    assert lab.run("h0", ["nothing-like-that"]).returncode == 127
+    core = "cd /tmp && mkdir core && cd core && { sh -c 'kill -ABRT $$'; ls; }"
+    assert lab.run("h0", ["sh", "-c", core]).stdout == ""
+    words = [*DCNLAB, "exec", lab.config.name, "h0", "ping", "-i0.2", "h3"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as ping:
+        assert ping.stdout is not None
+        assert any("icmp_seq=" in line for line in ping.stdout)
+        ping.send_signal(signal.SIGINT)
+        assert any("packets transmitted" in line for line in ping.stdout)
+        assert ping.wait() == 0
+
+
+@pytest.mark.lab
+def test_a_shell_in_a_terminal_has_job_control(lab: Lab) -> None:
+    terminal = Terminal(*DCNLAB, "exec", lab.config.name, "h0", "bash", "--norc")
+    terminal.wait_for(r"\$ |# ")
+    terminal.type("sleep 3600 & jobs; tty; echo done\r")
+    terminal.wait_for(r"Running +sleep 3600(?s:.)*\ndone")
+    terminal.type("kill %1; exit 3\r")
+    assert terminal.code() == 3
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other tests already")
+def test_an_ordinary_user_isolates_as_well(open_path: Path) -> None:
+    """Through a Mininet script, whose shells are isolated too."""
+    file = open_path / "script.py"
+    file.write_text(SCRIPT.format(file=escape.__file__))
+    words = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--isolate", "--script", str(file)]
+    command = ["unshare", "-m", "bash", "-c", script(open_path), "bash", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^OUTSIDE \[\]$", done.stdout, re.MULTILINE), done.stdout
+    assert "1 received" in done.stdout
+    assert "STATUS 7" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("mapped", "root"),
+    [
+        ("0 0 4294967295", [1_879_048_192, 1_879_113_728, 1_879_048_192]),
+        ("0 100000 65536", [65_534] * 3),
+        ("0 1000 1", [0] * 3),
+    ],
+)
+def test_who_is_root_in_a_host(mapped: str, root: list[int]) -> None:
+    assert [users(host, mapped)[1] for host in (0, 1, 4095)] == root
