@@ -9,7 +9,7 @@ CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench vm-test vm-full packages test-packages constraints floors release
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench docs man vm-test vm-full packages test-packages constraints floors release
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -58,6 +58,14 @@ catalogue: packages $(VENV)/.dev ## a lab for every compatible pair of topology 
 bench: packages $(VENV)/.dev    ## benchmarks beside other programs, with ratios
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@$(BIN)/python -m benchmarks
+
+docs: $(BIN)/dcnlab ## the documentation site in build/site: guides, reference, search
+	@$(BIN)/pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=--constraint %) --editable '.[docs]'
+	@$(BIN)/python -m release.site build/site-source && NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/site/index.html is the first page"
+
+man: $(BIN)/dcnlab ## man pages of all commands in build/man
+	@$(BIN)/python -m release.manual build/man
 
 constraints: $(VENV)/.dev # write constraints.txt: the versions in .venv, after a `make test` that passed
 	@$(BIN)/python -m release.constraints >constraints.new && mv constraints.new constraints.txt

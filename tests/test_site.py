@@ -1,0 +1,79 @@
+"""What is built from the documents and the help: the documentation site, and man pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dcnlab.cli import app
+from release import commands, manual, site
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` builds it: warnings are errors, links included."""
+    folder = tmp_path_factory.mktemp("site")
+    site.write(folder / "source")
+    text = (ROOT / "mkdocs.yml").read_text()
+    text = text.replace("build/site-source", str(folder / "source")).replace("build/site", str(folder / "site"))
+    (folder / "mkdocs.yml").write_text(text.replace("paths: [.]", f"paths: [{ROOT}]"))
+    line = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(folder / "mkdocs.yml")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+def test_the_site_has_the_guides_the_course_and_the_references(built: Path) -> None:
+    for name in (
+        "index",
+        "docs/tutorial",
+        "docs/scenarios",
+        "course/failures/index",
+        "docs/decisions/one-rule",
+    ):
+        assert (built / f"{name}.html").is_file(), name
+    python = (built / "reference" / "python.html").read_text()
+    assert "Lab.ping" in python or 'id="dcnlab.Lab"' in python
+    options = (built / "reference" / "commands.html").read_text()
+    assert all(f"<code>{option}" in options for option in ("--link-state", "--multipath", "--fast-path"))
+    assert not list(built.rglob("solution"))
+
+
+def test_the_site_can_be_searched(built: Path) -> None:
+    index = json.loads((built / "search" / "search_index.json").read_text())
+    assert any("convergence" in page["text"] and "glossary" in page["location"] for page in index["docs"])
+
+
+def test_every_command_has_a_man_page(tmp_path: Path) -> None:
+    assert manual.write(tmp_path) == len(app.EXAMPLES) + 1
+    up = (tmp_path / "man1" / "dcnlab-up.1").read_text()
+    assert "\\fB\\-\\-scheme" in up
+    assert "dcnlab up bcube:4,1" in up.partition(".SH EXAMPLES")[2]
+    assert "dcnlab\\-up(1)" in (tmp_path / "man1" / "dcnlab.1").read_text()
+    assert "[bold]" not in "".join(path.read_text() for path in (tmp_path / "man1").iterdir())
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+def test_groff_reads_the_man_pages(tmp_path: Path) -> None:
+    manual.write(tmp_path)
+    pages = sorted(map(str, (tmp_path / "man1").iterdir()))
+    done = subprocess.run(
+        ["groff", "-w", "mac", "-man", "-Tutf8", *pages], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("dcnlab") > len(pages)
+
+
+def test_lines_that_begin_with_a_dot_stay_text() -> None:
+    command = commands.Command("x", "", "dcnlab x", (".TH is text",), (), (), ("a\\b",))
+    assert "\\&.TH is text" in manual.page(command)
+    assert "a\\eb" in manual.page(command)
