@@ -126,21 +126,30 @@ def progress_bar(quiet: bool) -> Iterator[Bar]:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """A text on the terminal while something is computed, removed at the end; it names kernels that are
-    being compiled."""
+def working(text: str) -> Iterator[Callable[[str, float | None], None]]:
+    """A line on the terminal while something is computed, removed at the end: the text, then the phase and
+    the share of it that is done, which the function given is called with, and kernels that are being
+    compiled."""
     if not sys.stderr.isatty():
-        yield
+        yield lambda phase, share: None
         return
     from rich.console import Console
+    from rich.markup import escape
 
     from addressing.jit import compilations
 
+    shown = text
+
+    def show(phase: str, share: float | None) -> None:
+        nonlocal shown
+        shown = f"{text}: {escape(phase)}" + ("" if share is None else f" {share:.0%}")
+        status.update(shown)
+
     def compiling(kernel: str) -> None:
-        status.update(_compiling(text, kernel))
+        status.update(_compiling(shown, kernel))
 
     with Console(stderr=True).status(text) as status, compilations(compiling):
-        yield
+        yield show
 
 
 def cell(value: Any) -> str:

@@ -7,6 +7,7 @@ a routed path divided by the shortest distance under the same failures.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,15 @@ from dcnlab.evaluator.graph import failures as failing
 from dcnlab.evaluator.graph.distances import UNREACHABLE, Counts, Levels, distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
-from dcnlab.evaluator.metrics import Conditions, Figures, check, fabric_metrics, scheme_metrics
+from dcnlab.evaluator.metrics import (
+    Conditions,
+    Figures,
+    Progress,
+    check,
+    fabric_metrics,
+    scheme_metrics,
+    silent,
+)
 from dcnlab.evaluator.routing.path_lengths import (
     FailureKnowledge,
     PathLengths,
@@ -161,6 +170,7 @@ def evaluate(
     sizes: str = "fixed:1M",
     seconds: float = 10.0,
     rate: float = 1e9,
+    progress: Progress = silent,
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
@@ -169,8 +179,10 @@ def evaluate(
     :func:`dcnlab.evaluator.graph.failures.draw`.  Both draw with ``seed``; pairs with a failed end
     are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
     ``traffic`` and, for latency, ``load`` and ``flow_control``; for fct, ``load``, ``sizes``, ``seconds``
-    and the link ``rate`` in bits per second.  Raises SpecError with one line for the user.
+    and the link ``rate`` in bits per second.  ``progress`` is called with what is computed now, and the
+    share of it that is done (0 to 1; None: unknown).  Raises SpecError with one line for the user.
     """
+    progress("network", None)
     network = _network(topology)
     failed = failing.draw(network, failures, seed)
     conditions = Conditions(
@@ -182,25 +194,50 @@ def evaluate(
         raise SpecError("hops=servers counts server hops: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
+    progress("distances", None)
     apart = single_distances(hop_graph(network, failed.links, hops), chosen)
-    figures = tuple(
-        SchemeReport(
-            text,
-            path_lengths(
-                scheme, chosen, failed.links, failure_knowledge=failure_knowledge, hops=hops, apart=apart
-            ),
-            pairs.startswith("sample"),
-            table_sizes(with_failure_knowledge(scheme, failed.links, failure_knowledge)[0], seed, table_budget),
-            scheme_metrics(scheme, metrics, conditions),
-        )
-        for text, scheme in zip(schemes, bound, strict=True)
-    )
+    measured = functools.partial(
+        _scheme_report, pairs=chosen, sampled=pairs.startswith("sample"), apart=apart, hops=hops,
+        table_budget=table_budget, metrics=metrics, conditions=conditions, progress=progress,
+    )  # fmt: skip
+    figures = tuple(map(measured, schemes, bound))
+    progress("distances", None)
     counts = distance_histogram(network, chosen, failed, hops, apart)
     return Report(
         network.spec, network.servers, network.switches, len(network.link_ends),
         pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
-        len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions),
+        len(chosen), tuple(counts.tolist()), figures, fabric_metrics(network, metrics, conditions, progress),
     )  # fmt: skip
+
+
+def _scheme_report(
+    text: str,
+    scheme: Scheme,
+    *,
+    pairs: Pairs,
+    sampled: bool,
+    apart: Levels | None,
+    hops: Hops,
+    table_budget: int,
+    metrics: Sequence[str],
+    conditions: Conditions,
+    progress: Progress,
+) -> SchemeReport:
+    """The figures of one scheme; ``apart``: see :func:`path_lengths`."""
+
+    def phase(name: str, share: float | None = None) -> None:
+        progress(f"{text}: {name}", share)
+
+    links, knowledge = conditions.failed.links, conditions.failure_knowledge
+    phase("paths")
+    lengths = path_lengths(
+        scheme, pairs, links, failure_knowledge=knowledge, hops=hops, apart=apart,
+        progress=functools.partial(phase, "paths"),
+    )  # fmt: skip
+    phase("tables")
+    known = with_failure_knowledge(scheme, links, knowledge)[0]
+    sizes = table_sizes(known, conditions.seed, table_budget, progress=functools.partial(phase, "tables"))
+    return SchemeReport(text, lengths, sampled, sizes, scheme_metrics(scheme, metrics, conditions, phase))
 
 
 def _network(topology: str | Fabric | Any) -> Fabric:

@@ -30,6 +30,8 @@ from topos.fabric import Fabric
 from topos.spec import SpecError
 
 Figures = Mapping[str, float | int]
+#: Called with what is computed now, and the share of it that is done, from 0 to 1; None if it is not known.
+Progress = Callable[[str, float | None], None]
 #: Bounds of the load: more packets do not fit into memory, and a smaller load has no packets.
 _LOADS = (1e-6, 100.0)
 #: The number of random pairs of servers whose edge-disjoint paths are counted.
@@ -163,14 +165,30 @@ def check(names: Sequence[str], conditions: Conditions) -> None:
     sizes.read(conditions.sizes)
 
 
-def fabric_metrics(fabric: Fabric, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:
+def silent(phase: str, share: float | None) -> None:
+    """Progress that nobody follows."""
+
+
+def fabric_metrics(
+    fabric: Fabric, names: Sequence[str], conditions: Conditions, progress: Progress = silent
+) -> dict[str, Figures]:
     """The metrics among ``names`` that depend on the fabric alone."""
-    return {name: FABRIC_METRICS[name](fabric, conditions) for name in names if name in FABRIC_METRICS}
+    found = {}
+    for name in filter(FABRIC_METRICS.__contains__, names):
+        progress(name, None)
+        found[name] = FABRIC_METRICS[name](fabric, conditions)
+    return found
 
 
-def scheme_metrics(scheme: Scheme, names: Sequence[str], conditions: Conditions) -> dict[str, Figures]:
+def scheme_metrics(
+    scheme: Scheme, names: Sequence[str], conditions: Conditions, progress: Progress = silent
+) -> dict[str, Figures]:
     """The metrics among ``names`` that depend on the scheme."""
-    return {name: SCHEME_METRICS[name](scheme, conditions) for name in names if name in SCHEME_METRICS}
+    found = {}
+    for name in filter(SCHEME_METRICS.__contains__, names):
+        progress(name, None)
+        found[name] = SCHEME_METRICS[name](scheme, conditions)
+    return found
 
 
 def required_metrics(columns: Sequence[str]) -> tuple[str, ...]:

@@ -154,3 +154,21 @@ def test_metrics_are_those_of_their_modules_under_the_same_failures() -> None:
 def test_the_package_itself_imports_no_compiler() -> None:
     code = "import dcnlab.evaluator, sys; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_progress_names_every_phase_and_grows_to_the_whole() -> None:
+    heard: list[tuple[str, float | None]] = []
+
+    def progress(phase: str, share: float | None) -> None:
+        heard.append((phase, share))
+
+    shown = evaluate("random:20,3", ["ksp", "wmgr"], metrics=["loads", "diversity"], progress=progress)
+    assert shown.as_dict() == evaluate("random:20,3", ["ksp", "wmgr"], metrics=["loads", "diversity"]).as_dict()
+    phases = [f"{name}: {phase}" for name in ("ksp", "wmgr") for phase in ("paths", "tables", "loads")]
+    assert list(dict.fromkeys(phase for phase, _ in heard)) == ["network", "distances", *phases, "diversity"]
+    for name in ("ksp", "wmgr"):
+        for phase in ("paths", "tables"):
+            shares = [share for what, share in heard if what == f"{name}: {phase}" and share is not None]
+            assert shares == sorted(shares)
+            assert shares[-1] == 1.0
+    assert sum(what == "ksp: paths" for what, _ in heard) > 2

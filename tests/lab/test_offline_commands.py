@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 from dcnlab.cli import loading
 from dcnlab.cli.app import app
 from dcnlab.lab.errors import LabError, UsageError
+from tests.lab.terminal import DCNLAB, Terminal
 
 RUNNER = CliRunner()
 loading.load_all()
@@ -88,3 +91,15 @@ def test_bad_input_is_said_in_one_line(words: tuple[str, ...], says: str, error:
     assert done.exception.exit_code == error.exit_code
     assert says in str(done.exception)
     assert len(str(done.exception).splitlines()) == 1
+
+
+def test_a_long_evaluation_says_on_a_terminal_what_is_computed_and_how_much_is_done() -> None:
+    words = (*DCNLAB, "evaluate", "random:40,4", "--scheme", "ksp")
+    terminal = Terminal("env", "TERM=xterm", *words)
+    terminal.wait_for(r"evaluating: ksp: (paths|tables) \d+%")
+    assert terminal.code() == 0
+    assert re.search(r"ksp +1 ", terminal.shown)
+    terminal.close()
+    piped = subprocess.run([*words, "--json"], capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+    assert json.loads(piped.stdout)["schemes"][0]["delivered"] == 1

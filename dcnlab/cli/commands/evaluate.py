@@ -76,7 +76,7 @@ def evaluate(
     from dcnlab.evaluator.evaluate import evaluate as run
 
     try:
-        with working("evaluating"):
+        with working("evaluating") as progress:
             report = run(
                 topology,
                 schemes_of(scheme),
@@ -92,6 +92,7 @@ def evaluate(
                 sizes=sizes,
                 seconds=seconds,
                 rate=bits_per_second(rate),
+                progress=progress,
             ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error

@@ -22,6 +22,8 @@ class TableCounts(NamedTuple):
     next_hops: Longs
 
 
+#: Progress: called now and then with the share that is done, from 0 to 1.
+Done = Callable[[float], None]
 #: destinations -> links[destination, node]
 Rule = Callable[[IntArray], IntArray]
 #: sources, destinations -> links[pair, hop]

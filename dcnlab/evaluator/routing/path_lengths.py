@@ -23,7 +23,7 @@ from dcnlab.evaluator.graph import next_hops
 from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels, distance_rows, pair_distances
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, live_links
 from dcnlab.evaluator.graph.pairs import Pairs
-from dcnlab.evaluator.routing.forms import Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
+from dcnlab.evaluator.routing.forms import Done, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import (
@@ -42,6 +42,9 @@ from topos.graph import ALL_UP, IntArray, LinkState
 FailureKnowledge = Literal["yes", "local", "no"]
 
 Floats = NDArray[np.float64]
+
+#: Destinations between two reports of progress where each is followed state by state.
+_CHAINS = 8
 
 #: On larger networks the paths of single pairs are followed, where the scheme has that form.
 _FEW_NODES = 1 << 15
@@ -165,21 +168,28 @@ def path_lengths(
     hops: Hops = "links",
     generic: bool = False,
     apart: Levels | None = None,
+    progress: Done = lambda share: None,
 ) -> PathLengths:
     """The joint distribution of hops and distance over ``pairs`` while ``down`` is down.
 
     ``apart`` is the result of :func:`single_distances` if the caller has it already.  ``generic``
-    evaluates the scheme state by state even where it has a vectorised form.
+    evaluates the scheme state by state even where it has a vectorised form.  ``progress`` is called with
+    the share of the destinations that are done.
     """
     if not generic and not down and _every_server(pairs, scheme.fabric) and symmetric(scheme):
         one = Pairs(pairs.destinations[:1], pairs.sources)
-        return path_lengths(scheme, one, hops=hops).times(len(pairs.destinations))
+        return path_lengths(scheme, one, hops=hops, progress=progress).times(len(pairs.destinations))
     graph = hop_graph(scheme.fabric, down, hops)
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
-    counted = _counting(bound, pairs, arrival_cost(scheme.fabric, hops), down, known_down, generic)
-    total = EMPTY
+    cost = arrival_cost(scheme.fabric, hops)
+    counted = _counting(bound, pairs, cost, down, known_down, generic)
+    total, done, every = EMPTY, 0, len(pairs.destinations)
     for block in blocks(graph, pairs, apart):
-        total = total.plus(PathLengths(counted(block), len(block.pairs), block.connected))
+        for part in [block] if counted is not None else block.parts(_CHAINS):
+            joint = _from_chain(bound, part, cost, down, known_down) if counted is None else counted(part)
+            total = total.plus(PathLengths(joint, len(part.pairs), part.connected))
+            done += len(part.pairs.destinations)
+            progress(done / every)
     return total
 
 
@@ -190,10 +200,11 @@ def _every_server(pairs: Pairs, fabric: Fabric) -> bool:
 
 def _counting(
     bound: Scheme, pairs: Pairs, cost: IntArray, down: LinkState, known_down: LinkState, generic: bool
-) -> Callable[[Block], Floats]:
-    """The fastest way to count a block's pairs by hops and distance, of those that apply."""
+) -> Callable[[Block], Floats] | None:
+    """The fastest way to count a block's pairs by hops and distance, of those that apply; None where every
+    pair is followed state by state."""
     if generic:
-        return lambda block: _from_chain(bound, block, cost, down, known_down)
+        return None
     if down == bound.known == known_down and cost.all() and always_shortest(bound):
         return _from_distances
     lengths = lengths_of(bound) if pairs.shared and not down else None
@@ -213,7 +224,7 @@ def _counting(
         return lambda block: _from_source_routes(bound.fabric, source_routes, block, cost, down)
     if shares is not None:
         return lambda block: _from_shares(bound.fabric, shares, block, cost, down)
-    return lambda block: _from_chain(bound, block, cost, down, known_down)
+    return None
 
 
 @dataclass(frozen=True, eq=False)

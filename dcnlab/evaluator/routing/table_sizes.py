@@ -14,7 +14,7 @@ import numpy as np
 
 from addressing.scheme import Scheme
 from addressing.table import compile_table
-from dcnlab.evaluator.routing.forms import Longs, Tables
+from dcnlab.evaluator.routing.forms import Done, Longs, Tables
 from dcnlab.evaluator.routing.vectorized import tables_of
 from topos.graph import IntArray
 
@@ -54,16 +54,26 @@ def holders(scheme: Scheme) -> IntArray:
     return np.arange(first, fabric.size, dtype=np.int32)
 
 
-def table_sizes(scheme: Scheme, seed: int = 1, budget: int = BUDGET, *, generic: bool = False) -> TableSizes:
+def table_sizes(
+    scheme: Scheme,
+    seed: int = 1,
+    budget: int = BUDGET,
+    *,
+    generic: bool = False,
+    progress: Done = lambda share: None,
+) -> TableSizes:
     """Count tables until they have ``budget`` entries: first those of the server and the switch with the
     most ports, then in a random order drawn with ``seed``.
 
-    ``generic`` compiles every table even where the scheme has a vectorised form."""
+    ``generic`` compiles every table even where the scheme has a vectorised form.  ``progress`` is called
+    with the share that is done."""
     nodes = holders(scheme)
     order = _order(scheme, nodes, seed)
     tables = None if generic else tables_of(scheme)
-    measured = _compile(scheme, order, budget) if tables is None else _count(scheme, tables, order, budget)
-    entries, bits = measured
+    if tables is None:
+        entries, bits = _compile(scheme, order, budget, progress)
+    else:
+        entries, bits = _count(scheme, tables, order, budget, progress)
     return TableSizes(
         len(nodes),
         len(entries),
@@ -76,20 +86,28 @@ def table_sizes(scheme: Scheme, seed: int = 1, budget: int = BUDGET, *, generic:
     )
 
 
-def _compile(scheme: Scheme, order: IntArray, budget: int) -> tuple[Longs, Longs]:
+def _compile(scheme: Scheme, order: IntArray, budget: int, progress: Done) -> tuple[Longs, Longs]:
     """The entries and the bits of each table, compiled up to the one that reaches ``budget``."""
     entries: list[int] = []
     bits: list[int] = []
+    total = 0
     for node in order.tolist():
         table = compile_table(scheme, node, scheme.known)
         entries.append(len(table.entries))
         bits.append(table.bits(scheme.fabric.port_count(node)))
-        if sum(entries) >= budget and len(entries) > 1:
+        total += entries[-1]
+        progress(_share(len(entries), len(order), total, budget))
+        if total >= budget and len(entries) > 1:
             break
     return np.array(entries, dtype=np.int64), np.array(bits, dtype=np.int64)
 
 
-def _count(scheme: Scheme, tables: Tables, order: IntArray, budget: int) -> tuple[Longs, Longs]:
+def _share(nodes: int, holders: int, entries: int, budget: int) -> float:
+    """The share that is done: of the tables, or of the entries that are enough."""
+    return min(1.0, max(nodes / holders, entries / budget if budget else 1.0))
+
+
+def _count(scheme: Scheme, tables: Tables, order: IntArray, budget: int, progress: Done) -> tuple[Longs, Longs]:
     """As :func:`_compile`, by the scheme's vectorised form."""
     ports = np.diff(scheme.fabric.adjacency.start)
     rows = [np.zeros((2, 0), dtype=np.int64)]
@@ -102,6 +120,7 @@ def _count(scheme: Scheme, tables: Tables, order: IntArray, budget: int) -> tupl
         port_bits = np.maximum(1, np.frexp(ports[nodes])[1])
         rows.append(np.stack([entries, compared + next_hops * port_bits]))
         first, total = first + len(nodes), total + int(entries.sum())
+        progress(_share(first, len(order), total, budget))
     entries, bits = np.concatenate(rows, axis=1)
     enough = max(2, int(np.searchsorted(np.cumsum(entries), budget)) + 1)
     return entries[:enough], bits[:enough]
