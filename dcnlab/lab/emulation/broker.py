@@ -3,6 +3,7 @@
 The guard is in the machine's network namespace.  The session asks over a socket: one JSON object per packet,
 with descriptors beside, and one answer each.
 
+    forward                            a channel to a forwarder that is started again
     listen    port                     a listening socket at the loopback address
     nat                                a device in the sandbox by which packets leave (slirp4netns)
     take      interface, a namespace   move an interface of the machine into a namespace of the lab
@@ -26,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dcnlab.lab.emulation.outside import Opened
 from dcnlab.lab.exposure import LOCAL_ADDRESS
 from hostagent.runtime.netlink import Interface, Netlink
 
@@ -54,10 +56,11 @@ class _Taken:
 
 
 class Broker:
-    """Answers the session's requests; ``init`` is the sandbox's first process."""
+    """Answers the session's requests; ``init`` is the sandbox's first process, ``opened`` what was
+    opened before that."""
 
-    def __init__(self, connection: socket.socket, init: int) -> None:
-        self._connection = connection
+    def __init__(self, connection: socket.socket, init: int, opened: Opened | None = None) -> None:
+        self._connection, self._opened = connection, opened
         self._init = init
         self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._taken: dict[str, _Taken] = {}
@@ -82,6 +85,11 @@ class Broker:
         return True
 
     # --- requests ---------------------------------------------------------------
+
+    def _forward(self, _: list[int]) -> Answer:
+        if self._opened is None or self._opened.remote is None:
+            raise Refusal("the controller of this lab is not a remote one")
+        return {}, [self._opened.renew_forwarder()]
 
     def _listen(self, _: list[int], port: int) -> Answer:
         try:

@@ -229,7 +229,6 @@ def _create_hosts(running: Running) -> None:
         return
     with owned_namespaces(len(names)) as enter_new:
         netns.create(names, enter_new)
-    running.isolation.ready(names[0])  # an error is one of the launch
 
 
 def _await_agents(running: Running, clock: Stages) -> None:

@@ -31,6 +31,22 @@ class Opened:
 
     descriptors: dict[str, Any] = field(default_factory=dict)
     forwarder: subprocess.Popen[bytes] | None = None
+    #: Where the forwarder connects to.
+    remote: tuple[str, int] | None = None
+
+    def renew_forwarder(self) -> int:
+        """Start the forwarder again after its end; the session's end of its channel.
+
+        It runs in the lab's process namespace, as all children of the guard do by now.  The shell ends at
+        once, so that init reaps it.
+        """
+        assert self.remote is not None
+        self.end()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            words = ["sh", "-c", 'exec "$@" &', "sh", *_forwarder(theirs, *self.remote)]
+            subprocess.run(words, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, check=False)
+        return ours.detach()
 
     def end(self) -> None:
         """End the forwarder."""
@@ -57,16 +73,22 @@ def open_for(wanted: dict[str, Any]) -> Opened:
         _check_reachable(host, port)
         ours, theirs = socket.socketpair()
         with theirs:
-            command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.forwarder", str(theirs.fileno())]
             opened.forwarder = subprocess.Popen(
-                [*command, host, str(port)], pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
+                _forwarder(theirs, host, port), pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL
             )
+        opened.remote = host, port
         opened.descriptors["remote"] = _inherited(ours.detach())
     if "tls" in wanted:
         opened.descriptors["tls"] = {name: _file(name, path) for name, path in wanted["tls"].items()}
     if "rest" in wanted:
         opened.descriptors["rest"] = _inherited(_listen(wanted["rest"]))
     return opened
+
+
+def _forwarder(channel: socket.socket, host: str, port: int) -> list[str]:
+    """The command line of the forwarder."""
+    module = ["-P", "-m", "dcnlab.lab.emulation.forwarder"]
+    return [sys.executable, *module, str(channel.fileno()), host, str(port)]
 
 
 def _check_reachable(host: str, port: int) -> None:
@@ -122,6 +144,8 @@ class Outside:
     tls: dict[str, bytes] = field(default_factory=dict)
     _rest_of_line: bytes = b""
     _error: str = ""
+    #: Those that the forwarder accepts connections at, should it be started again.
+    _listeners: list[socket.socket] = field(default_factory=list)
 
     @classmethod
     def received(cls, descriptors: dict[str, Any]) -> Outside:
@@ -139,14 +163,26 @@ class Outside:
 
     def forward(self, listeners: Iterable[socket.socket]) -> None:
         """Let the forwarder accept what connects to these sockets."""
+        self._listeners = [listener.dup() for listener in listeners]
+        self._send_listeners()
+
+    def _send_listeners(self) -> None:
         assert self.remote is not None
-        socket.send_fds(self.remote, [b"."], [listener.fileno() for listener in listeners])
+        socket.send_fds(self.remote, [b"."], [listener.fileno() for listener in self._listeners])
+
+    def renew(self, remote: int) -> None:
+        """Go on with a new forwarder, by the descriptor of its channel."""
+        former, self.remote = self.remote, socket.socket(fileno=remote)
+        self._rest_of_line, self._error = b"", ""
+        self._send_listeners()
+        if former is not None:
+            former.close()
 
     def error(self) -> str:
         """Why the last connection to the remote controller failed; empty if it did not."""
         if self.remote is None:
             return ""
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError, ConnectionResetError):
             while data := self.remote.recv(1 << 16, socket.MSG_DONTWAIT):
                 *lines, self._rest_of_line = (self._rest_of_line + data).split(b"\n")
                 for line in lines:

@@ -182,7 +182,7 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
     os.close(request["status"])
     if opened is not None:
         opened.close()
-    code, orderly = _wait(init, request["lifeline"], connection)
+    code, orderly = _wait(init, request["lifeline"], connection, opened)
     if opened is not None:
         opened.end()
     if orderly:
@@ -213,7 +213,7 @@ def remedy(settings: Path = Path("/proc/sys"), root: bool | None = None) -> str:
     return CONTAINER_REMEDY if root else "run with sudo"
 
 
-def _wait(init: int, lifeline: int, session: socket.socket) -> tuple[int, bool]:
+def _wait(init: int, lifeline: int, session: socket.socket, opened: Opened | None) -> tuple[int, bool]:
     """Wait until init ends, or end it when the command ends; its exit code, and whether that was as
     requested: by `down`, with the command, or after a request that was refused.
 
@@ -224,7 +224,7 @@ def _wait(init: int, lifeline: int, session: socket.socket) -> tuple[int, bool]:
     interrupted = False
     while pidfd not in (ready := select.select(watched, [], [])[0]) and not interrupted:
         if session in ready:
-            broker = broker or _broker(session, init)
+            broker = broker or _broker(session, init, opened)
             if not broker.answer():
                 watched.remove(session)
         elif os.read(lifeline, 1):  # the lab is detached
@@ -239,11 +239,11 @@ def _wait(init: int, lifeline: int, session: socket.socket) -> tuple[int, bool]:
     return code, interrupted or code in (0, _REFUSED, _SCRIPT_FAILED)
 
 
-def _broker(session: socket.socket, init: int) -> Broker:
+def _broker(session: socket.socket, init: int, opened: Opened | None) -> Broker:
     """Imported only for labs that are opened to the outside."""
     from dcnlab.lab.emulation.broker import Broker
 
-    return Broker(session, init)
+    return Broker(session, init, opened)
 
 
 def _init_remedy(error: OSError) -> str:

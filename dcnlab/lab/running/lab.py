@@ -58,7 +58,7 @@ class RunningLab:
         )
         self.switch_path, self.switch_fast_path = driver.launch(config.switch_fast_path, self.running)
         self.supervision = recovery.supervise(
-            self.running, self.link_state, self.journal, port_watch.controller_event
+            self.running, self.link_state, self.journal, port_watch.controller_event, guard
         )
         #: Each gives lines about what is wrong with the control of the switches.
         self.notices: list[Callable[[], Iterable[str]]] = []

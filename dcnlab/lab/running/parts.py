@@ -18,6 +18,7 @@ from dcnlab.lab.emulation.openvswitch import Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.backoff import Backoff
+from dcnlab.lab.running.guard import Guard
 from hostagent.client import AgentPool
 from topos.graph import LinkState, Port
 
@@ -52,6 +53,19 @@ class Part(ABC):
     @abstractmethod
     def pid(self) -> int | None:
         """Its process, as long as that runs."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or is stopped."""
+        return self.pid() is not None
+
+    def ending(self) -> tuple[int, int] | None:
+        """A descriptor, to be closed by the caller, that shows the end of the part, and by which events of
+        poll(2); None when it has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            if (pid := self.pid()) is not None:
+                return os.pidfd_open(pid), select.POLLIN
+        return None
 
     @abstractmethod
     def start(self, state: LinkState) -> None:
@@ -137,6 +151,38 @@ class Controller(Part):
         )  # fmt: skip
         self.follow()
         self.process.wait_ready(STALL)
+
+
+@dataclass
+class Forwarder(Part):
+    """What connects switches with a remote controller.  It runs outside the sandbox, and only the guard sees
+    its process."""
+
+    guard: Guard
+
+    @property
+    def name(self) -> str:
+        return "forwarder"
+
+    def pid(self) -> int | None:
+        return None
+
+    @property
+    def alive(self) -> bool:
+        return not self._channel_events(select.POLLRDHUP)
+
+    def ending(self) -> tuple[int, int] | None:
+        assert self.running.outside.remote is not None
+        return os.dup(self.running.outside.remote.fileno()), select.POLLRDHUP
+
+    def start(self, state: LinkState) -> None:
+        self.running.outside.renew(*self.guard.ask("forward"))
+
+    def _channel_events(self, wanted: int) -> list[tuple[int, int]]:
+        assert self.running.outside.remote is not None
+        watched = select.poll()
+        watched.register(self.running.outside.remote, wanted)
+        return watched.poll(0)
 
 
 @dataclass

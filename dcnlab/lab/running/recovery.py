@@ -12,8 +12,9 @@ from dcnlab.lab.emulation.openvswitch import DAEMONS
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.running import reporting
+from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
-from dcnlab.lab.running.parts import Agent, AgentParent, Controller, Daemon, Part
+from dcnlab.lab.running.parts import Agent, AgentParent, Controller, Daemon, Forwarder, Part
 from dcnlab.lab.running.supervision import Supervision
 from topos.graph import Port
 
@@ -27,7 +28,11 @@ _CHANGES_OF_AGENTS = ("failed", "stopped", "continued", "process-ended")
 
 
 def supervise(
-    running: Running, link_state: LinkStateTracker, journal: Journal, on_controller_event: OnEvent
+    running: Running,
+    link_state: LinkStateTracker,
+    journal: Journal,
+    on_controller_event: OnEvent,
+    guard: Guard,
 ) -> Supervision:
     """Start to supervise a lab; ``on_controller_event`` is called with what a new controller reports."""
 
@@ -54,6 +59,8 @@ def supervise(
     if running.controller is not None:
         parts.append(Controller(running, link_state.report, on_controller_event, follow_controller))
         follow_controller()
+    if running.outside.remote is not None:
+        parts.append(Forwarder(running, guard))
     if running.agents is not None:
         parts.append(AgentParent(running, link_state.report, follow_agents))
         parts += [Agent(running, node) for node in range(running.fabric.servers)]

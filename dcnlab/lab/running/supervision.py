@@ -1,10 +1,10 @@
 """Supervision: what dies in a lab comes back.
 
 A thread notices at once when a part of the lab has ended or is stopped: ovsdb-server, ovs-vswitchd, the
-controller, an agent, the agents' supervisor.  It starts the part again: the first time at once, later with
-growing pauses, and after a number of restarts in a row no more (:mod:`dcnlab.lab.running.backoff`).  A part
-that is stopped for a while counts as ended, unless the user has stopped it.  The journal gets an event for
-each end and each restart.
+controller or the forwarder to it, an agent, the agents' supervisor.  It starts the part again: the first time
+at once, later with growing pauses, and after a number of restarts in a row no more
+(:mod:`dcnlab.lab.running.backoff`).  A part that is stopped for a while counts as ended, unless the user has
+stopped it.  The journal gets an event for each end and each restart.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Alarm, ProcessEnded, ProcessRestarted, ProcessStopped
 from dcnlab.lab.running import parts
-from dcnlab.lab.running.parts import Agent, AgentParent, Daemon, Part
+from dcnlab.lab.running.parts import Agent, AgentParent, Daemon, Forwarder, Part
 from topos.graph import LinkState
 
 #: Seconds after which a stopped part counts as ended.
@@ -75,7 +75,7 @@ class Supervision:
             self._changed.wait_for(lambda: not any(map(self._pending, self._others)), timeout)
 
     def _pending(self, part: Part) -> bool:
-        return part.due is not None if part.dead_since is not None else self.enabled and not part.pid()
+        return part.due is not None if part.dead_since is not None else self.enabled and not part.alive
 
     @cached_property
     def _others(self) -> list[Part]:
@@ -144,7 +144,7 @@ class Supervision:
         """Notice that a part has ended, is stopped or continues."""
         if part.dead_since is not None:
             return
-        if part.pid() is None:
+        if not part.alive:
             self._note_end(part, "it has ended")
         elif not part.stopped:
             if part.stopped_since is not None:
@@ -169,7 +169,7 @@ class Supervision:
             part.dead_since, part.stopped_since, part.held = now, None, False
             part.due = part.backoff.due(now) if self.enabled else None
             self._changed.notify_all()
-        if isinstance(part, Daemon):  # agents and controller report their ends themselves
+        if isinstance(part, Daemon | Forwarder):  # agents and controller report their ends themselves
             self.journal.add(ProcessEnded(part.name, part.nodes, reason))
         if self.enabled and part.due is None:
             text = f"{_what(part)} ended {part.backoff.in_row} times in a row: it is not started again"
@@ -235,10 +235,9 @@ class Supervision:
         watched.register(self._wake, select.POLLIN)
         handles = []
         for part in self._others:
-            if part.dead_since is None and (pid := part.pid()) is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    handles.append(os.pidfd_open(pid))
-                    watched.register(handles[-1], select.POLLIN)
+            if part.dead_since is None and (ending := part.ending()) is not None:
+                handles.append(ending[0])
+                watched.register(*ending)
         due = min((part.due for part in self.parts if part.due is not None), default=float("inf"))
         watched.poll(1000 * max(0.01, min(_LOOK, due - time.monotonic())))
         for handle in handles:

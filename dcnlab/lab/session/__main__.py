@@ -46,7 +46,6 @@ def main() -> None:
     session = _launch(LabConfig.from_json(request["config"]), outside, Guard(request["broker"]), report)
     _reset_signal_handlers()
     running = session.running
-    hosts.install(running.scheme)
     report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
     from dcnlab.lab.session import operations  # measurements, which a launch does not wait for
 
@@ -91,6 +90,9 @@ def _launch(config: LabConfig, outside: Outside, guard: Guard, report: Callable[
     _log.info("launch %s", json.dumps(config.to_json()))
     try:
         session = RunningLab(config, stage, outside, guard=guard)
+        hosts.install(session.running.scheme)
+        if session.running.isolation is not None:
+            session.running.isolation.ready(session.fabric.name(0))  # where it fails, the launch does
         if config.nat or config.expose:
             opening.start(session)
     except LabError as error:
