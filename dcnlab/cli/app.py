@@ -30,7 +30,8 @@ PANELS = {
         "aacm",
         "reconfigure", "dissector", "attach", "detach",
     ),
-    "Measuring in a lab": ("overload", "replicate", "kv"),  # after those made from measurement classes
+    # After those made from measurement classes.
+    "Measuring in a lab": ("traffic", "overload", "replicate", "kv"),
     "Networks, offline": (
         "list", "topology", "draw", "path", "tables", "paths", "complete-graph", "label", "automaton", "cost",
         "borel-search",

@@ -31,14 +31,14 @@ def run(lab: str, wanted: Measurement[Any], json: bool) -> typer.Exit:
     """Run a measurement in a running lab and show the result; exit code 1 when it did not hold."""
     wanted.check()
     attached = Lab.attach(lab)
-    result = _until_interrupted(attached, wanted) if wanted.stoppable else _with_bar(attached, wanted, json)
+    result = _until_interrupted(attached, wanted) if wanted.stoppable else with_bar(attached, wanted, json)
     show(result, json)
     if not result.held and not json:
         print_ended(lab, attached.info()["ended"])
     return typer.Exit(0 if result.held else 1)
 
 
-def _with_bar(lab: Lab, wanted: Measurement[R], json: bool) -> R:
+def with_bar(lab: Lab, wanted: Measurement[R], json: bool) -> R:
     """The result, with a bar on standard error meanwhile."""
     with progress_bar(quiet=json or not sys.stderr.isatty()) as bar:
         return lab.measure(wanted, lambda report: bar(report["done"], report["of"], report["what"]))

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dcnlab.lab import measurement
 from dcnlab.lab.config import lab_options
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario import traffic
@@ -143,7 +142,7 @@ def _missing(document: Mapping[str, Any]) -> Iterator[Place]:
     for number, entry in enumerate(document.get("traffic") or ()):
         kind = next((kind for kind in traffic.kinds() if isinstance(entry, Mapping) and kind in entry), None)
         if kind is not None:
-            for name, field in traffic.model(measurement.known()[kind]).model_fields.items():
+            for name, field in traffic.model(traffic.entries()[kind]).model_fields.items():
                 if (key := field.alias or name) not in entry:
                     yield ("traffic", number, key)
 
@@ -174,6 +173,6 @@ def _reseed_traffic(entry: Any, more: int) -> None:
             return
     kind = next((kind for kind in traffic.kinds() if isinstance(entry, Mapping) and kind in entry), None)
     if kind is not None and kind not in VERBS:
-        field = traffic.model(measurement.known()[kind]).model_fields.get(f"option_{_SEED}")
+        field = traffic.model(traffic.entries()[kind]).model_fields.get(f"option_{_SEED}")
         if field is not None and isinstance(field.default, int):
             entry[_SEED] = field.default + more

@@ -33,6 +33,9 @@ def test_one_connection_fills_both_ways() -> None:
         assert min(ends) > 0.1 * max(ends)
         address = lab.run("h0", ["ip", "-br", "address", "show", "dcn0"]).stdout
         assert address.split()[2:] == ["10.0.0.1/32"]  # what was added is gone
+        flows = lab.traffic("one-to-one", sizes="fixed:50K", count=2, transport="mptcp", timeout=60)
+        assert (flows.flows, flows.failed) == (2, 0)
+        assert lab.run("h0", ["ip", "mptcp", "endpoint"]).stdout == ""
         single = lab.iperf("h0", "h15", seconds=1)
         assert single.mbps < 4.2
 

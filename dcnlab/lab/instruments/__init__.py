@@ -14,5 +14,10 @@ packet_drops.py      packets that agents and switches did not read in time
 flood_watch.py       frames that circulate between switches
 mptcp.py             Multipath TCP over parallel paths
 mptcp_connection.py  the program at each end of such a connection
+flow_measurement.py  many flows: the idle lab first, for the ideal, and what sends them
+flow_run.py          the programs of many flows, from their tasks to their reports
+flow_sender.py       the program that sends the flows of all servers
+flow_receiver.py     the program that receives them
+flow_sockets.py      sockets of a transport in a namespace
 sockets.py           receive buffers
 """

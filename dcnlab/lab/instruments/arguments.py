@@ -36,15 +36,18 @@ def argument(
     unit: str = "",
     flag: str = "",
     target: bool = False,
+    file: bool = False,
 ) -> Any:
     """Declare any other argument with its help text, inclusive limits, choices or pattern.
 
     With the unit ``s`` a scenario writes it as a duration (``200ms``).  ``flag`` replaces the option's
     name on the command line, as in ``-6``.  A scenario gives a ``target`` in the value of the entry's key,
-    together with the servers.
+    together with the servers; a ``file``, where it names one, is relative to the scenario's folder.
     """
     limits = {"low": low, "high": high, "choices": choices, "pattern": pattern, "unit": unit}
-    return dataclasses.field(default=default, metadata={"doc": doc, "flag": flag, "target": target, **limits})
+    return dataclasses.field(
+        default=default, metadata={"doc": doc, "flag": flag, "target": target, "file": file, **limits}
+    )
 
 
 def servers(owner: type[Any]) -> list[dataclasses.Field[Any]]:

@@ -69,6 +69,8 @@ class Measurement(ABC, Generic[R]):
 
     #: The name of the command, the operation and the scenario entry; the file has it too, with ``_`` for ``-``.
     name: ClassVar[str]
+    #: The key of the scenario entry where that is another one.
+    entry: ClassVar[str] = ""
     #: Whether a command is generated; not where a hand-written one does more.
     command: ClassVar[bool] = True
     #: Whether it runs until the client stops it when ``seconds`` is None.
@@ -83,6 +85,9 @@ class Measurement(ABC, Generic[R]):
     def check(self) -> None:
         """Raise UsageError for arguments that are wrong in every lab."""
         arguments.check(self)
+
+    def check_files(self) -> None:
+        """Raise UsageError for files that are missing or wrong; only where they are."""
 
     @classmethod
     def targets(cls, text: object) -> dict[str, Any]:

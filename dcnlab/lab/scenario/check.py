@@ -37,7 +37,7 @@ def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
         for text in _unknown(expectation, known):
             yield ("expect", number), text
     for number, action in enumerate(scenario.traffic):
-        for text in _endpoints(fabric, action):
+        for text in (*_endpoints(fabric, action), *_files(action)):
             yield ("traffic", number, action.kind), text
     for number, entry in enumerate(scenario.links):
         try:
@@ -91,6 +91,14 @@ def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
     return f": {nearest(word, known) or 'there are ' + ', '.join(known)}"
+
+
+def _files(action: TrafficAction) -> Iterator[str]:
+    """What is wrong with the files that an entry names."""
+    try:
+        action.wanted.check_files()
+    except UsageError as error:
+        yield str(error)
 
 
 def _endpoints(fabric: Fabric, action: TrafficAction) -> Iterator[str]:

@@ -97,6 +97,8 @@ class _Source:
         node: Any = self.document
         line, name = 1, ""
         for part in location:
+            if inside := _option_inside(node, part):
+                node, name = node[inside], f"{name}.{inside}"
             if isinstance(node, Mapping) and part in node:
                 name = f"{name}.{part}" if name else str(part)
                 line = node.lc.key(part)[0] + 1 if isinstance(node, CommentedMap) else line
@@ -127,10 +129,19 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
     kind, colon, rest = scenario.topology.partition(":")
     path, comma, more = rest.partition(",")
     topology = f"{kind}{colon}{seen(path)}{comma}{more}" if kind == "file" else scenario.topology
-    options = scenario.options.model_copy(update=changed)
-    return scenario.model_copy(
-        update={"topology": topology, "options": options} if changed else {"topology": topology}
-    )
+    update: dict[str, Any] = {"topology": topology}
+    if changed:
+        update["options"] = scenario.options.model_copy(update=changed)
+    if scenario.traffic:
+        update["traffic"] = tuple(entry.with_files(seen) for entry in scenario.traffic)
+    return scenario.model_copy(update=update)
+
+
+def _option_inside(node: Any, part: str | int) -> str:
+    """The key of the entry whose options stand in it as a mapping, as in `flows: {sizes: websearch}`."""
+    if not isinstance(node, Mapping) or part in node:
+        return ""
+    return next((key for key, value in node.items() if isinstance(value, Mapping) and part in value), "")
 
 
 def _parse(path: Path) -> CommentedMap:

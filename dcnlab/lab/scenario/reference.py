@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from dcnlab.lab import measurement
 from dcnlab.lab.scenario import traffic
 from dcnlab.lab.scenario.action import Action
 from dcnlab.lab.scenario.check import LAB, LAB_FIGURES
@@ -45,7 +44,7 @@ def markdown() -> str:
         found = list(dict.fromkeys(_models(field.annotation)))
         if found == [TrafficAction]:
             parts.append(table("traffic: every entry", TrafficAction, {"targets"}))
-            found = [traffic.model(measurement.known()[kind]) for kind in traffic.kinds()]
+            found = [traffic.model(traffic.entries()[kind]) for kind in traffic.kinds()]
         for model in found:
             kind = getattr(model, "kind", None)
             heading = f"{name}: {kind}" if len(found) > 1 and kind else name

@@ -6,7 +6,8 @@ The kind's key names the servers (``iperf: h0 -> h15``), the other keys are the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import Field as Argument
 from functools import cache, partial
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
@@ -72,6 +73,18 @@ class TrafficAction(Action):
         values = [self.targets.get(item.name, ()) for item in arguments.servers(self.measurement)]
         return [name for value in values for name in ([value] if isinstance(value, str) else value)]
 
+    def with_files(self, seen: Callable[[str], str]) -> Self:
+        """The entry with each file that it names replaced by what ``seen`` makes of it."""
+        changed: dict[str, Any] = {}
+        for item in arguments.options(self.measurement):
+            if item.metadata["file"] and item.metadata["target"]:
+                targets = copy(self.targets)
+                targets[item.name] = seen(targets[item.name])
+                changed["targets"] = targets
+            elif item.metadata["file"]:
+                changed[f"option_{item.name}"] = seen(getattr(self, f"option_{item.name}"))
+        return self.model_copy(update=changed) if changed else self
+
     @property
     def about(self) -> str:
         """The targets as the file writes them."""
@@ -90,7 +103,13 @@ class TrafficAction(Action):
 
 def kinds() -> list[str]:
     """The keys of which an entry has one: measurements whose results have figures."""
-    return [name for name, kind in measurement.known().items() if kind.result().figures()]
+    return list(entries())
+
+
+def entries() -> dict[str, type[Measurement[Any]]]:
+    """The measurements by the key of their entry."""
+    known = measurement.known().items()
+    return {kind.entry or name: kind for name, kind in known if kind.result().figures()}
 
 
 @cache
@@ -99,16 +118,17 @@ def model(kind: type[Measurement[Any]]) -> type[TrafficAction]:
     hints = get_type_hints(kind)
     options = {f"option_{item.name}": _field(kind, item, hints[item.name]) for item in _options(kind)}
     doc = "The servers." if arguments.servers(kind) else "Without a value."
-    about = Field(alias=kind.name, description=doc, examples=[kind.targets_form()])
+    doc = "The pattern; as a mapping, with any of the options." if kind.entry else doc
+    about = Field(alias=kind.entry or kind.name, description=doc, examples=[kind.targets_form()])
     targets = (Annotated[Any, *_reading_targets(kind)], about)
     made = create_model(kind.__name__, __base__=TrafficAction, __doc__=kind.__doc__, targets=targets, **options)  # type: ignore[call-overload]
-    made.kind, made.measurement = kind.name, kind
+    made.kind, made.measurement = kind.entry or kind.name, kind
     return made  # type: ignore[no-any-return]
 
 
 def _reading_targets(kind: type[Measurement[Any]]) -> tuple[Any, ...]:
     """How the value of the entry's key is read, written and described to editors."""
-    form = {"type": "string"} if arguments.servers(kind) else {}
+    form = {"type": "string"} if arguments.servers(kind) or kind.entry else {}
     return (
         BeforeValidator(partial(Targets, kind)),
         PlainSerializer(lambda targets: targets.written, return_type=Any),
@@ -144,14 +164,43 @@ def _read(value: Any) -> TrafficAction:
         raise PydanticCustomError(
             "kind", "needs one of the keys {keys}{hint}", {"keys": ", ".join(known), "hint": hint}
         )
-    return model(measurement.known()[kind]).model_validate(value)
+    return model(entries()[kind]).model_validate(_flat(value, kind))
+
+
+def _flat(value: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """An entry with the options that its kind's key has as a mapping beside it: `flows: {sizes: fixed:1M}`."""
+    within = value[kind]
+    if not entries()[kind].entry or not isinstance(within, Mapping):
+        return value
+    beside = {key: item for key, item in value.items() if key != kind}
+    [target] = [item.name for item in arguments.options(entries()[kind]) if item.metadata["target"]]
+    twice = next((key for key in beside if key in within), None)
+    if twice:
+        raise PydanticCustomError("kind", "{key} stands there twice", {"key": twice})
+    options = {key: item for key, item in within.items() if key != target}
+    return {kind: within.get(target), **options, **beside}
 
 
 class _OneOfTheKinds:
     """The JSON Schema of an entry: that of one of the kinds."""
 
     def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"oneOf": [model(measurement.known()[kind]).model_json_schema() for kind in kinds()]}
+        return {"oneOf": [_schema(name, kind) for name, kind in entries().items()]}
+
+
+def _schema(name: str, kind: type[Measurement[Any]]) -> dict[str, Any]:
+    """The JSON Schema of the entries of a measurement, whose key may have the options as a mapping."""
+    found = model(kind).model_json_schema()
+    if kind.entry:
+        options = {key: item for key, item in found["properties"].items() if key not in (name, "at", "name")}
+        pattern = next(item.name for item in arguments.options(kind) if item.metadata["target"])
+        options[pattern] = {"type": "string"}
+        within = {"type": "object", "properties": options, "required": [pattern], "additionalProperties": False}
+        found["properties"][name] = {**found["properties"][name], "type": ["string", "object"]} | {
+            "if": {"type": "object"},
+            "then": within,
+        }
+    return found
 
 
 def _written(action: TrafficAction) -> dict[str, Any]:

@@ -1,0 +1,98 @@
+"""``dcnlab traffic``: flows by a pattern in a running lab, and beside them what the evaluator predicts."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import LabName
+from dcnlab.cli.show import JsonFlag, print_json, table, working
+from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.traffic import DEFAULT_LOAD, Traffic, bins_table
+
+
+class Transport(StrEnum):
+    """The transport of flows."""
+
+    tcp = "tcp"
+    udp = "udp"
+    mptcp = "mptcp"
+
+
+@command(
+    "dcnlab traffic LAB permutation --for 5s",
+    "dcnlab traffic LAB incast --count 2 --sizes fixed:100K",
+    "dcnlab traffic LAB all-to-all --sizes websearch:scale=0.1 --load 0.6 --predict",
+    custom=True,
+)
+def traffic(
+    lab: LabName,
+    pattern: Annotated[
+        str,
+        typer.Argument(help="Who sends to whom; `dcnlab throughput` lists the patterns. Or a file of pairs."),
+    ],
+    sizes: options.FlowSizes = "fixed:1M",
+    load: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-6,
+            max=100,
+            help="What the busiest server sends or receives, as a multiple of the links' rate, with Poisson"
+            f" arrivals. Without it and --count: {DEFAULT_LOAD} where links have a rate.",
+        ),
+    ] = None,
+    seconds: Annotated[float, options.duration("How long flows arrive.", "--for")] = 5.0,
+    count: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1_000_000,
+            help="Instead of a load: flows of each pair, all at once; 1 where links have no rate.",
+        ),
+    ] = None,
+    transport: Annotated[Transport, typer.Option(help="The transport.")] = Transport.tcp,
+    cc: Annotated[
+        str,
+        typer.Option(help="TCP's congestion control, such as cubic, bbr or dctcp; by default the kernel's."),
+    ] = "",
+    seed: options.Seed = 1,
+    timeout: Annotated[
+        float,
+        options.duration(
+            "How long flows may take after the last has begun; then they have failed.", "--timeout"
+        ),
+    ] = 10.0,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Show beside it what max-min fair shares of the links predict.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Send flows by a pattern in a running lab: completion times, and slowdowns against the ideal.
+
+    Exit 1 when a flow was not complete.
+    """  # fmt: skip
+    from dcnlab.cli import measurement_commands
+
+    wanted = Traffic(pattern, sizes, load, seconds, count, transport.value, cc, seed, timeout)
+    wanted.check()
+    wanted.check_files()
+    if not predict:
+        raise measurement_commands.run(lab, wanted, json)
+    from dcnlab.experiments.prediction import predicted
+
+    attached = Lab.attach(lab)
+    result = measurement_commands.with_bar(attached, wanted, json)
+    with working("predicting"):
+        bins = predicted(attached, wanted, result)
+    if json:
+        print_json({**result.to_json(), "predicted": [vars(one) for one in bins], "held": result.held})
+    else:
+        found = bins_table(result.bins, ("predicted", bins))
+        table(found.columns, found.rows)
+        for line in result.notes():
+            print(line)
+    raise typer.Exit(0 if result.held else 1)

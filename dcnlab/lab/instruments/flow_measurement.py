@@ -1,0 +1,97 @@
+"""The measurement of flows in a lab: first the idle lab, for the ideal; then the flows themselves."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from addressing.fields import ipv4
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments import flow_sockets, mptcp
+from dcnlab.lab.instruments.flow_run import Generator
+from dcnlab.lab.link_shape import bits_per_second
+from dcnlab.traffic.completion import Floats, wire_bits
+from dcnlab.traffic.workload import Workload
+
+if TYPE_CHECKING:
+    from dcnlab.lab.instruments.measurement import Context
+    from dcnlab.lab.running.lab import RunningLab
+
+#: The idle lab: so many pairs, flows of one packet between each, and seconds from one to the next.
+_PAIRS, _TIMES, _GAP = 64, 3, 0.01
+_ONE_PACKET = 1000
+#: Bytes of the flow alone that shows the rate of links without one.
+_ALONE = 4_000_000
+#: The rate of UDP flows before one is known.
+_FIRST_RATE = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Idle:
+    """The idle lab: bits per second of a flow alone, and the base of each flow in seconds."""
+
+    rate: float
+    base: Floats
+
+
+def link_rate(lab: RunningLab) -> float | None:
+    """The bandwidth in bits per second that most links of a lab have now; None without one."""
+    shapes = map(lab.running.impairments.shape, range(len(lab.fabric.link_ends)))
+    [(rate, _)] = Counter(shape.rate for shape in shapes).most_common(1)
+    return bits_per_second(rate) if rate else None
+
+
+@contextlib.contextmanager
+def generator(lab: RunningLab, context: Context, wanted: Any, workload: Workload) -> Iterator[Generator]:
+    """What sends the flows; Multipath TCP has additional addresses meanwhile."""
+    servers = np.union1d(workload.source, workload.destination).tolist()
+    ends = {server: lab.endpoint(server) for server in servers}
+    first = ends[servers[0]]
+    if wanted.cc:
+        netns.inside(first.netns, lambda: flow_sockets.check_congestion_control(wanted.cc))
+    with contextlib.ExitStack() as stack:
+        if wanted.transport == "mptcp":
+            netns.inside(first.netns, mptcp.check)
+            pair = int(workload.source[0]), int(workload.destination[0])
+            paths = mptcp.path_count(lab.scheme, *pair, lab.link_state.state())
+            for server, end in ends.items():
+                stack.enter_context(mptcp.additional_addresses([server], [end], paths))
+            ends = {s: replace(end, address=ipv4.text(ipv4.alias(s, 1))) for s, end in ends.items()}
+        yield Generator(
+            ends, wanted.transport, wanted.cc, wanted.timeout, _FIRST_RATE, context.terminate_with_client
+        )
+
+
+def idle(send: Generator, workload: Workload, rate: float | None, seed: int) -> Idle:
+    """Measure the idle lab; LabError when no flow of one packet arrives."""
+    ends = np.stack([workload.source, workload.destination], axis=1)
+    pairs, which = np.unique(ends, axis=0, return_inverse=True)
+    some = np.random.default_rng([seed, 12]).permutation(len(pairs))[:_PAIRS]
+    probes = _one_after_the_other(pairs[np.tile(some, _TIMES)], _ONE_PACKET)
+    found = replace(send, rate=rate or _FIRST_RATE).run(probes)
+    if np.isnan(found.seconds).all():
+        reason = next(iter(found.errors), "no packet arrived")
+        raise LabError(f"traffic: no flow of one packet was complete in the idle lab: {reason}")
+    shortest = np.nanmin(
+        np.where(np.isnan(found.seconds), np.inf, found.seconds).reshape(_TIMES, len(some)), axis=0
+    )
+    base = np.full(len(pairs), np.median(shortest[np.isfinite(shortest)]))
+    base[some] = np.where(np.isfinite(shortest), shortest, base[some])
+    if rate is None:
+        alone = _one_after_the_other(pairs[some[:1]], _ALONE)
+        seconds = float(send.run(alone).seconds[0])
+        if np.isnan(seconds):
+            raise LabError("traffic: a flow alone was not complete in time, so that there is no ideal")
+        rate = float(wire_bits(alone.size)[0]) / max(seconds - float(base[some[0]]), 1e-6)
+    return Idle(rate, base[which.reshape(-1)])
+
+
+def _one_after_the_other(pairs: Any, size: int) -> Workload:
+    begin = np.arange(len(pairs), dtype=np.float64) * _GAP
+    return Workload(begin, pairs[:, 0], pairs[:, 1], np.full(len(pairs), size))

@@ -1,0 +1,137 @@
+"""The program that receives the flows of all servers: one process with sockets in many namespaces.
+
+    python -m dcnlab.lab.instruments.flow_receiver
+
+The first line of its input is a task: the ``transport``, the congestion control ``cc``, the servers at which it
+listens (``ends``: namespace and address), and the ``sizes`` of all flows.  It prints the ``ports`` in their
+order.  After each further line it prints how many flows have all their bytes (``done``) and how many ``bytes``
+came, after the line ``end`` also when each was complete (``times``, seconds of the machine's clock), and ends.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from dcnlab.lab.instruments.flow_sockets import HEADER, allow_files, enter, open_socket
+
+_CHUNK = 1 << 20
+_BACKLOG = 4096
+
+
+@dataclass
+class Receiver:
+    """Counts the bytes of flows, whichever connection or datagram they come with."""
+
+    sizes: list[int]
+    epoll: select.epoll = field(default_factory=select.epoll)
+    listeners: dict[int, socket.socket] = field(default_factory=dict)
+    #: Connections by file descriptor, with their flow (-1: not known yet) and what the header still misses.
+    connections: dict[int, list[Any]] = field(default_factory=dict)
+    times: dict[int, float] = field(default_factory=dict)
+    bytes: int = 0
+    #: Bytes of each flow that came.
+    counts: dict[int, int] = field(default_factory=dict)
+    _buffer: bytearray = field(default_factory=lambda: bytearray(_CHUNK))
+
+    def listen(self, end: tuple[str, str], transport: str, cc: str) -> int:
+        """Listen at a server, which is a namespace and an address; returns the port."""
+        namespace, address = end
+        enter(namespace)
+        one = open_socket(address, transport, cc)
+        one.bind((address, 0))
+        if transport != "udp":
+            one.listen(_BACKLOG)
+        self.listeners[one.fileno()] = one
+        self.epoll.register(one, select.EPOLLIN)
+        return int(one.getsockname()[1])
+
+    def handle(self, number: int, transport: str) -> None:
+        """A socket has something to read."""
+        if number in self.connections:
+            self._read(number)
+        elif transport == "udp":
+            self._datagrams(self.listeners[number])
+        else:
+            self._accept(self.listeners[number])
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError:  # it has gone again
+                continue
+            connection.setblocking(False)
+            self.connections[connection.fileno()] = [connection, -1, b""]
+            self.epoll.register(connection, select.EPOLLIN)
+
+    def _read(self, number: int) -> None:
+        connection, flow, header = state = self.connections[number]
+        try:
+            count = connection.recv_into(self._buffer)
+        except BlockingIOError:
+            return
+        except OSError:
+            count = 0
+        if flow < 0 and count:
+            header += self._buffer[:count]
+            state[2] = header
+            if len(header) < HEADER.size:
+                return
+            state[1], count = HEADER.unpack_from(header)[0], len(header)
+        if not count or self._count(state[1], count):
+            # Closing says to the sender that all has arrived.
+            self.epoll.unregister(connection)
+            connection.close()
+            del self.connections[number]
+
+    def _datagrams(self, one: socket.socket) -> None:
+        for _ in range(64):
+            try:
+                count = one.recv_into(self._buffer)
+            except OSError:
+                return
+            if count >= HEADER.size:
+                self._count(HEADER.unpack_from(self._buffer)[0], count)
+
+    def _count(self, flow: int, count: int) -> bool:
+        """Add bytes of a flow; whether it has all."""
+        self.bytes += count
+        self.counts[flow] = self.counts.get(flow, 0) + count
+        if not 0 <= flow < len(self.sizes) or self.counts[flow] < self.sizes[flow]:
+            return False
+        self.times.setdefault(flow, time.monotonic())
+        return True
+
+
+def main() -> None:
+    """Serve one task."""
+    allow_files()
+    task = json.loads(sys.stdin.readline())
+    receiver, transport = Receiver(task["sizes"]), task["transport"]
+    ports = [receiver.listen(end, transport, task["cc"]) for end in task["ends"]]
+    print(json.dumps({"ports": ports}), flush=True)
+    receiver.epoll.register(sys.stdin, select.EPOLLIN)
+    while True:
+        for number, _ in receiver.epoll.poll():
+            if number != sys.stdin.fileno():
+                receiver.handle(number, transport)
+                continue
+            line = sys.stdin.readline().strip()
+            report: dict[str, object] = {"done": len(receiver.times), "bytes": receiver.bytes}
+            if line in ("end", ""):
+                report["times"] = sorted(receiver.times.items())
+            print(json.dumps(report), flush=True)
+            if "times" in report:
+                return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Many flows at once, by a pattern: how long each takes, and how much longer than alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.instruments.arguments import argument
+from dcnlab.lab.instruments.flow_sockets import TRANSPORTS
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.traffic import completion, patterns, sizes
+from dcnlab.traffic.completion import SizeBin
+from dcnlab.traffic.workload import Demand, draw
+from topos.spec import SpecError
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+
+#: The load of a lab whose links have a rate, unless it is given.
+DEFAULT_LOAD = 0.4
+_COLUMNS = ("flows", "flows", "failed", "mean ms", "median ms", "p99 ms", "mean slowdown", "median", "p99")
+
+
+@dataclass(frozen=True)
+class TrafficResult(Result):
+    """Flow completion times in milliseconds, and slowdowns: each time divided by the ideal.
+
+    The ideal is the flow's bytes on the wire by ``rate_mbps``, and the base: the shortest time in which a
+    flow of one packet was complete between the same servers before (``base_ms`` is their median).
+    ``rate_mbps`` is the bandwidth of the links, or where they have none (``rate_measured``) what a flow
+    alone reached.  ``late_ms`` is
+    how late the latest percent of flows began: a machine that is too busy shows there.
+    """
+
+    flows: int
+    failed: int
+    seconds: float
+    mbps: float
+    load: float
+    rate_mbps: float
+    rate_measured: bool
+    base_ms: float
+    late_ms: float
+    fct_mean_ms: float | None
+    fct_median_ms: float | None
+    fct_p99_ms: float | None
+    slowdown_mean: float | None
+    slowdown_median: float | None
+    slowdown_p99: float | None
+    #: All flows, then those of each bin of sizes.
+    bins: list[SizeBin] = field(default_factory=list)
+    #: Failed flows by reason.
+    errors: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def held(self) -> bool:
+        """Whether every flow was complete."""
+        return self.failed == 0
+
+    def table(self) -> Table:
+        return bins_table(self.bins)
+
+    def notes(self) -> Iterator[str]:
+        rate = "a flow alone reached" if self.rate_measured else "bandwidth of a link:"
+        yield (
+            f"{self.flows - self.failed}/{self.flows} flows in {self.seconds:g} s, {self.mbps:g} Mb/s;"
+            f" {rate} {self.rate_mbps:g} Mb/s, base {self.base_ms:g} ms, began up to {self.late_ms:g} ms late"
+        )
+        yield from (f"failed: {count} flows: {reason}" for reason, count in self.errors.items())
+
+
+def bins_table(bins: list[SizeBin], *more: tuple[str, list[SizeBin]]) -> Table:
+    """Bins of sizes for people; with ``more``, for each bin a row of every source, under its name."""
+    if not more:
+        return Table(_COLUMNS, [_row(one) for one in bins])
+    sources = (("measured", bins), *more)
+    rows = [
+        (name, *_row(one))
+        for number, _ in enumerate(bins)
+        for name, found in sources
+        for one in found[number : number + 1]
+    ]
+    return Table(("", *_COLUMNS), rows)
+
+
+def _row(one: SizeBin) -> tuple[object, ...]:
+    return tuple("-" if value is None else value for value in vars(one).values())
+
+
+@dataclass(frozen=True)
+class Traffic(Measurement[TrafficResult]):
+    """Send flows by a pattern, and measure how long they take, alone and against the ideal.
+
+    Exit 1 when a flow was not complete.
+    """
+
+    name: ClassVar[str] = "traffic"
+    entry: ClassVar[str] = "flows"
+    command: ClassVar[bool] = False
+
+    pattern: str = argument(
+        "Who sends to whom: permutation, incast, all-to-all, stride:by=1, hotspot, ..., or a file of pairs.",
+        default="permutation", target=True, file=True,
+    )  # fmt: skip
+    sizes: str = argument(
+        "Sizes of flows: fixed:1M, websearch, datamining, either as websearch:scale=0.1, or a file.",
+        default="fixed:1M", file=True,
+    )  # fmt: skip
+    load: float | None = argument(
+        "What the busiest server sends or receives, as a multiple of the links' rate, in flows with Poisson"
+        f" arrivals. Without it and `count`: {DEFAULT_LOAD} where links have a rate.",
+        default=None, low=1e-6, high=100,
+    )  # fmt: skip
+    seconds: float = argument("How long flows arrive.", default=5.0, low=0.001, high=1e6, unit="s")
+    count: int | None = argument(
+        "Instead of a load: flows of each pair, all at once; 1 where links have no rate.",
+        default=None, low=1, high=1_000_000,
+    )  # fmt: skip
+    transport: str = argument("The transport.", default="tcp", choices=TRANSPORTS)
+    cc: str = argument(
+        "TCP's congestion control, such as cubic, bbr or dctcp; by default the kernel's.",
+        default="", pattern=r"[a-z0-9_]+",
+    )  # fmt: skip
+    seed: int = argument("Seed of times, sizes and pairs.", default=1, low=0, high=2**31 - 1)
+    timeout: float = argument(
+        "How long flows may take after the last has begun; then they have failed.",
+        default=10.0, low=0.1, high=1e6, unit="s",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        super().check()
+        if self.load is not None and self.count is not None:
+            raise UsageError("give a load or a number of flows, not both")
+        if self.cc and self.transport == "udp":
+            raise UsageError("cc is TCP's: leave it out with udp")
+
+    @classmethod
+    def targets(cls, text: object) -> dict[str, Any]:
+        if not isinstance(text, str) or not text:
+            raise ValueError(f"must be a pattern such as incast, not {text!r}")
+        return {"pattern": text}
+
+    @classmethod
+    def targets_form(cls) -> str:
+        return "`permutation`, or `{pattern: incast, sizes: websearch, ...}`"
+
+    def check_files(self) -> None:
+        try:
+            patterns.check(self.pattern)
+            sizes.read(self.sizes)
+        except SpecError as error:
+            raise UsageError(str(error)) from None
+
+    def to_json(self) -> dict[str, Any]:
+        """The arguments with files as the lab's process finds them, which has another folder."""
+        found = super().to_json()
+        for name in ("pattern", "sizes"):
+            if Path(found[name]).is_file():
+                found[name] = str(Path(found[name]).resolve())
+        return found
+
+    def demand(self, load: float, rate: float) -> Demand:
+        """What is sent, at a load of links with a rate in bits per second; a load of 0: a number of flows."""
+        return Demand(self.pattern, self.sizes, load, self.seconds, rate, self.count or 1, self.seed)
+
+    def run(self, lab: RunningLab, context: Context) -> TrafficResult:
+        from dcnlab.lab.instruments import flow_measurement
+
+        self.check_files()
+        link_rate = flow_measurement.link_rate(lab)
+        load = self.chosen_load(link_rate)
+        try:
+            workload = draw(lab.fabric, self.demand(load, link_rate or 1.0))
+        except SpecError as error:
+            raise UsageError(str(error)) from None
+        if not len(workload):
+            raise UsageError("no flow begins in this time: take a longer one, or a higher load")
+        with flow_measurement.generator(lab, context, self, workload) as send:
+            idle = flow_measurement.idle(send, workload, link_rate, self.seed)
+            context.started()
+            ended = partial(context.progress, of=len(workload), what=self.pattern)
+            found = replace(send, rate=idle.rate).run(workload, ended)
+        ideals = completion.ideal(workload.size, idle.rate, idle.base)
+        bins = completion.summarise(workload.size, found.seconds, ideals)
+        arrived = workload.size[np.isfinite(found.seconds)].sum()
+        return TrafficResult(
+            seconds=round(found.duration, 3),
+            mbps=round(8e-6 * float(arrived) / found.duration, 2) if found.duration else 0.0,
+            load=load,
+            rate_mbps=round(idle.rate / 1e6, 3),
+            rate_measured=link_rate is None,
+            base_ms=round(1000 * float(np.median(idle.base)), 3),
+            late_ms=round(1000 * found.late, 3),
+            **{name: value for name, value in vars(bins[0]).items() if name != "sizes"},
+            bins=list(bins),
+            errors=found.errors,
+        )
+
+    def chosen_load(self, link_rate: float | None) -> float:
+        """The load in a lab whose links have this rate; 0 for a number of flows."""
+        if self.load is not None and link_rate is None:
+            raise UsageError("the links of this lab have no rate: give a number of flows, or the lab a rate")
+        if self.load is None and self.count is None and link_rate is not None:
+            return DEFAULT_LOAD
+        return self.load or 0.0
