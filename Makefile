@@ -17,7 +17,7 @@ packages:        # install missing Debian packages
 	@bash vagrant/packages.sh
 
 test-packages: packages # and those that only tests need
-	@bash vagrant/packages.sh tshark slirp4netns
+	@bash vagrant/packages.sh tshark slirp4netns iptables
 
 $(BIN)/dcnlab: pyproject.toml
 	@bash vagrant/venv.sh make $(PYTHON) $(VENV)

@@ -15,7 +15,7 @@ import pytest
 from dcnlab.lab import exposure
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.errors import OptionError, UsageError
-from dcnlab.lab.outside.nat import fabric_networks
+from dcnlab.lab.outside.networks import fabric_networks
 from tests.capabilities import lacking
 from tests.lab.test_ordinary_user import script
 from topos import registry

@@ -97,6 +97,65 @@ def test_a_script_of_a_user(tmp_path: Path) -> None:
     assert [line.split()[0] for line in left] == ["lo"], "interfaces or bridges were left behind"
 
 
+#: The machine, in whose place a namespace stands: what is outside, a web server there, and a file of Mininet's.
+OUTSIDE = """\
+mount -t tmpfs tmpfs /etc/network && touch /etc/network/interfaces
+set -e
+ip netns add world
+ip link add uplink type veth peer name web netns world
+ip link set uplink up
+ip address add 198.51.100.2/24 dev uplink
+ip -n world link set web up
+ip -n world address add 198.51.100.1/24 dev web
+mkdir /run/web && head -c 3000000 /dev/zero > /run/web/file
+ip netns exec world "$1" -m http.server --bind 198.51.100.1 --directory /run/web 8000 >/dev/null 2>&1 &
+trap 'kill $!' EXIT
+shift; "$@"
+"""
+NAT_SCRIPT = """\
+import json
+from mininet.net import Mininet
+from dcnlab.mn import FabricTopo, RelayHost, SchemeController, SchemeSwitch
+
+found = []
+for topology, scheme, where in (("torus:2x2", "shortest", "h2"), ("jellyfish:3,4,2", "shortest", None)):
+    controller = SchemeController(scheme)
+    net = Mininet(topo=FabricTopo(topology), host=RelayHost, switch=SchemeSwitch, controller=controller)
+    net.addNAT(connect=net.get(where) if where else True).configDefault()
+    net.start()
+    fetch = "curl -s -o /dev/null -w '%{size_download}' --retry 9 --retry-delay 1 --retry-all-errors"
+    h1 = net.get("h1")
+    fetched = h1.cmd(fetch, "http://198.51.100.1:8000/file")
+    trace = h1.cmd("traceroute -n -q1 198.51.100.1 | awk 'NR > 1 {print $2}'").split()
+    found.append([fetched, trace, net.pingAll(timeout=10)])
+    net.stop()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.lab
+def test_hosts_reach_what_is_behind_a_nat_node(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(NAT_SCRIPT)
+    words = ["bash", "-c", OUTSIDE, "bash", sys.executable]
+    done = private_openvswitch.run(*words, sys.executable, str(tmp_path / "script.py"))
+    assert done.returncode == 0, done.stderr
+    printed, *left = done.stdout.splitlines()
+    assert json.loads(printed) == [
+        ["3000000", ["10.0.0.3", "10.0.0.5", "198.51.100.1"], 0.0],
+        ["3000000", ["10.0.0.1", "10.0.0.5", "198.51.100.1"], 0.0],
+    ]
+    assert [line.split("@")[0].split()[0] for line in left] == ["lo", "uplink"]
+
+
+@pytest.mark.lab
+def test_the_nat_node_of_mininets_command_line() -> None:
+    """The NAT node is pinged as well: it is one of Mininet's hosts."""
+    words = "--topo bcube,2,1 --switch scheme --host relay --controller scheme,brp --nat --test pingall"
+    mn = [private_openvswitch.program("venv"), "--custom", "dcnlab/mn.py", *words.split()]
+    done = private_openvswitch.run("bash", "-c", OUTSIDE, "bash", sys.executable, *mn)
+    assert "*** Results: 0% dropped (20/20 received)" in done.stdout + done.stderr, done.stderr
+
+
 @pytest.mark.lab
 def test_the_script_of_the_document(tmp_path: Path) -> None:
     """On a smaller fabric, with the userspace datapath."""
@@ -124,11 +183,18 @@ def test_the_script_of_the_document(tmp_path: Path) -> None:
             "controller c0 has no fabric: use a topology of dcnlab/mn.py",
         ),
         ("--topo bcube,2,1 --host relay --controller scheme,nothing", "nothing"),
+        (
+            "--topo clot,2x2 --host relay --controller scheme,pow --nat",
+            "nat0: the servers' addresses are in 0.0.0.0/4, not in 10.0.0.0/8: use another scheme",
+        ),
     ],
 )
 def test_what_does_not_fit_is_one_line(words: str, text: str) -> None:
     mn = private_openvswitch.program("venv")
-    done = private_openvswitch.run(mn, "--custom", "dcnlab/mn.py", "--switch", "scheme", *words.split())
+    words = f"--switch scheme {words}"
+    done = private_openvswitch.run(
+        "bash", "-c", OUTSIDE, "bash", sys.executable, mn, "--custom", "dcnlab/mn.py", *words.split()
+    )
     (line,) = [line for line in done.stderr.splitlines() if "Error: " in line]
     assert text in line
     assert "Traceback" not in done.stderr

@@ -21,7 +21,9 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.emulation.openvswitch import kernel_datapath
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.mininet import members
 from dcnlab.lab.mininet import topo as topologies
+from dcnlab.lab.mininet.gateway import Gateway
 from dcnlab.lab.mininet.topo import FabricTopo
 from dcnlab.lab.running.link_state import LinkStateTracker
 from hostagent.client import AgentPool
@@ -86,13 +88,18 @@ class SchemeController(Controller):  # type: ignore[misc]
         fabric = topo.fabric
         if fabric.relaying and len(topo.relays) < fabric.servers:
             raise UsageError(f"the servers of {fabric.spec} relay packets: use --host relay, or host=RelayHost")
+        gateway = Gateway.of(topo)
         self._links = LinkStateTracker(fabric, self._distribute)
         with _spawning():
             if fabric.switches:
                 self._process = self._spawn_controller(topo)
             if fabric.relaying:
                 self._start_agents(topo)
+            elif members.userspace(topo):
+                members.compute_checksums(members.servers(topo))
         self._links.start()
+        if gateway is not None:
+            gateway.connect()
         for host in topo.relays.values():
             host.wait_ready = self.wait_ready
 
@@ -122,7 +129,7 @@ class SchemeController(Controller):  # type: ignore[misc]
             AgentPlacement(
                 topo.fabric.index(name),
                 f"/proc/{host.pid}/ns/net",
-                {port: str(interface) for port, interface in host.intfs.items()},
+                {port: str(host.intfs[port]) for port, _ in topo.fabric.ports(topo.fabric.index(name))},
             )
             for name, host in topo.relays.items()
         )

@@ -51,7 +51,7 @@ class FabricTopo(Topo):  # type: ignore[misc]
         for server in range(network.servers):
             self.addHost(network.name(server), fabric=self)
         for switch in range(network.switches):
-            self.addSwitch(network.name(network.servers + switch), dpid=f"{switch + 1:016x}")
+            self.addSwitch(network.name(network.servers + switch), dpid=f"{switch + 1:016x}", fabric=self)
         for a, a_port, b, b_port in network.link_ends.tolist():
             self.addLink(
                 network.name(a), network.name(b), port1=a_port, port2=b_port,
@@ -61,7 +61,7 @@ class FabricTopo(Topo):  # type: ignore[misc]
     def nodeInfo(self, name: str) -> dict[str, Any]:
         """The parameters of a node; of a host also the addresses that the controller's scheme gives it."""
         found = dict(super().nodeInfo(name))
-        if self.isSwitch(name):
+        if found.get("fabric") is not self or self.isSwitch(name):
             return found
         if self.scheme is None:
             with contextlib.suppress(StopIteration):

@@ -2,6 +2,7 @@
 
     opening.py     those that a lab has from its launch on
     nat.py         hosts reach what the machine reaches
+    networks.py    the IPv4 networks of a fabric: what does not go outside
     expose.py      programs on the machine reach a port of a server
     attachment.py  an interface of the machine as a port of a switch
 

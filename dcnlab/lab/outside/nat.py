@@ -11,10 +11,10 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from addressing.scheme import Scheme
 from dcnlab.lab.emulation import broker, netns
 from dcnlab.lab.emulation.sandbox import mount
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.outside.networks import fabric_networks, servers
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.runtime.devices import TUN_NAME
@@ -25,7 +25,6 @@ _NETWORK = ipaddress.IPv4Network(broker.NETWORK)
 _GATEWAY, _NAME_SERVER = _NETWORK[2], _NETWORK[3]
 #: The address of server 0; the others follow.
 _FIRST = int(_NETWORK[256])
-_NUMBERED = ipaddress.IPv4Network("10.0.0.0/8")
 _RESOLVER = Path("/etc/resolv.conf")
 _OWN_RESOLVER = Path("/run/resolv.conf")
 _MS_BIND = 0x1000
@@ -34,6 +33,8 @@ _MS_BIND = 0x1000
 def start(session: RunningLab, guard: Guard) -> None:
     """Connect all servers; LabError with one line if that fails."""
     fabric, scheme = session.fabric, session.running.scheme
+    if any(address in _NETWORK for address in servers(scheme)):
+        raise LabError(f"nat: a server has an address in {_NETWORK}, by which packets leave")
     guard.ask("nat")
     netns.batch(["ip"], list(_bridge(map(fabric.name, range(fabric.servers)))))
     routes = fabric_networks(scheme) if fabric.relaying else ()
@@ -58,14 +59,3 @@ def _bridge(names: Iterable[str]) -> Iterator[str]:
     for number, name in enumerate(names):
         yield f"link add name to{number} type veth peer name {INTERFACE} netns {name}"
         yield f"link set to{number} up master {_BRIDGE}"
-
-
-def fabric_networks(scheme: Scheme) -> tuple[ipaddress.IPv4Network, ...]:
-    """Networks that hold all addresses of servers: 10.0.0.0/8, or where they are not numbered as few as hold
-    exactly these."""
-    addresses = [ipaddress.IPv4Address(scheme.ipv4(server)) for server in range(scheme.fabric.servers)]
-    if any(address in _NETWORK for address in addresses):
-        raise LabError(f"nat: a server has an address in {_NETWORK}, by which packets leave")
-    if all(address in _NUMBERED for address in addresses):
-        return (_NUMBERED,)
-    return tuple(ipaddress.collapse_addresses(map(ipaddress.IPv4Network, addresses)))
