@@ -9,7 +9,7 @@ CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench docs man vm-test vm-full packages test-packages constraints floors release
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue bench docs man vm-test vm-full packages test-packages constraints floors release assets
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -33,6 +33,9 @@ setup: packages $(BIN)/dcnlab   ## install what is missing: Debian packages, .ve
 
 demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link under traffic, restore it
 	@$(BIN)/dcnlab demo
+
+assets:          ## install the npm packages that the view's terminals use (needs npm)
+	@$(PYTHON) assets/build.py
 
 lint: test-packages $(VENV)/.dev
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

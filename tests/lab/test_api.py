@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -151,6 +152,36 @@ def test_all_clients_get_all_events_of_one_reader(lab: Lab, url: str) -> None:
     assert len({value["number"] for value in found}) == 1
 
 
+def test_a_terminal_ends_with_its_stream(lab: Lab, url: str) -> None:
+    identifier = ask(url + "nodes/s0/terminal", "POST")["terminal"]
+    path = f"{url}terminals/{identifier}"
+    with urllib.request.urlopen(path, timeout=240) as stream:
+        assert refused(path)[0] == 400  # it is open
+        assert ask(path + "/size", "POST", {"rows": 40, "columns": 100})["columns"] == 100
+        assert refused(path + "/size", "POST", {"rows": 0, "columns": 100})[0] == 400
+        typed = b"stty size; ovs-vsctl get bridge s0 fail_mode; exit\n"
+        urllib.request.urlopen(urllib.request.Request(path + "/input", typed), timeout=240).close()
+        told, shown = server_sent(stream), b""
+        for kind, data in told:
+            if kind == "end":
+                break
+            shown += base64.b64decode(data)
+    assert b"40 100" in shown
+    assert b"secure" in shown
+    assert refused(path + "/input", "POST", "x")[0] == 400
+
+
+def server_sent(stream: Any) -> Iterator[tuple[str, str]]:
+    """Types and data of server-sent events that are not JSON."""
+    kind = "message"
+    for line in stream:
+        key, _, value = line.decode().rstrip("\n").partition(": ")
+        if key == "event":
+            kind = value
+        elif key == "data":
+            yield kind, value
+
+
 def test_the_end_of_the_lab_ends_the_stream() -> None:
     other = Lab("bcube:2,1", "brp").start()
     try:
@@ -210,6 +241,16 @@ def test_a_unix_socket_is_its_owners(lab: Lab, tmp_path: Path) -> None:
         ("measurements/iperf", "POST", {"a": "h0"}, "missing argument b"),
         ("measurements/iperf", "POST", ["h0"], "must be a JSON object"),
         ("measurements/stream", "POST", {"a": "h0", "b": "h1"}, "does not end"),
+        ("links/0/impair", "POST", {}, "say what to change"),
+        ("links/0/impair", "POST", {"lag": "5ms"}, "no impairment 'lag'"),
+        ("links/0/impair", "POST", {"clear": "yes"}, "clear must be true or false"),
+        ("nodes/h0/capture?seconds=-1", "GET", None, "seconds must be a number above 0"),
+        ("nodes/h0/capture?seconds=9&count=x", "GET", None, "count must be a number"),
+        ("nodes/h0/capture?filter=no+such+filter", "GET", None, "tcpdump: "),
+        ("nodes/h99/terminal", "POST", None, "no node 'h99'"),
+        ("terminals/none", "GET", None, "no such terminal"),
+        ("terminals/none/input", "POST", {}, "no such terminal"),
+        ("check", "POST", {"title": "x", "topology": "bcube:4,1"}, "scenario.yaml:1: "),
     ],
 )
 def test_wrong_requests_are_status_400_and_one_line(

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from dcnlab.lab.client import Lab
-from tests.lab.browser import open_browser, open_page, place, until
+from tests.lab.browser import PATIENCE, open_browser, open_page, place, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
 
+ROOT = Path(__file__).parents[2]
 READY = "window.dcnlab?.model.states.length >= 2"
 DOWN = "dcnlab.model.events.findLast((event) => event.kind === 'link' && !event.up)"
 HEADING = "document.querySelector('#details h2')?.textContent"
@@ -242,3 +243,110 @@ def test_a_drawn_page_shows_next_hops_without_a_lab(browser: Any, tmp_path: Path
         drawn.keyboard.press("Escape")
         until(drawn, f"!({HEADING})")
         assert drawn.evaluate("dcnlab.picture.marks.arrows.length") > 0
+
+
+def test_a_link_is_impaired_from_the_picture(page: Any, lab: Lab) -> None:
+    page.fill("#search", "h1-s0")
+    page.press("#search", "Enter")
+    page.fill(".impair input[name=rate]", "fast")
+    page.click(".impair button[type=submit]")
+    until(page, "document.querySelector('#details .problem')?.textContent.includes('rate')")
+    page.fill(".impair input[name=rate]", "50Mbit")
+    page.click(".impair button[type=submit]")
+    until(page, "document.querySelector('#details [role=status]').textContent.includes('rate 50Mbit')")
+    assert [(one.link, dict(one.impairments)) for one in lab.impairments()] == [
+        (("h1", "s0"), {"rate": "50Mbit"})
+    ]
+    page.click(".impair button:has-text('Clear')")
+    until(page, "document.querySelector('#details [role=status]').textContent === 'not impaired'")
+    assert lab.impairments() == []
+
+
+def test_packets_of_a_node_are_kept(page: Any, lab: Lab) -> None:
+    page.fill("#search", "h0")
+    page.press("#search", "Enter")
+    with page.expect_download() as download:
+        page.click("#capture")
+        lab.ping("h0", "h1")
+    assert download.value.suggested_filename == "h0.pcapng"
+    assert Path(download.value.path()).read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+
+
+SCENARIO = """
+title: one ping
+topology: bcube:2,1
+scheme: brp
+traffic:
+  - ping: h0 -> h3
+expect:
+  - ping.lost == 0
+"""
+
+
+def test_a_scenario_runs_from_the_picture(page: Any, tmp_path: Path) -> None:
+    page.keyboard.press("Escape")
+    page.click(".scenario summary")
+    file = tmp_path / "one.yaml"
+    for text, said in ((SCENARIO, "All expectations hold."), ("title: [", "scenario.yaml")):
+        file.write_text(text)
+        page.set_input_files(".scenario input[type=file]", str(file))
+        until(
+            page, "(said) => document.querySelector('.scenario [role=status]').textContent.includes(said)", said
+        )
+
+
+def screen(page: Any) -> str:
+    """What the terminal shows."""
+    return str(
+        page.evaluate(
+            """() => {
+                const buffer = dcnlab.terminal.screen?.buffer.active;
+                return buffer ? [...Array(buffer.length).keys()]
+                    .map((row) => buffer.getLine(row).translateToString(true)).join("\\n") : "";
+            }"""
+        )
+    )
+
+
+def shows(page: Any, text: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while text not in (shown := screen(page)):
+        assert time.monotonic() < end, shown
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def assets() -> None:
+    """xterm.js, which needs npm and its registry once."""
+    made = subprocess.run([sys.executable, str(ROOT / "assets" / "build.py")], capture_output=True, text=True)
+    if made.returncode:
+        pytest.skip(made.stderr.strip())
+
+
+def test_a_terminal_in_a_node(page: Any, lab: Lab, assets: None) -> None:
+    page.fill("#search", "h2")
+    page.press("#search", "Enter")
+    page.click("#open-terminal")
+    until(page, "dcnlab.terminal.screen")
+    page.click("#terminal .screen")
+    page.keyboard.type("echo sum=$((20 + 22)); tty; stty size; ip -o link | wc -l\n")
+    shows(page, "sum=42")
+    shows(page, "/dev/pts/")
+    rows = page.evaluate("`${dcnlab.terminal.screen.rows} ${dcnlab.terminal.screen.cols}`")
+    shows(page, rows)
+    page.keyboard.type("exec -a shown-in-test sleep 1000\n")
+    end = time.monotonic() + PATIENCE
+    while not (running := lab.run("h2", ["pgrep", "-f", "shown-in-tes[t]"]).stdout.split()):
+        assert time.monotonic() < end
+    page.click("#close-terminal")
+    while lab.run("h2", ["kill", "-0", running[0]]).returncode == 0:
+        assert time.monotonic() < end
+    assert page.evaluate("document.getElementById('terminal').hidden")
+
+
+def test_without_xterm_a_line_says_what_is_missing(page: Any) -> None:
+    page.route("**/vendor/**", lambda route: route.fulfill(status=404))
+    page.fill("#search", "h2")
+    page.press("#search", "Enter")
+    page.click("#open-terminal")
+    until(page, "document.querySelector('#terminal .problem')?.textContent.includes('make assets')")

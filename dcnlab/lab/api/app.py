@@ -16,11 +16,13 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dcnlab.lab.api import openapi
+from dcnlab.lab.api.actions import Actions
 from dcnlab.lab.api.endpoint import endpoints
 from dcnlab.lab.api.page import page
 from dcnlab.lab.api.resources import Resources
 from dcnlab.lab.api.security import HOSTS, Guard
 from dcnlab.lab.api.stream import Broadcast
+from dcnlab.lab.api.terminals import Terminals
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 
@@ -41,7 +43,9 @@ def secured(routes: list[BaseRoute], token: str) -> Starlette:
 def interface(lab: Lab, broadcast: Broadcast) -> Starlette:
     """The resources of a lab, their description as OpenAPI and as a page; without any guard."""
     resources = Resources(lab, broadcast)
-    answered = endpoints(resources)
+    terminals = Terminals(lab, resources)
+    broadcast.closing.append(terminals.close)
+    answered = [*endpoints(resources), *endpoints(Actions(lab, resources)), *endpoints(terminals)]
     routes: list[BaseRoute] = [Route(item.path, method, methods=[item.method]) for item, method in answered]
 
     @functools.cache

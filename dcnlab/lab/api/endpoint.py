@@ -33,6 +33,9 @@ class Endpoint:
     #: What the response is, in words, and its media type.
     returns: str = "The result."
     media_type: str = "application/json"
+    #: The JSON schema of the body, and its media type; none: the request has no body.
+    body: Mapping[str, Any] = field(default_factory=dict)
+    body_type: str = "application/json"
     description: str = ""
 
 

@@ -68,6 +68,8 @@ def _operation(item: Endpoint) -> dict[str, Any]:
             "503": {"description": "The lab cannot answer, or has ended.", **refused},
         },
     }
+    if item.body:
+        found["requestBody"] = {"required": True, "content": {item.body_type: {"schema": dict(item.body)}}}
     return found | ({"description": item.description} if item.description else {})
 
 

@@ -124,12 +124,12 @@ class Resources:
     @endpoint("POST", "/links/{link}/fail", parameters={"link": LINK}, returns="As `dcnlab fail --json`.")
     def fail_link(self, request: Request) -> Response:
         """Cut a link; answered when the lab has converged."""
-        return JSONResponse(self._lab.fail(*self._ends(request)))
+        return JSONResponse(self._lab.fail(*self.ends(request)))
 
     @endpoint("POST", "/links/{link}/restore", parameters={"link": LINK}, returns="As `dcnlab restore --json`.")
     def restore_link(self, request: Request) -> Response:
         """Restore a link."""
-        return JSONResponse(self._lab.restore(*self._ends(request)))
+        return JSONResponse(self._lab.restore(*self.ends(request)))
 
     # --- paths and counters ---------------------------------------------------
 
@@ -198,7 +198,7 @@ class Resources:
             kind = lookup(name, measurement.known(), "measurement")
         except SpecError as error:
             raise UsageError(str(error)) from error
-        result = self._lab.measure(kind.from_json(_object(body)))
+        result = self._lab.measure(kind.from_json(json_object(body)))
         return JSONResponse({"held": result.held, "figures": result.summary(), **result.to_json()})
 
     # --- events ---------------------------------------------------------------
@@ -245,7 +245,12 @@ class Resources:
             raise UsageError(f"there is no link {text!r}: name its number or its ends, such as h0-s0")
         return int(found[0])
 
-    def _ends(self, request: Request) -> tuple[str, str]:
+    def name(self, request: Request) -> str:
+        """The name of the node in the request's path."""
+        return self._fabric.name(self._node(request))
+
+    def ends(self, request: Request) -> tuple[str, str]:
+        """The names of the ends of the link in the request's path."""
         link = self._fabric.link(self._link(request))
         return self._fabric.name(link.a.node), self._fabric.name(link.b.node)
 
@@ -274,7 +279,7 @@ def lab_drawing(lab: Lab, drawn: dict[str, Any] | None = None) -> dict[str, Any]
     return {**about, **drawn, "nodes": nodes}
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def json_object(body: bytes) -> dict[str, Any]:
     """The JSON object in the body of a request; nothing stands for an empty one."""
     if len(body) > _LARGEST_BODY:
         raise UsageError(f"the body is larger than {_LARGEST_BODY} bytes")

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,12 +62,16 @@ class Broadcast:
         self._following = False
         self._wanted = threading.Event()
         self._closed = threading.Event()
+        #: Called when the server ends.
+        self.closing: list[Callable[[], None]] = []
 
     def close(self) -> None:
         """End all streams: the server ends."""
         self._closed.set()
         self._wanted.set()
         self._send(END)
+        for ended in self.closing:
+            ended()
 
     async def respond(self, request: Request) -> Response:
         """The answer to a request for events: a list, or a stream."""

@@ -1,16 +1,17 @@
 // The side panel: what is chosen, with its load, its table, its path, and what can be done with it.
 
 import { convergenceChart, loadChart } from "./charts.js";
-import { bits, brief, button, clockTime, count, element } from "./dom.js";
+import { impairForm, linkImpairments, scenarioForm } from "./doing.js";
+import { bits, brief, button, clockTime, count, element, keep } from "./dom.js";
 import { eventText } from "./model.js";
 import { distances } from "./distances.js";
-import { ask } from "./source.js";
+import { ask, file } from "./source.js";
 
 const MOST_ROWS = 40;
 
 export class Panel {
-  constructor(box, model, { refresh, chooseEvent, showArrows, isRecording }) {
-    Object.assign(this, { box, model, refresh, chooseEvent, showArrows, isRecording });
+  constructor(box, model, { refresh, chooseEvent, showArrows, openTerminal, isRecording }) {
+    Object.assign(this, { box, model, refresh, chooseEvent, showArrows, openTerminal, isRecording });
     this.serial = 0;
   }
 
@@ -61,6 +62,7 @@ export class Panel {
       latest.replaceChildren();
       for (const event of events) this.eventLine(latest, event);
     });
+    if (!this.isRecording) scenarioForm(box);
   }
 
   eventLine(list, event) {
@@ -103,6 +105,10 @@ export class Panel {
     this.linkRow(table, number, link.b, `${model.name(link.b)} → ${model.name(link.a)}`);
     this.chart(box, [number], "both directions");
     this.cutButton(element(box, "p"), number);
+    if (this.isRecording) return;
+    const state = element(box, "p", { class: "quiet", role: "status" }), name = `${model.name(link.a)}-${model.name(link.b)}`;
+    linkImpairments(state, model.name(link.a), model.name(link.b));
+    impairForm(box, name, state);
   }
 
   linkRow(table, number, from, text) {
@@ -142,6 +148,8 @@ export class Panel {
       const doing = element(box, "p");
       if (node.kind === "server") button(doing, "Next hops to it", () => this.nextHops(node), { id: "next-hops" });
       button(doing, "Cut all its links", () => this.change(`nodes/${node.name}/fail`), { class: "cut" });
+      button(doing, "Terminal", () => this.openTerminal(node.name), { id: "open-terminal" });
+      this.captureButton(doing, node.name);
       if (ports.some(({ index }) => model.down.has(index))) {
         button(doing, "Restore all", () => this.change(`nodes/${node.name}/restore`), { class: "restore" });
       }
@@ -154,6 +162,21 @@ export class Panel {
     if (ports.length > MOST_ROWS) element(box, "p", { class: "quiet" }, `and ${ports.length - MOST_ROWS} more ports`);
     this.chart(box, ports.map(({ index }) => index), "all its links");
     if (!this.isRecording) await this.table(box, node);
+  }
+
+  // Packets of the next seconds, as a file.
+  captureButton(parent, node) {
+    const made = button(parent, "Capture 5 s", async () => {
+      made.disabled = true;
+      made.textContent = "Captures …";
+      try {
+        keep(await file(`nodes/${node}/capture?seconds=5`), `${node}.pcapng`);
+      } catch (error) {
+        element(this.box, "p", { class: "problem", role: "alert" }, error.message);
+      }
+      made.textContent = "Capture 5 s";
+      made.disabled = false;
+    }, { id: "capture" });
   }
 
   // Arrows at every node towards this one.

@@ -9,6 +9,21 @@ export async function ask(path, method = "GET", body = undefined) {
   return value;
 }
 
+// A body as it is; the answer is not needed.
+export async function post(path, body) {
+  const answer = await fetch(API + path, { method: "POST", body });
+  if (!answer.ok) throw new Error((await answer.json()).error);
+}
+
+// A file that the lab makes.
+export async function file(path) {
+  const answer = await fetch(API + path);
+  if (!answer.ok) throw new Error((await answer.json()).error);
+  return answer.blob();
+}
+
+export const stream = (path) => new EventSource(API + path);
+
 // The network, and with it the messages of a recording: inside the page (`dcnlab replay --html`), or beside it.
 export async function begin() {
   const inside = document.getElementById("recording");

@@ -11,6 +11,7 @@ import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { ask, begin, follow } from "./source.js";
 import { svgOf } from "./svg.js";
+import { TerminalWindow } from "./terminal.js";
 import { Timeline } from "./timeline.js";
 
 const NOTHING = { nodes: [], link: null, event: null };
@@ -19,7 +20,10 @@ const { drawing, messages: recorded } = await begin();
 const model = new Model(drawing);
 const geometry = new Geometry(model);
 const picture = new Picture(byId("picture"), model, geometry, new Camera(geometry.bounds, geometry.radius));
-const panel = new Panel(byId("details"), model, { refresh, chooseEvent, showArrows, isRecording: recorded !== null });
+const panel = new Panel(byId("details"), model, {
+  refresh, chooseEvent, showArrows, openTerminal: (node) => terminal.open(node), isRecording: recorded !== null,
+});
+const terminal = new TerminalWindow(byId("terminal"));
 const timeline = new Timeline(byId("timeline"), model, picture, {
   onTime: showTime, onEvent: (event) => choose({ ...NOTHING, event }),
 });
@@ -238,4 +242,4 @@ if (recorded) {
   showNow(null);
 } else follow({ state: showState, event: showEvent, ended: (over) => { byId("ended").hidden = !over; } });
 // For tests and the benchmark.
-window.dcnlab = { model, picture, timeline, panel, get chosen() { return chosen; } };
+window.dcnlab = { model, picture, timeline, panel, terminal, get chosen() { return chosen; } };
