@@ -25,7 +25,7 @@ app = typer.Typer(
 PANELS = {
     "Labs": (
         "up", "ps", "info", "exec", "fail", "restore", "heal", "impair", "restart", "kill", "pause", "down",
-        "logs", "run", "check", "schema",
+        "logs", "run", "check", "chaos", "schema",
         "events", "explain", "flows", "capture", "view", "replay", "api", "metrics",
         "aacm",
         "reconfigure", "dissector", "attach", "detach",

@@ -90,6 +90,12 @@ class Lab:
 
         return LabConfig.from_json(self._info)
 
+    @property
+    def guard_pid(self) -> int:
+        """The process below which all processes of a lab are that this one has launched."""
+        assert self._guard is not None
+        return self._guard.pid
+
     # --- beginning and end ----------------------------------------------------
 
     def start(

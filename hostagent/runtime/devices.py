@@ -108,6 +108,7 @@ def open_devices(
             if not existing["lo"].up:
                 netlink.set_up(existing["lo"].index, arp=True)
             for name in ports.values():
+                # One that is down without ARP was up before: its link was cut, and stays so.
                 if not existing[name].no_arp:
                     netlink.set_up(existing[name].index, arp=False)
             if netlink.ipv6_enabled(existing[TUN_NAME].index):

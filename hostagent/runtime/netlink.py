@@ -62,8 +62,8 @@ class Interface:
 
     @property
     def no_arp(self) -> bool:
-        """Whether it is up and does not use ARP."""
-        return self.flags & (_IFF_UP | _IFF_NOARP) == _IFF_UP | _IFF_NOARP
+        """Whether it does not use ARP."""
+        return bool(self.flags & _IFF_NOARP)
 
 
 class _Socket:

@@ -194,7 +194,7 @@ IN_A_LAB = {
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
     "traceroute", "check",
     "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
-    "restart", "mn-file",
+    "restart", "mn-file", "invariants", "chaos",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from addressing.header import Deliver, Drop, Forward, Header, NextHops, Pattern
 from addressing.scheme import Scheme
 from addressing.table import Entry, compile_table
 from controller import dump, plan, rules
+from dcnlab.lab.running import settling
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.switchpath.driver import SwitchFastPath
 from topos.graph import ALL_UP, LinkState
@@ -49,8 +50,9 @@ def installed(session: RunningLab, switch: str) -> list[str]:
 def compare(session: RunningLab, node: int) -> dict[str, Any]:
     """Predicted and installed entries of a node, and whether they are equal (None for servers); with the
     switch fast path also the packets that the kernel has forwarded by each installed one (``by_kernel``)."""
-    fabric, state = session.fabric, session.link_state.state()
-    expected = predicted(session.scheme, node, state)
+    fabric, state = session.fabric, session.controller_state
+    scheme = session.running.scheme
+    expected = predicted(scheme.with_failures(state) if state else scheme, node, state)
     name = fabric.name(node)
     found: dict[str, Any] = {"node": name, "predicted": expected, "installed": None, "equal": None}
     if not fabric.is_server(node):
@@ -62,6 +64,13 @@ def compare(session: RunningLab, node: int) -> dict[str, Any]:
             session.switch_path.await_tables()
             found["by_kernel"] = [_by_kernel(session.switch_path, name, line) for line in lines]
     return found
+
+
+def wrong(session: RunningLab) -> list[str]:
+    """The switches that do not hold the entries that the scheme predicts; not those that do not run."""
+    fabric, dead = session.fabric, settling.dead_nodes(session)
+    switches = (node for node in range(fabric.servers, fabric.size) if node not in dead)
+    return [fabric.name(node) for node in switches if compare(session, node)["equal"] is False]
 
 
 def is_ours(line: str) -> bool:

@@ -6,6 +6,8 @@ result.py            the base class of results: JSON, figures, tables
 plain.py             dataclasses from JSON
 
 echo.py              echo requests between many pairs of servers
+taps.py              where echo requests and replies really pass
+deliveries.py        where packets arrive, and where they must not
 packet_stream.py     numbered packets that show outages
 overload.py          more packets than the network takes
 counters.py          what links and switches' ports have carried

@@ -53,25 +53,29 @@ def ping_pairs(
     timeout: float = PING_TIMEOUT,
     progress: Callable[[int], None] | None = None,
     size: int = 56,
+    identity: int | None = None,
 ) -> PingReport:
     """Send one echo request with ``size`` bytes from the first to the second of every pair.
 
-    A request is lost after ``timeout`` seconds; ``progress`` gets the number of requests decided.
+    A request is lost after ``timeout`` seconds; ``progress`` gets the number of requests decided.  They have
+    the sequence numbers 0, 1, ... and an ``identity`` from 0 to 65535.
     """
-    return _Pinger(timeout, progress, size).run(pairs)
+    return _Pinger(timeout, progress, size, identity).run(pairs)
 
 
 class _Pinger:
     """Sends echo requests from many namespaces, a few in flight at a time."""
 
-    def __init__(self, timeout: float, progress: Callable[[int], None] | None, size: int) -> None:
+    def __init__(
+        self, timeout: float, progress: Callable[[int], None] | None, size: int, identity: int | None
+    ) -> None:
         self._timeout, self._progress, self._size = timeout, progress, size
         self._sockets: dict[str, socket.socket] = {}
         self._by_descriptor: dict[int, str] = {}
         self._waiting: dict[tuple[str, int], tuple[float, str]] = {}
         self._due: deque[tuple[float, tuple[str, int]]] = deque()
         self._poll = select.epoll()
-        self._identity = os.getpid() & 0xFFFF
+        self._identity = os.getpid() & 0xFFFF if identity is None else identity
         self._report = PingReport()
 
     def run(self, pairs: Iterable[tuple[Endpoint, Endpoint]]) -> PingReport:

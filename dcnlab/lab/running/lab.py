@@ -98,6 +98,20 @@ class RunningLab:
         those of silent agents."""
         return self.link_state.state() if self.config.link_state == "lab" else self.link_state.silent_links()
 
+    @property
+    def controller_state(self) -> LinkState:
+        """The failed links that the controller knows; where agents exchange link state, those of silent agents
+        and those of switches, which report their ports."""
+        if self.config.link_state == "lab":
+            return self.link_state.state()
+        fabric = self.fabric
+        reported = (
+            link
+            for link in self.link_state.state().down
+            if not all(fabric.is_server(end.node) for end in (fabric.link(link).a, fabric.link(link).b))
+        )
+        return self.link_state.silent_links().fail(frozenset(reported))
+
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
         return naming.node(self.fabric, name, self.running.scheme)

@@ -46,6 +46,8 @@ class LinkStateTracker:
     _ended: bool = False
     #: Whether a round is due although nothing has changed.
     _stale: bool = False
+    #: Whether a round is going on.
+    _distributing: bool = False
 
     def start(self) -> None:
         """Start to distribute changes."""
@@ -112,6 +114,13 @@ class LinkStateTracker:
         with self._changed:
             return self._known()
 
+    def unsettled(self) -> str:
+        """Why agents and tables may not follow the present state; empty if they do."""
+        with self._changed:
+            if self._distributing or self._has_work():
+                return "link state is being distributed"
+            return self._error
+
     def wait_for(self, links: frozenset[int], up: bool, timeout: float = _TIMEOUT) -> None:
         """Wait until the lab has converged on the links being up (or down); LabError after ``timeout``
         seconds, or with the error of the distribution.
@@ -148,7 +157,7 @@ class LinkStateTracker:
                 self._changed.wait_for(self._has_work)
                 if self._ended:
                     return
-                self._stale = False
+                self._stale, self._distributing = False, True
                 state, begun = self._known(), self._first_change
                 self._first_change = None
             failure = ""
@@ -159,5 +168,5 @@ class LinkStateTracker:
             with self._changed:
                 ms = 0.0 if begun is None else round(1000 * (time.monotonic() - begun), 2)
                 self.journal.add(Converged(sorted(state.down), ms, failure))
-                self._distributed_state, self._error = state, failure
+                self._distributed_state, self._error, self._distributing = state, failure, False
                 self._changed.notify_all()

@@ -6,12 +6,13 @@ import contextlib
 import os
 import select
 import signal
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from controller.client import ControllerProcess
+from controller.client import ControllerError, ControllerProcess
 from dcnlab.lab.emulation import launch, openvswitch
 from dcnlab.lab.emulation.launch import OnEvent, Running
 from dcnlab.lab.emulation.openvswitch import Shard
@@ -21,6 +22,11 @@ from dcnlab.lab.running.backoff import Backoff
 from dcnlab.lab.running.guard import Guard
 from hostagent.client import AgentPool
 from topos.graph import LinkState, Port
+
+#: Seconds after which one who waits for another process looks whether it still runs.
+_SLICE = 0.2
+#: The states of processes that have ended or are stopped.
+_ABSENT = ("", "Z", "T")
 
 
 @dataclass
@@ -111,14 +117,20 @@ class Daemon(Part):
     def start(self, state: LinkState) -> None:
         controller = self.running.controller
         seen = controller.received if controller is not None else 0
+        end(self)  # it may have come up after its last start counted as failed
         openvswitch.restart(self.shard, self.program)
         if self.program == "ovs-vswitchd":
             launch.shape_shard(self.running, self.shard)
             if self.running.flooding is not None:
                 self.running.flooding.forget(self.nodes)
             ours = controller is not None and self.running.choice.tables
-            if controller is not None and ours and controller.process.poll() is None:
-                controller.wait_installed(self.nodes, seen, STALL)
+            if controller is not None and ours:
+                pid = controller.process.pid
+                await_tables(
+                    controller,
+                    lambda stall: controller.wait_installed(self.nodes, seen, stall),
+                    lambda: state_of(pid) not in _ABSENT,
+                )
 
 
 @dataclass
@@ -128,6 +140,8 @@ class Controller(Part):
     on_link_change: Callable[[Port, bool], None]
     on_event: OnEvent
     follow: Callable[[], None]
+    #: Open vSwitch's daemons: it waits for them only while they run.
+    daemons: Sequence[Daemon]
 
     @property
     def name(self) -> str:
@@ -150,7 +164,11 @@ class Controller(Part):
             self.on_link_change, self.on_event, sorted(state.down),
         )  # fmt: skip
         self.follow()
-        self.process.wait_ready(STALL)
+        await_tables(
+            self.process,
+            self.process.wait_ready,
+            lambda: all(daemon.pid() is not None and not daemon.stopped for daemon in self.daemons),
+        )
 
 
 @dataclass
@@ -245,6 +263,30 @@ class Agent(Part):
         agents = self.running.agents
         assert agents is not None
         agents.restart([launch.placements(self.running.fabric, configured=True)[self.node]])
+
+
+def await_tables(
+    controller: ControllerProcess, wait: Callable[[float], object], able: Callable[[], bool]
+) -> None:
+    """Wait until switches have their tables; returns early when the other side is not ``able`` to go on.
+
+    It has ended or is stopped then.  The tables are installed when it is back; the thread that waits here
+    might be the one that must start it.  ``wait`` raises ControllerError after so many seconds without
+    an event.
+    """
+    progress, received = time.monotonic(), controller.received
+    while able():
+        begun = time.monotonic()
+        try:
+            wait(_SLICE)
+        except ControllerError:
+            now = time.monotonic()
+            if controller.received != received:
+                progress, received = now, controller.received
+            if (now - begun < _SLICE and able()) or now - progress > STALL:
+                raise
+        else:
+            return
 
 
 def end(part: Part) -> None:

@@ -55,9 +55,10 @@ def supervise(
         report_carriers(running, link_state, _ports(running, part))
         link_state.retry()
 
-    parts: list[Part] = [Daemon(running, shard, program) for program in DAEMONS for shard in running.shards]
+    daemons = [Daemon(running, shard, program) for program in DAEMONS for shard in running.shards]
+    parts: list[Part] = [*daemons]
     if running.controller is not None:
-        parts.append(Controller(running, link_state.report, on_controller_event, follow_controller))
+        parts.append(Controller(running, link_state.report, on_controller_event, follow_controller, daemons))
         follow_controller()
     if running.outside.remote is not None:
         parts.append(Forwarder(running, guard))

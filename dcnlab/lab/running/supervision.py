@@ -77,6 +77,23 @@ class Supervision:
     def _pending(self, part: Part) -> bool:
         return part.due is not None if part.dead_since is not None else self.enabled and not part.alive
 
+    def unsettled(self) -> str:
+        """The first process that is to run and does not, or whose end or stop was not noticed yet; empty if
+        there is none.  Waits for restarts that are going on."""
+        with self._working:
+            silent = self.silent()
+            return next((_what(part) for part in self.parts if self._is_unsettled(part, silent)), "")
+
+    def _is_unsettled(self, part: Part, silent: frozenset[int]) -> bool:
+        if part.dead_since is not None:
+            return part.due is not None
+        pid = part.pid()
+        state = parts.state_of(pid) if pid is not None else ""
+        if state == "T":
+            unnoticed = isinstance(part, Agent) and part.node not in silent
+            return unnoticed or part.stopped_since is None or (self.enabled and not part.held)
+        return state in ("", "Z") or part.stopped_since is not None
+
     @cached_property
     def _others(self) -> list[Part]:
         """All parts but the agents of single servers."""

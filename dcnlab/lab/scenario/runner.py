@@ -219,7 +219,7 @@ class _Run:
         self._report(f"{moment.step.name.lower():5} {name}{': ' if about else ''}{about}")
         match action:
             case Event():
-                self._keep(name, lambda: self._event(action))
+                self._keep(name, lambda: perform(self.lab, action))
             case TrafficAction() if moment.step is Step.BEGIN:
                 self._keep(name, lambda: self._begin(action))
             case TrafficAction() if name in self._underway:
@@ -228,16 +228,6 @@ class _Run:
     def _begin(self, action: TrafficAction) -> Result:
         self._underway[action.result_name] = self.lab.begin(action.wanted)
         return {}
-
-    def _event(self, event: Event) -> Result:
-        if event.process:
-            done = self.lab.ask(event.verb, what=event.process)
-            return {"processes": len(done["processes"]), "ms": done["ms"]}
-        if event.impair:
-            values = event.to.values() if event.to else {}
-            return {"links": len(self.lab.impair(*event.impair.names, clear=not values, **values))}
-        done = (self.lab.fail if event.fail else self.lab.restore)(*event.target.names)
-        return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 
     def _keep(self, name: str, measure: Callable[[], Result]) -> None:
         """Keep a result; one that failed has no figures, so no expectation of it holds."""
@@ -249,6 +239,18 @@ class _Run:
 
     def _report(self, text: str) -> None:
         self.note(f"{time.monotonic() - self._begun:8.3f} s  {text}")
+
+
+def perform(lab: Lab, event: Event) -> Result:
+    """Do at once what an event says; its figures."""
+    if event.process:
+        done = lab.ask(event.verb, what=event.process)
+        return {"processes": len(done["processes"]), "ms": done["ms"]}
+    if event.impair:
+        values = event.to.values() if event.to else {}
+        return {"links": len(lab.impair(*event.impair.names, clear=not values, **values))}
+    done = (lab.fail if event.fail else lab.restore)(*event.target.names)
+    return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
 
 
 def _summary(underway: Underway[Any]) -> Result:

@@ -1,0 +1,99 @@
+"""``dcnlab chaos``: random failures, and a check after each."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcnlab.cli import options
+from dcnlab.cli.app import command
+from dcnlab.cli.arguments import SchemeName, Topology
+from dcnlab.cli.lab_options import of_labs
+from dcnlab.cli.launching import stages
+from dcnlab.cli.show import JsonFlag, print_json, table
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.scenario.values import read_duration
+
+
+def _duration(text: str) -> float:
+    try:
+        return read_duration(f"{text}in" if re.fullmatch(r"[\d.]+m", text) else text)
+    except ValueError as error:
+        raise UsageError(f"--for {error}") from None
+
+
+@command(
+    "dcnlab chaos bcube:4,1 --scheme brp --for 5m --seed 7",
+    "dcnlab chaos dcell:4,1 --scheme dfr --link-state agents --steps 20",
+    "dcnlab chaos clot:4x4 --scheme pow --autoconfigure --for 60s --save failing.yaml",
+)
+@of_labs
+def chaos(
+    topology: Topology,
+    scheme: SchemeName = "shortest",
+    duration: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long, such as 90s or 5min.")
+    ] = "60s",
+    steps: Annotated[
+        int | None, options.number("Number of steps, instead of a time.", 1, options.MAX_COUNT)
+    ] = None,
+    within: Annotated[
+        float, options.number("Seconds that the lab may take to converge after a step.", 1, 1e6)
+    ] = 60.0,
+    shrink: Annotated[
+        int,
+        options.number("Fresh labs to try with fewer steps after a failure; 0: none.", 0, options.MAX_COUNT),
+    ] = 40,
+    save: Annotated[Path | None, options.output("Write the steps that fail as a scenario file.")] = None,
+    json: JsonFlag = False,
+    **lab_options: Any,
+) -> None:
+    """Cut, restore, kill, pause and slow down parts of a lab at random; check after each step what must hold.
+
+    Once the lab has converged, exactly the servers that a path joins answer each other, no packet arrives
+    twice or at a wrong server, none circulates, and tables are as predicted.  Memory and open files of the
+    lab's processes stay bounded.  If something does not hold, fresh labs try fewer faults, and the fewest
+    found are printed as a scenario file for `dcnlab run`.  --seed decides the steps.  Exit 1 if something did
+    not hold.
+    """
+    from dcnlab.lab.chaos import targets
+    from dcnlab.lab.chaos.run import LabSpec
+    from dcnlab.lab.chaos.search import search
+
+    seconds = _duration(duration)
+    config = LabConfig.of(topology, scheme, **lab_options)
+    possible = targets.targets(config, config.validate().fabric)
+    spec = LabSpec(topology, scheme, lab_options, within)
+    with stages(quiet=json) as stage:
+        report = search(spec, possible, config.seed, seconds, steps, shrink, _note, stage)
+    if save is not None and not report.held:
+        save.write_text(report.scenario, encoding="utf-8")
+    print_json(report.to_json()) if json else _show(report, save)
+    raise typer.Exit(0 if report.held else 1)
+
+
+def _note(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _show(report: Any, save: Path | None) -> None:
+    figures = {
+        "steps": report.steps,
+        "faults": report.faults,
+        "pings": report.pings,
+        "slowest convergence": f"{report.slowest_s:g} s",
+        "time": f"{report.seconds:g} s",
+        "result": "held" if report.held else f"failed: {', '.join(report.violated)}",
+    }
+    table(("figure", "value"), list(figures.items()))
+    if report.held:
+        return
+    print("\n".join(report.lines))
+    if report.tries and not report.repeated:
+        print("the steps did not fail again: this failure comes and goes")
+    print(f"wrote {save}" if save is not None else f"\n{report.scenario}", end="\n" if save else "")

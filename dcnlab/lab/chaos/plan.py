@@ -1,0 +1,185 @@
+"""The steps of a chaos run: drawn from a seed, without a lab.
+
+A step is a list of faults that happen at once.  The same seed and targets give the same steps, and a longer
+plan begins with the shorter one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+#: Faults of one step at most.
+MOST_AT_ONCE = 4
+#: The share of links that are cut at the same time, at most.
+_MOST_CUT = 0.25
+#: Agents that are paused at the same time, at most.
+_MOST_PAUSED = 2
+_RATES = ("2Mbit", "10Mbit", "50Mbit")
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What may fail: links as ``h0 s4``, nodes whose links may all be cut, processes that may be killed, agents
+    that may be paused, and whether the controller may be.
+
+    ``together``: what fails must leave all other servers joined by paths.  Servers that are cut off together
+    cannot tell the others, where they tell each other of failures themselves.
+    """
+
+    links: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    controller: bool = False
+    together: bool = False
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One event of a scenario: a verb, what it is done to, and with ``impair`` the new values."""
+
+    verb: str
+    target: str
+    to: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        values = "".join(f" {name} {value}" for name, value in self.to)
+        return f"{self.verb} {self.target}{values}"
+
+    def event(self, at: float = 0.0, name: str = "") -> dict[str, Any]:
+        """As an entry of a scenario's ``events``."""
+        entry: dict[str, Any] = {"at": f"{at:g}s", self.verb: self.target}
+        if self.to:
+            entry["to"] = dict(self.to)
+        return entry | ({"name": name} if name else {})
+
+
+Step = tuple[Fault, ...]
+
+
+def steps(targets: Targets, seed: int) -> Iterator[Step]:
+    """Steps without end."""
+    draw = _Draw(targets, random.Random(seed))
+    return itertools.filterfalse(lambda step: not step, iter(draw.step, None))
+
+
+@dataclass
+class _Draw:
+    """Draws steps, and knows what earlier ones have left cut, slow, paused or killed."""
+
+    targets: Targets
+    random: random.Random
+    _cut: list[str] = field(default_factory=list)
+    _slow: list[str] = field(default_factory=list)
+    _paused: list[str] = field(default_factory=list)
+    #: Killed once: the next time it is restarted by hand, or its supervision would wait longer and longer.
+    _killed: list[str] = field(default_factory=list)
+
+    def step(self) -> Step:
+        """The next step; empty where nothing that was drawn is possible."""
+        kinds: dict[Callable[[], Step], int] = {
+            self._cut_link: 5, self._restore: 4, self._cut_node: 1, self._kill: 3,
+            self._pause: 1, self._continue: 1, self._slow_down: 1, self._speed_up: 1,
+        }  # fmt: skip
+        count = self.random.randint(1, MOST_AT_ONCE)
+        chosen = self.random.choices(list(kinds), list(kinds.values()), k=count)
+        found = tuple(fault for kind in chosen for fault in kind())
+        if self.targets.controller and self.random.random() < 0.1:
+            # It is stopped while the other faults happen, as one that is very busy.
+            found = tuple(fault for fault in found if fault.target != "controller")
+            return (Fault("pause", "controller"), *found, Fault("restart", "controller"))
+        return found
+
+    def _cut_link(self) -> Step:
+        free = [link for link in self.targets.links if link not in self._cut]
+        if not free or len(self._cut) + 1 > max(1, _MOST_CUT * len(self.targets.links)):
+            return ()
+        link = self.random.choice(free)
+        if self._parts([*self._cut, link], self._paused):
+            return ()
+        self._cut.append(link)
+        return (Fault("fail", f"link {link}"),)
+
+    def _cut_node(self) -> Step:
+        if not self.targets.nodes:
+            return ()
+        node = self.random.choice(self.targets.nodes)
+        links = [link for link in self.targets.links if node in link.split() and link not in self._cut]
+        if not links or len(self._cut) + len(links) > max(1, _MOST_CUT * len(self.targets.links)):
+            return ()
+        if self._parts([*self._cut, *links], self._paused):
+            return ()
+        self._cut += links
+        return (Fault("fail", f"node {node}"),)
+
+    def _restore(self) -> Step:
+        if not self._cut:
+            return ()
+        link = self.random.choice(self._cut)
+        self._cut.remove(link)
+        return (Fault("restore", f"link {link}"),)
+
+    def _parts(self, cut: list[str], paused: list[str]) -> bool:
+        """Whether servers would be cut off that must not be."""
+        if not self.targets.together:
+            return False
+        links = [link.split() for link in self.targets.links if link not in cut]
+        return any(_pieces(self.targets, links, without) > 1 for without in ((), paused))
+
+    def _kill(self) -> Step:
+        running = [name for name in self.targets.processes if name not in self._paused]
+        if not running:
+            return ()
+        process = self.random.choice(running)
+        kind = "switch" if process[1:].isdigit() and process[0] == "s" else process  # they share a process
+        if kind in self._killed:
+            self._killed.remove(kind)
+            return (Fault("restart", process),)
+        self._killed.append(kind)
+        if process == "agents":  # they all start again
+            self._paused.clear()
+        return (Fault("kill", process),)
+
+    def _pause(self) -> Step:
+        running = [name for name in self.targets.agents if name not in self._paused]
+        if not running or len(self._paused) >= _MOST_PAUSED:
+            return ()
+        agent = self.random.choice(running)
+        if self._parts(self._cut, [*self._paused, agent]):
+            return ()
+        self._paused.append(agent)
+        return (Fault("pause", agent),)
+
+    def _continue(self) -> Step:
+        if not self._paused:
+            return ()
+        agent = self.random.choice(self._paused)
+        self._paused.remove(agent)
+        return (Fault("restart", agent),)
+
+    def _slow_down(self) -> Step:
+        link, rate = self.random.choice(self.targets.links), self.random.choice(_RATES)
+        if link not in self._slow:
+            self._slow.append(link)
+        return (Fault("impair", f"link {link}", (("rate", rate),)),)
+
+    def _speed_up(self) -> Step:
+        if not self._slow:
+            return ()
+        link = self.random.choice(self._slow)
+        self._slow.remove(link)
+        return (Fault("impair", f"link {link}"),)
+
+
+def _pieces(targets: Targets, links: Iterable[list[str]], without: Iterable[str]) -> int:
+    """The pieces with servers into which the links and nodes fall, without some nodes."""
+    graph = nx.Graph(links)
+    graph.add_nodes_from(targets.nodes)
+    graph.remove_nodes_from(without)
+    return sum(any(name.startswith("h") for name in piece) for piece in nx.connected_components(graph))

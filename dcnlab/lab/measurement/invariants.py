@@ -1,0 +1,112 @@
+"""What must hold in a lab that has converged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dcnlab.lab.instruments.arguments import argument
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import Result
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+
+_LISTS = ("lost", "unexpected", "duplicated", "misdelivered", "loops", "wrong_tables")
+#: Lines about one kind of violation that are shown.
+_SHOWN = 10
+#: Seconds between two checks where agents tell each other of failures, and nobody knows when all know.
+_PAUSE = 0.3
+
+
+@dataclass(frozen=True)
+class InvariantsResult(Result):
+    """The pairs that were asked, the seconds until the lab had converged, and what does not hold."""
+
+    asked: int
+    converged_s: float
+    #: What keeps the lab from having converged; empty if it has.
+    unsettled: str
+    lost: list[tuple[str, str]]
+    unexpected: list[tuple[str, str]]
+    duplicated: list[str]
+    misdelivered: list[str]
+    loops: list[str]
+    wrong_tables: list[str]
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The kinds of what does not hold."""
+        return tuple(kind for kind in ("unsettled", *_LISTS) if getattr(self, kind))
+
+    @property
+    def violations(self) -> int:
+        """How much does not hold."""
+        return sum(1 if kind == "unsettled" else len(getattr(self, kind)) for kind in self.violated)
+
+    @property
+    def held(self) -> bool:
+        return not self.violated
+
+    @classmethod
+    def figures(cls) -> tuple[str, ...]:
+        return ("violations", "asked", "converged_s", *_LISTS)
+
+    def summary(self) -> dict[str, Any]:
+        numbers = {"violations": self.violations, "asked": self.asked, "converged_s": self.converged_s}
+        return numbers | {name: len(getattr(self, name)) for name in _LISTS}
+
+    def notes(self) -> Iterator[str]:
+        if self.unsettled:
+            yield f"not converged: {self.unsettled}"
+        for text, pairs in (("lost", self.lost), ("answered without a path", self.unexpected)):
+            yield from _some(text, [f"{source} -> {target}" for source, target in pairs])
+        yield from _some("arrived twice", self.duplicated)
+        yield from _some("arrived at a wrong server", self.misdelivered)
+        yield from _some("circulates", self.loops)
+        yield from _some("table not as predicted", self.wrong_tables)
+
+
+def _some(text: str, items: list[str]) -> Iterator[str]:
+    """The first lines about one kind of violation."""
+    for item in items[:_SHOWN]:
+        yield f"{text}: {item}"
+    if len(items) > _SHOWN:
+        yield f"{text}: {len(items) - _SHOWN} more"
+
+
+@dataclass(frozen=True)
+class Invariants(Measurement[InvariantsResult]):
+    """Wait until a lab has converged, and check what must hold then; exit 1 if it does not.
+
+    Exactly the servers that a path joins answer each other, no packet arrives twice or at a wrong server, none
+    circulates, and the tables are as predicted.
+    """
+
+    name: ClassVar[str] = "invariants"
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab invariants LAB", "dcnlab invariants LAB --within 60 --json")
+
+    within: float = argument("The lab must have converged within this time.", default=30.0, low=0.0, unit="s")
+    most: int = argument("Ask at most so many pairs, drawn at random.", default=1000, low=1)
+
+    def run(self, lab: RunningLab, context: Context) -> InvariantsResult:
+        from dcnlab.lab.inspection import tables
+        from dcnlab.lab.instruments import deliveries
+        from dcnlab.lab.running import settling
+
+        begun = time.monotonic()
+        unsettled = settling.await_convergence(lab, self.within)
+        while True:
+            converged = time.monotonic() - begun
+            found, wrong = deliveries.check(lab, self.most), tables.wrong(lab)
+            if not found and not wrong:
+                break
+            if lab.config.link_state != "agents" or time.monotonic() - begun >= self.within:
+                break
+            time.sleep(_PAUSE)
+        return InvariantsResult(
+            found.asked, round(converged, 3), unsettled, found.lost, found.unexpected, found.duplicated,
+            found.misdelivered, found.loops, wrong,
+        )  # fmt: skip
