@@ -132,6 +132,52 @@ def test_relaying_servers_reach_the_outside(tmp_path: Path) -> None:
     assert "10.0.0.0/8 dev dcn0" in found["routes"]
 
 
+#: A machine at a free port, where others or nobody control the switches.
+OTHERS = """\
+import subprocess, sys
+from dcnlab import Lab
+
+def sh(text):
+    return subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout
+
+def pings(timeout=5):
+    words = ["ip", "netns", "exec", "box", "ping", "-c1", f"-W{timeout}", "10.0.0.1"]
+    return subprocess.run(words, stdout=subprocess.DEVNULL).returncode == 0
+
+sh("mount -t tmpfs tmpfs /run; ip link set lo up; ip netns add box;"
+   "ip link add m0 type veth peer name m1 netns box; ip link set m0 up; ip -n box link set m1 up;"
+   "ip -n box address add 10.0.0.99/8 dev m1")
+with Lab("fattree:2", controller="app-only:ryu.app.simple_switch_13", no_loops=True) as lab:
+    lab.attach_interface("s0", "m0")
+    assert any([pings() for _ in range(3)]), "a learning switch learns the new port"
+    assert "m0" not in sh("ip -br link")
+    lab.detach_interface("m0")
+    assert not pings(1)
+with Lab("fattree:2", controller="none") as lab:
+    port = lab.attach_interface("s0", "m0")["port"]
+    assert not pings(1)
+    (host,) = [each.port for each in lab.stats().ports if (each.switch, each.to) == ("s0", "h0")]
+    for here, there in ((port, host), (host, port)):
+        flow = f"in_port={here},actions=output:{there}"
+        assert lab.run("s0", ["ovs-ofctl", "-O", "OpenFlow13", "add-flow", "s0", flow]).returncode == 0
+    assert any([pings() for _ in range(3)])
+    assert lab.info()["outside"]["attached"][0]["interface"] == "m0"
+assert "UP" in sh("ip -br link show m0"), "given back when the lab ended"
+"""
+
+
+@pytest.mark.lab
+def test_an_interface_is_a_port_for_other_controllers_and_for_none(tmp_path: Path) -> None:
+    if os.geteuid():
+        lacking("this test moves interfaces, which needs root")
+    (tmp_path / "others.py").write_text(OTHERS)
+    done = subprocess.run(
+        ["unshare", "-mn", sys.executable, str(tmp_path / "others.py")],
+        capture_output=True, text=True, check=False, timeout=240, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 ORDINARY = """\
 from dcnlab import Lab, UsageError
 with Lab("bcube:2,1", scheme="brp", nat=True, expose="h0:8000=8080") as lab:

@@ -11,6 +11,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.doctor import examine
+from tests import private_openvswitch
 from tests.lab.test_multipath import carried
 from tests.lab.test_ordinary_user import script
 
@@ -100,3 +101,49 @@ def test_hosts_do_not_forward_in_the_kernel_on_a_machine_that_does() -> None:
             assert {lab.run(node, ["cat", str(setting)]).stdout for node in ("h0", "s0")} == {"0\n"}
     finally:
         setting.write_text("0")
+
+
+def test_a_share_of_the_processors_limits_the_programs_of_a_relay(tmp_path: Path) -> None:
+    """By cgroup v2, which the machine that runs this kernel may not have; in stock Mininet."""
+    (tmp_path / "script.py").write_text(SHARE)
+    done = private_openvswitch.run("bash", "-c", CGROUP, "bash", sys.executable, str(tmp_path / "script.py"))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[0])
+    busy, idle = found["h0"], found["h1"]
+    assert busy["nr_throttled"] >= 5
+    assert busy["usage_usec"] <= 1.5 * found["quota"] * (busy["nr_periods"] + 1)
+    assert idle["nr_throttled"] == 0, "another host is not limited"
+    assert found["after"] == []
+
+
+CGROUP = 'umount -R /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
+#: Programs in h0 take all the time that they get, until the kernel has held them back in five periods.
+SHARE = """\
+import json, os, time
+from functools import partial
+from pathlib import Path
+from mininet.net import Mininet
+from dcnlab.mn import FabricTopo, RelayHost, SchemeController
+
+host, controller = partial(RelayHost, cpu=.5), SchemeController("shortest")
+net = Mininet(topo=FabricTopo("torus:2x2"), host=host, controller=controller)
+net.start()
+groups = {each.name: Path(f"/sys/fs/cgroup/dcnlab/{each.name}-{each.pid}") for each in net.hosts}
+
+def stat(name):
+    words = (line.split() for line in (groups[name] / "cpu.stat").read_text().splitlines())
+    return {word: int(number) for word, number in words}
+
+before = {name: stat(name) for name in ("h0", "h1")}
+busy = net.get("h0").popen(["sh", "-c", "while :; do :; done"])
+deadline = time.monotonic() + 60
+while stat("h0")["nr_throttled"] < before["h0"]["nr_throttled"] + 5 and time.monotonic() < deadline:
+    time.sleep(.05)
+found = {name: {key: value - before[name][key] for key, value in stat(name).items()} for name in before}
+busy.kill()
+busy.wait()
+net.stop()
+found["quota"] = .5 * os.cpu_count() * 100_000
+found["after"] = [str(group) for group in groups.values() if group.exists()]
+print(json.dumps(found))
+"""

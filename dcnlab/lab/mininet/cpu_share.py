@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from dcnlab.lab.errors import LabError
@@ -33,27 +34,31 @@ def quota(fraction: float, processors: int) -> tuple[int, int]:
     return _LEAST_QUOTA, min(1_000_000, round(_LEAST_QUOTA / wanted))
 
 
-def lacking(base: Path) -> set[str]:
-    """The controllers that a share needs and that cgroup v2, mounted there, does not have."""
-    return {"cpu", "cpuset"} - set((base / "cgroup.controllers").read_text().split())
+def lacking(base: Path, wanted: Iterable[str]) -> set[str]:
+    """Those of the wanted controllers that cgroup v2, mounted there, does not have."""
+    return set(wanted) - set((base / "cgroup.controllers").read_text().split())
 
 
 class CpuShare:
-    """A group of processes; ``name`` is unique on this machine."""
+    """A group of processes; ``name`` is unique on this machine.
 
-    def __init__(self, name: str) -> None:
+    ``controllers`` are those of cgroup v2 that its limits need: ``cpu`` for a share, ``cpuset`` for cores.
+    """
+
+    def __init__(self, name: str, controllers: Collection[str]) -> None:
         base = root()
-        missing = lacking(base)
+        missing = lacking(base, controllers)
         if missing:
+            names = " and no ".join(sorted(missing))
             raise LabError(
-                f"cgroup v2 has no {' and no '.join(sorted(missing))} here, because cgroup v1 has:"
-                " leave out cpu and cores, or boot with systemd.unified_cgroup_hierarchy=1"
+                f"cgroup v2 has no {names} here, because cgroup v1 has, or the kernel has not: leave out"
+                " cpu and cores, or boot with systemd.unified_cgroup_hierarchy=1"
             )
         self._parent = base / _PARENT
         self._folder = self._parent / name
         self._parent.mkdir(exist_ok=True)
         for group in (base, self._parent):
-            (group / "cgroup.subtree_control").write_text("+cpu +cpuset")
+            (group / "cgroup.subtree_control").write_text(" ".join(f"+{each}" for each in sorted(controllers)))
         self._folder.mkdir()
 
     def limit(self, cpu: float | None, cores: object = None) -> None:

@@ -41,7 +41,9 @@ class RelayHost(Host):  # type: ignore[misc]
     def config(self, cpu: float | None = None, cores: object = None, **params: Any) -> dict[str, Any]:
         """As Mininet's; a relay's interfaces get no address, and its kernel does not forward."""
         if cpu is not None or cores is not None:
-            self._share = CpuShare(f"{self.name}-{self.pid}")
+            wanted = {"cpu": cpu, "cpuset": cores}
+            needed = [name for name, value in wanted.items() if value is not None]
+            self._share = CpuShare(f"{self.name}-{self.pid}", needed)
             self._share.limit(cpu, cores)
             self._share.add(self.pid)
         if not self.relaying:
