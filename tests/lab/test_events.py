@@ -124,6 +124,7 @@ def test_a_follower_sees_what_happens_and_the_end(lab: Lab) -> None:
     assert ended["nodes"][0].startswith("h")
     assert found[-1]["state"] == "ending"
     assert [value["number"] for value in found] == list(range(2, len(found) + 2))
+    assert all(Record.from_json(value).event.text() == value["text"] for value in found)
 
 
 def test_the_command_prints_lines_or_one_value(lab: Lab) -> None:

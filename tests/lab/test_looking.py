@@ -61,16 +61,16 @@ def test_the_fabric_is_the_labs(lab: Lab, client: TestClient) -> None:
     assert len(found["links"]) == 32
 
 
-def test_counters_count_the_links_of_a_way_and_no_others(lab: Lab, client: TestClient) -> None:
-    way = [number(lab, a, b) for a, b in itertools.pairwise(lab.route("h0", "h15"))]
+def test_counters_count_the_links_of_a_path_and_no_others(lab: Lab, client: TestClient) -> None:
+    path = [number(lab, a, b) for a, b in itertools.pairwise(lab.route("h0", "h15"))]
     before = client.get("state").json()
     assert "10 received" in lab.run("h0", ["ping", "-c10", "-l10", "-s1000", "h15"]).stdout
     after = client.get("state").json()
     assert after["at"] > before["at"]
     grown = [sum(b) - sum(a) for a, b in zip(before["links"], after["links"], strict=True)]
-    # Replies have a way of their own, as long and, like all ways, four links; half is theirs.
+    # Replies have a path of their own, as long and, like all paths, four links; half is theirs.
     busy = {link for link, bytes_ in enumerate(grown) if bytes_ >= 10_000}
-    assert set(way) <= busy
+    assert set(path) <= busy
     assert all(bytes_ < 1000 for link, bytes_ in enumerate(grown) if link not in busy)
     assert len(busy) <= 8
 
@@ -125,13 +125,13 @@ def test_the_command_serves_until_it_is_interrupted(lab: Lab) -> None:
 
 
 def test_a_switch_shows_its_own_ports_only(lab: Lab, tmp_path: Path) -> None:
-    way = lab.route("h0", "h15")
-    with capturing(lab, way[3], "--count", "4", "icmp") as running:
+    path = lab.route("h0", "h15")
+    with capturing(lab, path[3], "--count", "4", "icmp") as running:
         lab.run("h0", ["ping", "-c4", "-i0.05", "h15"])
         out, _ = running.communicate(timeout=240)
     lines = out.splitlines()
     assert len(lines) == 4
-    assert all(f" {way[3]}-eth" in line and "ICMP echo" in line for line in lines)
+    assert all(f" {path[3]}-eth" in line and "ICMP echo" in line for line in lines)
 
 
 def test_packets_are_written(lab: Lab, tmp_path: Path) -> None:
@@ -208,11 +208,11 @@ def test_what_cannot_be_captured(lab: Lab, words: tuple[str, ...], says: str) ->
         ("fattree:4", "twolevel"),
     ],
 )
-def test_every_entry_on_the_way_is_installed(topology: str, scheme: str) -> None:
+def test_every_entry_on_the_path_is_installed(topology: str, scheme: str) -> None:
     with Lab(topology, scheme) as lab:
-        way = lab.route("h0", "h15")
-        cables = list(itertools.pairwise(way))
-        for cut in (None, cables[1]):  # a plain host has one cable: not that one
+        path = lab.route("h0", "h15")
+        links = list(itertools.pairwise(path))
+        for cut in (None, links[1]):  # a plain host has one link: not that one
             if cut:
                 lab.fail(*cut)
             done = dcnlab("explain", lab.config.name, "h0", "h15", "--follow", "first", "--json")

@@ -39,14 +39,14 @@ def test_parallel_flows_take_disjoint_ways(topology: str, scheme: str, a: str, b
         lab.iperf(a, b, seconds=2, parallel=8)
         after = carried(lab)
     used, share = 0, 0.001 * (sum(after) - sum(before))
-    for way in bound.candidate_paths(fabric.index(a), fabric.index(b)):
-        links = [joining(fabric, x, y) for x, y in itertools.pairwise(way)]
+    for path in bound.candidate_paths(fabric.index(a), fabric.index(b)):
+        links = [joining(fabric, x, y) for x, y in itertools.pairwise(path)]
         used += all(min(after[n] - before[n] for n in link) > share for link in links)
     assert used >= 2
 
 
 def carried(lab: Lab) -> list[int]:
-    """Bytes that each link has carried, both ways together."""
+    """Bytes that each link has carried, both directions together."""
     return [sum(both) for both in lab.counters().links]
 
 

@@ -37,14 +37,14 @@ class Record:
         return self.event.kind
 
     def to_json(self) -> dict[str, Any]:
-        """Number and times, then the kind and the fields of the event."""
+        """Number and times, then the kind, the fields and the text of the event."""
         times = {"at": round(self.at, 6), "clock": round(self.clock, 6)}
-        return {"number": self.number, **times, **self.event.to_json()}
+        return {"number": self.number, **times, **self.event.to_json(), "text": self.event.text()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """The record that :meth:`to_json` wrote."""
-        words = dict(value)
+        words = {key: item for key, item in value.items() if key != "text"}
         number, at, clock = (words.pop(key) for key in ("number", "at", "clock"))
         return cls(number, at, clock, KINDS[words.pop("kind")](**words))
 

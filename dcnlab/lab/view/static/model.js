@@ -111,27 +111,5 @@ const EPISODE = ["link", "learned", "tables", "converged"];
 
 // The line of an event, as `dcnlab events` has it.
 export function eventText(event) {
-  const words = (value) => Object.entries(value ?? {}).filter(([, one]) => one !== "" && one !== null)
-    .map(([key, one]) => `${key}=${typeof one === "object" ? JSON.stringify(one) : one}`).join(" ");
-  switch (event.kind) {
-    case "link": return `${event.link.join("–")} ${event.up ? "up" : "down"}, seen at ${event.reporter}`;
-    case "tables": return `${event.switch}: ${event.flow_mods} flow mods after ${event.ms} ms`;
-    case "learned": return `${event.who} know${event.who.startsWith("all") ? "" : "s"}: ${countDown(event)}`;
-    case "converged": return event.error || `converged after ${event.ms} ms: ${countDown(event)}`;
-    case "switch": return `${event.switch} ${event.connected ? "is connected to" : "has lost"} the controller`;
-    case "process-ended": return `${event.process} ended: ${event.reason} ${event.nodes.slice(0, 4).join(", ")}`;
-    case "process-restarted": return `${event.process} runs again after ${event.ms} ms`;
-    case "alarm": return `${event.source}: ${event.problem}`;
-    case "lab": return `lab ${event.state} ${event.detail}`;
-    case "command": return `${event.op} ${words(event.arguments)}`;
-    case "measurement": return `${event.name} ${words(event.arguments)}`;
-    case "command-ended": return `${event.op} ended after ${event.ms} ms: ${event.error || words(event.result) || "done"}`;
-    case "measurement-ended": return `${event.name} ended after ${event.ms} ms: ${event.error || words(event.figures) || "done"}`;
-    case "dropped": return `${event.count} older events were dropped`;
-    default: return event.kind;
-  }
-}
-
-function countDown(event) {
-  return event.down.length === 1 ? "1 link down" : `${event.down.length} links down`;
+  return `${event.kind.replace("-", " ")}: ${event.text}`;
 }

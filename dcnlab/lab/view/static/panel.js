@@ -76,7 +76,7 @@ export class Panel {
   event(box, event) {
     element(box, "h2", {}, event.kind.replace("-", " "));
     element(box, "p", { class: "quiet" }, clockTime(event.at));
-    element(box, "p", {}, eventText(event));
+    element(box, "p", {}, event.text);
     const parts = ["link", "learned", "tables", "converged"].includes(event.kind) ? this.model.episode(event) : [];
     if (parts.length > 1) this.convergence(box, parts);
   }
