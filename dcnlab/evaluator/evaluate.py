@@ -39,6 +39,7 @@ from dcnlab.evaluator.routing.path_lengths import (
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
+from dcnlab.evaluator.routing.torus_distances import single_torus_distances
 from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
 from topos.registry import fabric, from_networkx
@@ -195,7 +196,9 @@ def evaluate(
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
     progress("distances", None)
-    apart = single_distances(hop_graph(network, failed.links, hops), chosen)
+    apart = None if failed.links else single_torus_distances(network, chosen)
+    if apart is None:
+        apart = single_distances(hop_graph(network, failed.links, hops), chosen)
     measured = functools.partial(
         _scheme_report, pairs=chosen, sampled=pairs.startswith("sample"), apart=apart, hops=hops,
         table_budget=table_budget, metrics=metrics, conditions=conditions, progress=progress,

@@ -20,6 +20,9 @@ from dcnlab.evaluator.graph.distances import (
     sampled_distances,
 )
 from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
+from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.path_lengths import single_distances
+from dcnlab.evaluator.routing.torus_distances import single_torus_distances
 from topos.graph import LinkState
 from topos.registry import fabric
 
@@ -96,3 +99,21 @@ def test_a_sample_is_reproducible_and_its_interval_covers_the_mean() -> None:
     assert sum(covered) >= 10
     assert np.array_equal(drawn[3].by_word, sampled_distances(graph, servers, 256, 3).by_word)
     assert math.isinf(sampled_distances(graph, servers, 64, 1).confidence())
+
+
+@pytest.mark.parametrize("spec", ["torus:5x2x4", "torus:3x4", "torus:7", "hypercube:5"])
+def test_distances_of_single_pairs_of_a_torus_in_closed_form(spec: str) -> None:
+    network = fabric(spec)
+    pairs = choose(network, "sample:30", 3)
+    found = single_torus_distances(network, pairs)
+    assert found is not None
+    searched = single_distances(hop_graph(network), pairs)
+    assert searched is not None
+    assert (found.dtype, found.tolist()) == (searched.dtype, searched.tolist())
+
+
+@pytest.mark.parametrize("spec", ["clot:4x4", "hypercube:4,hosts=2", "novacube:4x4", "random:10,3"])
+def test_only_whole_tori_of_servers_have_the_closed_form(spec: str) -> None:
+    network = fabric(spec)
+    assert single_torus_distances(network, choose(network, "sample:20", 3)) is None
+    assert single_torus_distances(fabric("torus:3x3"), choose(fabric("torus:3x3"), "servers", 3)) is None

@@ -8,7 +8,12 @@ import numba
 import numpy as np
 
 from addressing.jit import threaded
+from dcnlab.evaluator.graph.distances import Levels
+from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.routing.forms import Lengths, PairLengths
+from topos.fabric import Fabric
+from topos.families.hypercube import Hypercube
+from topos.families.torus import Torus
 from topos.graph import IntArray
 
 
@@ -32,6 +37,20 @@ def torus_distance_of_pairs(sizes: Sequence[int]) -> PairLengths:
         return hops
 
     return hops_of
+
+
+def single_torus_distances(fabric: Fabric, pairs: Pairs) -> Levels | None:
+    """The distances of single pairs of servers of a whole torus or hypercube, destination by destination.
+
+    None for other networks, and where the destinations share their sources.
+    """
+    family = fabric.family
+    if pairs.shared or not fabric.relaying or type(family) not in (Torus, Hypercube):
+        return None
+    sizes = family.sizes if isinstance(family, Torus) else (2,) * (fabric.size.bit_length() - 1)
+    ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
+    hops = torus_distance_of_pairs(sizes)(np.concatenate(pairs.sources), ends, np.zeros(0, np.int32))
+    return hops.astype(np.uint16)
 
 
 def _places(nodes: IntArray, sizes: Sequence[int]) -> IntArray:
