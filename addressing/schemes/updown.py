@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from addressing.algorithms.shortest_paths import Starts, live_rows
 from addressing.header import Forward, Header
 from addressing.rule import RuleScheme
 from topos.family import Family, param
-from topos.graph import NONE
+from topos.graph import NONE, IntArray
 
 #: Ports kept in the cache, over all destinations.
 _KEPT = 1 << 22
@@ -51,19 +55,16 @@ class UpDown(RuleScheme):
         """The nodes that forward, from the root down: by level, then by number.
 
         Where failures leave several pieces, the first node of each further piece is its root."""
-        nodes = [node for node in range(self.fabric.size) if not self.fabric.is_end_host(node)]
-        if not nodes:
+        nodes = np.arange(0 if self.fabric.relaying else self.fabric.servers, self.fabric.size)
+        if not len(nodes):
             return ()
-        level: dict[int, int] = {}
+        start, peer = live_rows(self.fabric, self.known)
+        level = np.full(self.fabric.size, NONE)
+        level[: nodes[0]] = 0  # plain hosts, which no path passes
         for first in (nodes[self.root % len(nodes)], *nodes):
-            queue = [] if first in level else [first]
-            level |= dict.fromkeys(queue, 0)
-            for at in queue:
-                for end in self.fabric.neighbours(at, self.known):
-                    if end not in level and not self.fabric.is_end_host(end):
-                        level[end] = level[at] + 1
-                        queue.append(end)
-        return tuple(sorted(nodes, key=lambda node: (level[node], node)))
+            if level[first] == NONE:
+                _find_levels(level, first, start, peer)
+        return tuple(nodes[np.argsort(level[nodes], kind="stable")].tolist())
 
     @cached_property
     def _links(self) -> dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
@@ -97,3 +98,15 @@ class UpDown(RuleScheme):
     @cached_property
     def _towards(self) -> Callable[[int], list[int]]:
         return lru_cache(maxsize=max(16, _KEPT // self.fabric.size))(self._next_ports)
+
+
+def _find_levels(level: NDArray[np.int64], root: int, start: Starts, peer: IntArray) -> None:
+    """Write the levels of the nodes that a root reaches over nodes without a level."""
+    found, depth = np.array([root]), 0
+    while len(found):
+        level[found] = depth
+        depth += 1
+        counts = start[found + 1] - start[found]
+        before = np.cumsum(counts) - counts
+        ends = peer[np.repeat(start[found] - before, counts) + np.arange(counts.sum())]
+        found = np.unique(ends[level[ends] == NONE])
