@@ -99,6 +99,12 @@ def _path(document: Mapping[str, Any], key: str) -> Place:
             for number, entry in enumerate(document.get(section) or ()):
                 if first in _names(entry):
                     node, place = entry, [section, number]
+                    # The options may stand in the kind's key, as in `flows: {sizes: fixed:1M}`.
+                    inside = next(
+                        (k for k, v in entry.items() if isinstance(v, Mapping) and rest[0] in v), None
+                    )
+                    if inside and rest[0] not in entry:
+                        node, place = entry[inside], [*place, inside]
     if not place:
         raise UsageError(f"matrix: {key}: the scenario has nothing named {first}")
     for part in rest[:-1]:

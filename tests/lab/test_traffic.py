@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dcnlab.experiments import matrix
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
@@ -211,3 +212,16 @@ def test_both_forms_of_an_entry_are_one(tmp_path: Path) -> None:
         for entry in ({"flows": {"pattern": "incast", **options}}, {"flows": "incast", **options})
     )
     assert within == beside == Traffic("incast", "websearch", 0.2, 2.0)
+
+
+def test_a_sweep_finds_the_options_of_flows() -> None:
+    document = {"topology": SPEC, "scheme": "ecmp", "traffic": [{"flows": {"pattern": "incast", "load": 0.1}}]}
+    assert (
+        matrix.find(document, "flows.load") == matrix.find(document, "load") == ("traffic", 0, "flows", "load")
+    )
+    assert matrix.find(document, "flows.sizes") == matrix.find(document, "sizes") == ("traffic", 0, "sizes")
+    wanted = []
+    for run in matrix.runs(document, {"load": [0.2], "sizes": ["fixed:5K"]}, 2):
+        [entry] = reading.from_values(run.document).traffic
+        wanted.append(entry.wanted)
+    assert wanted == [Traffic("incast", "fixed:5K", 0.2, seed=seed) for seed in (1, 2)]
