@@ -1,7 +1,8 @@
-"""``python -m hostagent N OPTIONS``: the supervisor of a lab's agents.
+"""``python -m hostagent N OPTIONS TURNS``: the supervisor of a lab's agents.
 
 N is the number of an inherited stream socket that carries JSON lines (see :mod:`hostagent`), OPTIONS a JSON
-object (see :class:`hostagent.options.Options`).  The process ends when the lab closes the socket.
+object (see :class:`hostagent.options.Options`), TURNS a descriptor of memory
+(:mod:`hostagent.runtime.progress`).  The process ends when the lab closes the socket.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide
 from hostagent.channel import Channel
 from hostagent.options import Options
+from hostagent.runtime import progress
 from hostagent.runtime.factory import AgentFactory
 from hostagent.runtime.supervisor import Supervisor
 from topos.spec import SpecError
@@ -26,7 +28,7 @@ def main() -> int:
     control = Channel(socket.socket(fileno=descriptor))
     try:
         factory = AgentFactory(options)
-        supervisor = Supervisor(factory, control)
+        supervisor = Supervisor(factory, control, cell=progress.shared_cell(int(sys.argv[3])))
     except (SpecError, LabelTooWide, AddressError) as error:
         with contextlib.suppress(OSError):  # the lab has ended already
             control.send({"event": "failed", "node": None, "error": str(error)})

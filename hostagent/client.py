@@ -20,6 +20,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -29,12 +30,15 @@ from hostagent import process_exit, registry
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.protocols.labelling.frames import Label
+from hostagent.runtime import progress
 
 __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
 
 LinkChangeCallback = Callable[[int, int, bool], None]
 _TIMEOUT = 30.0
 _EXIT_TIMEOUT = 5.0
+#: Seconds between two looks at whether the supervisor hangs.
+_LOOK = 1.0
 #: Seconds from the end of a channel to the end of its process.
 _REAP_TIMEOUT = 1.0
 
@@ -55,12 +59,14 @@ class AgentPool:
     def __init__(self, options: Options) -> None:
         """Start the supervisor and return; the calls that wait raise its errors."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            arguments = [str(theirs.fileno()), json.dumps(options.to_json())]
+        turns = progress.new_memory()
+        self._cell, self._turn = progress.shared_cell(turns), progress.Turn()
+        with theirs, os.fdopen(turns):
+            arguments = [str(theirs.fileno()), json.dumps(options.to_json()), str(turns)]
             words = [sys.executable, "-P", "-m", "hostagent", *arguments]
             # Agents need no thread pool of numpy's, which would slow the forks down.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-            self.process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment)
+            self.process = subprocess.Popen(words, pass_fds=[theirs.fileno(), turns], env=environment)
         self.failures: list[tuple[int | None, str]] = []
         #: Called with each message of the agents from now on, on the reader thread; they must not block.
         self.observers: list[Callable[[Message], None]] = []
@@ -138,6 +144,10 @@ class AgentPool:
                 return frozenset(self._pids)
             return frozenset(self._stopped).union(node for node, _ in self.failures if node is not None)
 
+    def hangs(self) -> bool:
+        """Whether the supervisor hangs: to be asked from time to time."""
+        return self._turn.look(self._cell[0], self.process.pid, time.monotonic())
+
     @property
     def stopped(self) -> frozenset[int]:
         """The servers whose agents are stopped."""
@@ -164,7 +174,10 @@ class AgentPool:
             self._starts += 1
         self._order({"op": "restart", "agents": [wanted[node].to_json() for node in sorted(ended)]})
         self._wait(
-            lambda: all(node in self._pids or node in self._failed() for node in ended), timeout, "start again"
+            lambda: all(node in self._pids or node in self._failed() for node in ended),
+            timeout,
+            "start again",
+            watch=True,
         )
         if failed := [error for node, error in self.failures if node in wanted]:
             raise AgentError(failed[0])
@@ -318,10 +331,16 @@ class AgentPool:
         self._wait(lambda: serial in self._answers, timeout, "answer")
         return self._answers.pop(serial)
 
-    def _wait(self, condition: Callable[[], bool], timeout: float, what: str) -> None:
+    def _wait(self, condition: Callable[[], bool], timeout: float, what: str, *, watch: bool = False) -> None:
+        """Wait for a condition; AgentError after ``timeout`` seconds, or with ``watch`` as soon as the
+        supervisor hangs: it would seem to when it starts many agents."""
+        end = time.monotonic() + timeout
         with self._changed:
-            if not self._changed.wait_for(lambda: condition() or self._ended, timeout):
-                raise AgentError(f"the agents did not {what} within {timeout:g} s")
+            while not self._changed.wait_for(lambda: condition() or self._ended, min(_LOOK, timeout)):
+                if watch and self.hangs():
+                    raise AgentError("the agents' supervisor hangs")
+                if time.monotonic() >= end:
+                    raise AgentError(f"the agents did not {what} within {timeout:g} s")
             if not condition():
                 raise AgentError(self._first_failure())
 

@@ -26,6 +26,18 @@ def cells(count: int) -> list[memoryview]:
     return [memory[at : at + 8].cast("Q") for at in range(0, count * _CELL, _CELL)]
 
 
+def shared_cell(descriptor: int) -> memoryview:
+    """A cell in the memory of a descriptor, for processes that are no forks of each other."""
+    return memoryview(mmap.mmap(descriptor, _CELL))[:8].cast("Q")
+
+
+def new_memory() -> int:
+    """A descriptor of memory for :func:`shared_cell`."""
+    descriptor = os.memfd_create("turns")
+    os.ftruncate(descriptor, _CELL)
+    return descriptor
+
+
 @dataclass
 class Turn:
     """What a supervisor has seen of a process's present turn.

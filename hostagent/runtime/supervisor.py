@@ -78,7 +78,11 @@ class Supervisor:
         factory: AgentFactory,
         control: Channel,
         load_balance: LoadBalance | None = None,
+        cell: memoryview | None = None,
     ) -> None:
+        """``cell``: where it notes its turns, for the lab to see whether it hangs."""
+        self._cell = progress.cells(1)[0] if cell is None else cell
+        self._turn = 0
         self._factory = factory
         self._options = factory.options
         self._control = control
@@ -105,7 +109,10 @@ class Supervisor:
         due = time.monotonic()
         while self._open:
             for key, _ in self._selector.select(_LOOK):
+                self._turn += 1
+                self._cell[0] = self._turn
                 key.data()
+            self._cell[0] = 0
             if time.monotonic() >= due:
                 self._look_at_progress()
                 due = time.monotonic() + _LOOK

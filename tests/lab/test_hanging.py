@@ -14,7 +14,7 @@ from tests.lab.test_supervision import assert_whole, await_links
 from tests.ovs import poll
 
 _SCHEME = """
-import sys, time
+import os, sys, time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -32,6 +32,15 @@ class Hanging(Brp):
             while kind == "compute" or order.exists():
                 time.sleep(3600) if kind == "sleep" else None
         return super().next_hops(at, header, links)
+
+    def ipv4(self, node):
+        order = Path(__file__).with_name("parent")
+        words = [Path(f"/proc/{pid}/cmdline").read_text() for pid in (os.getppid(), "self")]
+        if "dcnlab.lab.session" in words[0] and "hostagent" in words[1] and order.exists():
+            order.unlink()
+            while True:
+                pass
+        return super().ipv4(node)
 """
 
 
@@ -71,6 +80,19 @@ def test_agents_that_hang_are_replaced_if_they_do_not_go_on(lab: Lab, folder: Pa
     poll(lambda: continues in journal(lab, last) or "agent of h2" in lab.info()["restarts"], 120)
     await_links(lab)
     assert_whole(lab)
+
+
+@pytest.mark.lab
+def test_the_parent_of_all_agents_is_replaced_when_it_hangs(lab: Lab, folder: Path) -> None:
+    """At its next start of an agent."""
+    last = [*lab.events()][-1].number
+    (folder / "parent").touch()
+    lab.kill("h1")
+    poll(lambda: "supervisor: it hangs" in journal(lab, last), 120)
+    poll(lambda: "supervisor" in lab.info()["restarts"], 120)
+    await_links(lab)
+    assert_whole(lab)
+    assert not (folder / "parent").exists()
 
 
 def test_only_time_that_a_process_could_use_counts() -> None:

@@ -83,6 +83,13 @@ def test_switches_reach_a_controller_outside(open_path: Path) -> None:
     assert found["received"] == found["sent"] > 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
+def test_the_demonstration_runs(open_path: Path) -> None:
+    """`make demo` after the installation."""
+    found = run(open_path, [sys.executable, "-m", "dcnlab.cli", "demo", "--topology", "bcube:2,1", "--json"])
+    assert found["info"]["links"] == 8
+
+
 def run(folder: Path, words: list[str]) -> dict[str, Any]:
     """The JSON that a command of an ordinary user prints."""
     done = subprocess.run(

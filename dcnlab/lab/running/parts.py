@@ -61,6 +61,11 @@ class Part(ABC):
         """Its process, as long as that runs."""
 
     @property
+    def hangs(self) -> bool:
+        """Whether it runs, but gets no further."""
+        return False
+
+    @property
     def alive(self) -> bool:
         """Whether it runs, or is stopped."""
         return self.pid() is not None
@@ -87,9 +92,9 @@ class Part(ABC):
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped by a signal."""
+        """Whether it was stopped by a signal, or hangs."""
         pid = self.pid()
-        return pid is not None and state_of(pid) == "T"
+        return pid is not None and (state_of(pid) == "T" or self.hangs)
 
 
 @dataclass
@@ -222,6 +227,10 @@ class AgentParent(Part):
 
     def pid(self) -> int | None:
         return self.pool.process.pid if self.pool.process.poll() is None else None
+
+    @property
+    def hangs(self) -> bool:
+        return self.pool.hangs()
 
     def start(self, state: LinkState) -> None:
         running = self.running

@@ -176,7 +176,7 @@ class Supervision:
 
     def _note_stopped(self, part: Part, stopped: bool) -> None:
         if not isinstance(part, Agent):  # the agents' supervisor reports these
-            self.journal.add(ProcessStopped(part.name, part.nodes, stopped))
+            self.journal.add(ProcessStopped(part.name, part.nodes, stopped, stopped and part.hangs))
 
     def _note_end(self, part: Part, reason: str) -> None:
         if part.dead_since is not None:

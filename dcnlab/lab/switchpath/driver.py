@@ -129,6 +129,7 @@ class SwitchFastPath:
                         self._maps.disable(switch.number)
                         changed = True
                     switch.change(key, entry)
+            switch.reply()
         except (OSError, monitor.MonitorError):
             assert switch.socket is not None
             self._maps.disable(switch.number)
@@ -209,6 +210,12 @@ class _Switch:
                 if not found[-1]:
                     raise ConnectionResetError
         return found
+
+    def reply(self) -> None:
+        """Send what the switch waits for: a daemon ends a connection on which nobody answers its echoes."""
+        if self.socket is not None and self.monitor.replies:
+            replies, self.monitor.replies = self.monitor.replies, b""
+            self.socket.sendall(replies)
 
     def change(self, key: Key, entry: Entry | None) -> None:
         """Apply a change that the switch has reported."""
