@@ -12,6 +12,7 @@ import errno
 import mmap
 import socket
 from array import array
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from hostagent.forwarding.batch import Headers
 from hostagent.forwarding.packet import HOST_OFFSET, MAX_END
 
 _CACHE_LINE = 64
+#: The type code of an address or a length: an unsigned long, of 32 or 64 bits.
+_WORD: Final = "L"
 
 #: Packets of a batch; as many as there are slots where a socket's last packets were all SMALL, since these
 #: touch little memory.
@@ -40,8 +43,8 @@ class _Vector(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-class _Message(ctypes.Structure):
-    """struct mmsghdr."""
+class _Header(ctypes.Structure):
+    """struct msghdr."""
 
     _fields_ = (
         ("name", ctypes.c_void_p),
@@ -51,9 +54,13 @@ class _Message(ctypes.Structure):
         ("control", ctypes.c_void_p),
         ("control_length", ctypes.c_size_t),
         ("flags", ctypes.c_int),
-        ("padding", ctypes.c_int),  # struct msghdr, which ends here, is aligned to 8 bytes
-        ("length", ctypes.c_uint),
     )
+
+
+class _Message(ctypes.Structure):
+    """struct mmsghdr."""
+
+    _fields_ = (("header", _Header), ("length", ctypes.c_uint))
 
 
 class _Messages:
@@ -62,9 +69,9 @@ class _Messages:
     def __init__(self) -> None:
         self.vectors = (_Vector * BUFFER_COUNT)()
         self.headers = (_Message * BUFFER_COUNT)()
-        for vector, header in zip(self.vectors, self.headers, strict=True):
-            header.vectors = ctypes.pointer(vector)
-            header.vector_count = 1
+        for vector, message in zip(self.vectors, self.headers, strict=True):
+            message.header.vectors = ctypes.pointer(vector)
+            message.header.vector_count = 1
         self.at = ctypes.addressof(self.headers)
 
 
@@ -92,8 +99,8 @@ class PacketBuffers:
         self._ends = memoryview(self._incoming.headers).cast("B").cast("I")[place::stride]
         #: Bytes of each packet of the last batch.
         self.lengths = np.asarray(self._ends)
-        self._forwarded_lengths = np.frombuffer(memoryview(self._forwarded.vectors), np.uint64)[1::2]
-        self._leaving = memoryview(self._outgoing.vectors).cast("B").cast("Q")
+        self._forwarded_lengths = np.frombuffer(memoryview(self._forwarded.vectors), np.uintp)[1::2]
+        self._leaving = memoryview(self._outgoing.vectors).cast("B").cast(_WORD)
         #: Sockets with more small packets than a batch takes.
         self._small: set[int] = set()
 
@@ -121,7 +128,7 @@ class PacketBuffers:
 
         Packets are skipped for which the socket has no room, or that the kernel refuses.
         """
-        self._leaving[: len(extents)] = array("Q", extents)
+        self._leaving[: len(extents)] = array(_WORD, extents)
         return _send(descriptor, self._outgoing, len(extents) // 2)
 
     def forward(self, descriptor: int, count: int) -> int:
