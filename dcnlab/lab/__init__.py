@@ -26,7 +26,7 @@ namespace; the guard then removes the socket.
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     mininet/      stock Mininet with our topologies, hosts and controller
 
-    client.py      Lab, for Python and the command line
+    client.py      Lab, for Python and the command line        foreground.py  programs on this terminal
     measuring.py   the client's side of measurements          sampling.py    counters of links over time
     rpc.py         the control socket's protocol    request.py     requests that are malformed
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links

@@ -25,14 +25,13 @@ from dcnlab.lab import ending, log, measurement, measuring, python_process, runt
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.instruments.measurement import Measurement, R
-from dcnlab.lab.kv import bulk
+from dcnlab.lab.kv.client import KeyValueClient
 from dcnlab.lab.link_shape import ImpairedLink
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measuring import Underway
 from dcnlab.lab.rpc import Connection, Progress
 from dcnlab.lab.sampling import Sampling
-from dcnlab.lab.session import terminal
 
 if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
     from dcnlab.lab.config import LabConfig
@@ -42,7 +41,7 @@ _STOP_TIMEOUT = 30.0
 _INFO_TIMEOUT = 2.0
 
 
-class Lab:
+class Lab(KeyValueClient):
     """A lab that ends with this process, or after :meth:`attach` one that runs already."""
 
     #: What :meth:`info` returned to :meth:`attach`.
@@ -400,56 +399,7 @@ class Lab:
         """Give an interface back to this machine before the lab ends."""
         return dict(self.ask("detach", interface=interface))
 
-    # --- keys -----------------------------------------------------------------
-
-    def put(self, key: str, value: bytes, replicas: int = 1, origin: str = "h0") -> list[str]:
-        """Store a value from server ``origin`` at the replica servers of its key; those that have a copy now.
-
-        LabError when they are fewer than ``replicas``.
-        """
-        servers = list(self._kv("put", key, origin, value, replicas=replicas)["servers"])
-        if len(servers) < replicas:
-            raise LabError(
-                f"only {len(servers)} of {replicas} copies were stored ({', '.join(servers) or 'none'})"
-            )
-        return servers
-
-    def get(self, key: str, origin: str = "h0") -> bytes | None:
-        """The newest copy of a value that ``origin`` can reach; None when there is none."""
-        return self.find(key, origin)[1]
-
-    def find(self, key: str, origin: str = "h0") -> tuple[str, bytes | None]:
-        """The server with the newest copy that ``origin`` can reach, and the copy."""
-        descriptor = bulk.memory_file()
-        try:
-            found = self._kv("get", key, origin, descriptor)
-            return found.get("server", ""), bulk.read(descriptor) if "server" in found else None
-        finally:
-            os.close(descriptor)
-
-    def delete(self, key: str, origin: str = "h0") -> list[str]:
-        """Delete a key; the servers that have deleted it."""
-        return list(self._kv("del", key, origin)["servers"])
-
-    def where(self, key: str, origin: str = "h0") -> list[dict[str, Any]]:
-        """The replica servers of a key: ``server``, whether it ``answers``, ``bytes`` of the newest copy."""
-        return list(self._kv("where", key, origin)["places"])
-
-    def keys(self, origin: str = "h0") -> list[dict[str, Any]]:
-        """All keys: ``key``, ``bytes``, ``servers``."""
-        return list(self._kv("ls", "", origin)["keys"])
-
-    def _kv(self, verb: str, key: str, origin: str, value: bytes | int = b"", **words: Any) -> dict[str, Any]:
-        """One operation on keys; the value travels through a descriptor."""
-        descriptor = bulk.memory_file(value) if isinstance(value, bytes) else value
-        connection = Connection(self.path)
-        try:
-            request = {"verb": verb, "key": key.encode().hex(), "origin": origin, **words}
-            return dict(connection.call("kv", None, (descriptor,), **request))
-        finally:
-            connection.close()
-            if isinstance(value, bytes):
-                os.close(descriptor)
+    # --- programs -------------------------------------------------------------
 
     def run(
         self, node: str, words: Sequence[str], timeout: float | None = None
@@ -502,35 +452,3 @@ def _request_stop(path: Path) -> str:
         if runtime.in_use(path):
             raise
     return inside
-
-
-def run_here(path: Path, node: str, words: list[str]) -> int:
-    """Run a program in a lab on the standard descriptors of this process; its exit code.
-
-    If they are a terminal, the program gets a terminal of its own, whose output this one shows.
-    """
-    if not terminal.is_foreground_terminal():
-        return run_in_foreground(path, "exec", (0, 1, 2), node=node, words=words)
-    with terminal.relayed_pty() as new:
-        errors = new if os.isatty(2) else 2
-        kind = os.environ.get("TERM", "dumb")
-        return run_in_foreground(path, "exec", (new, new, errors), node=node, words=words, terminal=kind)
-
-
-def run_in_foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
-    """Call an operation that runs a program on these descriptors; the exit code of the program.
-
-    Signals of this process are forwarded to it, SIGHUP only when it has a terminal of its own.
-    """
-    connection = Connection(path)
-
-    def forward(number: int, _: object) -> None:
-        connection.signal(number)
-
-    hang_up = (signal.SIGHUP,) if "terminal" in words else ()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, *hang_up):
-        signal.signal(number, forward)
-    try:
-        return int(connection.call(op, None, descriptors, **words)["exit"])
-    finally:
-        connection.close()

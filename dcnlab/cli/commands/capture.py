@@ -13,8 +13,9 @@ import typer
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName
 from dcnlab.cli.show import JsonFlag, print_json
-from dcnlab.lab.client import Lab, run_in_foreground
+from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.foreground import run_in_foreground
 
 _STDOUT = Path("-")
 

@@ -8,7 +8,8 @@ import typer
 
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabName, NodeName
-from dcnlab.lab.client import Lab, run_here
+from dcnlab.lab.client import Lab
+from dcnlab.lab.foreground import run_here
 
 
 @command(

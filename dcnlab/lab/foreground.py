@@ -1,0 +1,43 @@
+"""Programs of a lab that run on the descriptors of this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.rpc import Connection
+from dcnlab.lab.session import terminal
+
+
+def run_here(path: Path, node: str, words: list[str]) -> int:
+    """Run a program in a lab on the standard descriptors of this process; its exit code.
+
+    If they are a terminal, the program gets a terminal of its own, whose output this one shows.
+    """
+    if not terminal.is_foreground_terminal():
+        return run_in_foreground(path, "exec", (0, 1, 2), node=node, words=words)
+    with terminal.relayed_pty() as new:
+        errors = new if os.isatty(2) else 2
+        kind = os.environ.get("TERM", "dumb")
+        return run_in_foreground(path, "exec", (new, new, errors), node=node, words=words, terminal=kind)
+
+
+def run_in_foreground(path: Path, op: str, descriptors: tuple[int, int, int], **words: Any) -> int:
+    """Call an operation that runs a program on these descriptors; the exit code of the program.
+
+    Signals of this process are forwarded to it, SIGHUP only when it has a terminal of its own.
+    """
+    connection = Connection(path)
+
+    def forward(number: int, _: object) -> None:
+        connection.signal(number)
+
+    hang_up = (signal.SIGHUP,) if "terminal" in words else ()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, *hang_up):
+        signal.signal(number, forward)
+    try:
+        return int(connection.call(op, None, descriptors, **words)["exit"])
+    finally:
+        connection.close()
