@@ -56,3 +56,21 @@ def test_forged_statements_and_probes_are_counted_and_change_nothing() -> None:
         poll(lambda: count("links known down") == 1, 5)
         assert lab.ping("h0", "h3").held
         assert count("link state rejected: not authentic") == len(lies)
+
+
+def test_frames_that_no_switch_has_an_entry_for_are_counted_and_dropped() -> None:
+    """To a group, with an EtherType and a label that nobody knows, and one that is too short for IP."""
+    source = "020000000001"
+    forged = [f"ffffffffffff{source}88b5" + "00" * 46, f"ffffffffffff{source}0800" + "45" + "00" * 3]
+    with Lab("jellyfish:3,4,2", "shortest") as lab:
+
+        def unmatched() -> dict[str, int]:
+            return {one.switch: one.unmatched for one in lab.stats().switches}
+
+        before = unmatched()
+        lab.run("h1", [sys.executable, "-c", SEND, "h1-eth1", *forged * 5])
+        poll(lambda: unmatched()["s1"] >= before["s1"] + 10, 60)
+        assert lab.pingall().lost == []
+        found = unmatched()
+        assert found.keys() == {"s0", "s1", "s2", "s3"}
+        assert all(found[name] == before[name] for name in ("s0", "s2", "s3"))  # s1 forwarded none

@@ -12,6 +12,7 @@ packet_stream.py     numbered packets that show outages
 overload.py          more packets than the network takes
 counters.py          what links and switches' ports have carried
 port_counters.py     the counters of a switch's port
+switch_counters.py   frames of a switch, and those for which it has no entry
 packet_drops.py      packets that agents and switches did not read in time
 flood_watch.py       frames that circulate between switches
 mptcp.py             Multipath TCP over parallel paths

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.port_counters import PortCounters
 from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.lab.instruments.switch_counters import SwitchCounters
 
 if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StatsResult(Result):
-    """Counters of agents by server, where servers relay, and of the switches' ports."""
+    """Counters of agents by server, where servers relay, of the switches' ports, and of the switches: frames,
+    and those that matched no entry."""
 
     servers: dict[str, dict[str, int]]
     ports: list[PortCounters]
+    switches: list[SwitchCounters] = field(default_factory=list)
 
     def tables(self) -> Iterator[Table]:
-        """One of servers and one of ports; not those that would be empty."""
+        """One of servers, one of ports and one of switches; not those that would be empty."""
         if self.servers:
             names = sorted({name for counters in self.servers.values() for name in counters})
             rows = [(server, *(c.get(name, 0) for name in names)) for server, c in self.servers.items()]
@@ -30,19 +33,28 @@ class StatsResult(Result):
         if self.ports:
             columns = [item.name.replace("_", " ") for item in fields(PortCounters)]
             yield Table(columns, [tuple(asdict(port).values()) for port in self.ports])
+        if self.switches:
+            rows = [(one.switch, one.frames, one.unmatched) for one in self.switches]
+            yield Table(("switch", "frames", "no entry"), rows)
 
 
 @dataclass(frozen=True)
 class Stats(Measurement[StatsResult]):
-    """Show the agents' counters (packets relayed, delivered, dropped) and those of the switches' ports."""
+    """Show the agents' counters (packets relayed, delivered, dropped) and those of switches and their ports.
+
+    A switch drops frames for which it has no entry, as forged and malformed ones.
+    """
 
     name: ClassVar[str] = "stats"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stats LAB", "dcnlab stats LAB --json")
 
     def run(self, lab: RunningLab, context: Context) -> StatsResult:
+        from dcnlab.lab.instruments import switch_counters
         from dcnlab.lab.instruments.counters import link_counters
 
         agents = lab.running.agents
         counters = agents.stats() if agents is not None else {}
         servers = {lab.fabric.name(int(node)): values for node, values in counters.items()}
-        return StatsResult(servers, link_counters(lab).ports() if lab.fabric.switches else [])
+        if not lab.fabric.switches:
+            return StatsResult(servers, [])
+        return StatsResult(servers, link_counters(lab).ports(), switch_counters.read(lab))
