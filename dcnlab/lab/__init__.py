@@ -22,7 +22,7 @@ namespace; the guard then removes the socket.
     scenario/     scenario files            drawing/      positions of nodes, pictures
     api/          HTTP and JSON, events     view/         the page in the browser, a client of api/
     kv/           a key-value store         replication/  one server's data to several others
-    metrics/      a lab for Prometheus
+    metrics/      a lab for Prometheus      services/     programs that run in hosts, with logs
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     mininet/      stock Mininet with our topologies, hosts and controller
 
@@ -42,4 +42,5 @@ namespace; the guard then removes the socket.
     settings.py    what calibration found          custom.py      loads files named with --custom
     graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
     host_load.py   what the machine was busy with meanwhile
+    program.py     a program to run in a node       popen.py       one that Python has started
 """

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,6 +30,8 @@ from dcnlab.lab.link_shape import ImpairedLink
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measuring import Underway
+from dcnlab.lab.popen import Process
+from dcnlab.lab.program import Program, ServiceState, read_cpu, read_memory
 from dcnlab.lab.rpc import Connection, Progress
 from dcnlab.lab.sampling import Sampling
 
@@ -401,6 +403,65 @@ class Lab(KeyValueClient):
 
     # --- programs -------------------------------------------------------------
 
+    def popen(
+        self,
+        node: str,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] = "",
+        private: Sequence[str] = (),
+        cpu: str = "",
+        memory: str = "",
+        stdin: int | None = None,
+        stdout: int | None = None,
+    ) -> Process:
+        """Start a program in a node; it runs beside other operations and can be awaited.
+
+        ``private`` are folders that the host has for itself.  ``cpu`` ("20%" of one processor) and ``memory``
+        ("256M") limit it.  ``stdin`` and ``stdout`` are descriptors; without ``stdout`` what it writes is kept
+        for :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program
+        that does not exist.
+        """
+        limits = _limits(cpu, memory)
+        program = Program(tuple(words), dict(env or {}), os.fspath(cwd), tuple(private), **limits)
+        return Process(self.path, node, program, stdin, stdout)
+
+    def serve(
+        self,
+        name: str,
+        node: str,
+        words: Sequence[str],
+        *,
+        ready: str = "",
+        within: float = 60.0,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] = "",
+        private: Sequence[str] = (),
+        cpu: str = "",
+        memory: str = "",
+    ) -> ServiceState:
+        """Start a service: a program that runs until the lab ends, with a log of its own.
+
+        Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
+        is not after ``within`` seconds, or when it has ended before.
+        """
+        program = Program(tuple(words), dict(env or {}), os.fspath(cwd), tuple(private), **_limits(cpu, memory))
+        found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
+        return ServiceState.from_json(found)
+
+    def services(self) -> list[ServiceState]:
+        """The services of the lab."""
+        return [ServiceState.from_json(one) for one in self.ask("services")]
+
+    def service_log(self, name: str, node: str = "") -> str:
+        """What a service has written; ``node`` where several hosts have it."""
+        return str(self.ask("service_log", name=name, node=node)["text"])
+
+    def stop_service(self, name: str, node: str = "") -> list[ServiceState]:
+        """End a service, in one host or in all."""
+        return [ServiceState.from_json(one) for one in self.ask("service_stop", name=name, node=node)]
+
     def run(
         self, node: str, words: Sequence[str], timeout: float | None = None
     ) -> subprocess.CompletedProcess[str]:
@@ -413,6 +474,14 @@ class Lab(KeyValueClient):
             timeout=timeout,
             env=python_process.environment(),
         )
+
+
+def _limits(cpu: str, memory: str) -> dict[str, Any]:
+    """Limits as a user writes them; UsageError for those that cannot be read."""
+    try:
+        return {"cpu": read_cpu(cpu) if cpu else 0.0, "memory": read_memory(memory) if memory else 0}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def try_info(path: Path) -> dict[str, Any]:

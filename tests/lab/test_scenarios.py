@@ -72,9 +72,9 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
         failed = [item["text"] for item in found["expect"] if not item["held"]]
         assert (done.returncode, found["held"]) == ((1, False) if failed else (0, True))
         assert all(TIMED.match(text) for text in failed)
-        # Traffic flowed: packets of a stream, or flows.
-        assert any(result.get("received") or result.get("mbps") for result in found["results"].values())
-        assert found["results"].get("stream", {"received": 1})["received"] > 0
+        # Traffic flowed: packets of a stream, flows, or what a program measured.
+        worked = ("received", "mbps", "answered", "requests", "seconds")
+        assert any(result.get(key) for result in found["results"].values() for key in worked)
         in_time = not failed and waited_briefly(found)
         if in_time or not machine:
             break

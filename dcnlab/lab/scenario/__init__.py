@@ -16,6 +16,7 @@ Pure, and tested as such:
     model.py     what may stand in a file, as pydantic models
     action.py    the base of everything that happens at a moment, and failures
     traffic.py   a kind of traffic for every registered measurement
+    service.py   programs that run in hosts
     values.py    durations, names and failures, read from their text
     expect.py    `NAME.FIGURE < NUMBER`: the grammar of expectations and their verdicts
     timeline.py  when to start and stop what
@@ -26,6 +27,7 @@ and at the edges:
     reading.py   a YAML file into a checked scenario; errors name file, line and key
     bundled.py   the example scenarios that come with the program
     runner.py    launches the lab, follows the timeline, collects results
+    serving.py   starts the services, and collects what they have left
     junit.py     the outcome as JUnit XML
 
     reference.py  the keys as Markdown tables: docs/scenarios.md

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
@@ -9,6 +10,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario.action import Action, Impairment, nearest
 from dcnlab.lab.scenario.expect import Expectation
 from dcnlab.lab.scenario.model import Scenario
+from dcnlab.lab.scenario.service import in_order
 from dcnlab.lab.scenario.traffic import TrafficAction
 from topos.fabric import Fabric
 
@@ -25,7 +27,7 @@ Problem = tuple[Location, str]
 
 def figures(scenario: Scenario) -> Mapping[str, tuple[str, ...]]:
     """The names of the results, and the figures of each."""
-    actions: tuple[Action, ...] = (*scenario.traffic, *scenario.events)
+    actions: tuple[Action, ...] = (*scenario.services, *scenario.traffic, *scenario.events)
     return {LAB: LAB_FIGURES, **{action.result_name: action.result_figures for action in actions}}
 
 
@@ -36,6 +38,7 @@ def problems(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
     for number, expectation in enumerate(scenario.expect):
         for text in _unknown(expectation, known):
             yield ("expect", number), text
+    yield from _services(scenario, fabric)
     for number, action in enumerate(scenario.traffic):
         for text in (*_endpoints(fabric, action), *_files(action)):
             yield ("traffic", number, action.kind), text
@@ -67,6 +70,7 @@ def impairments(scenario: Scenario) -> Iterator[tuple[Location, Impairment]]:
 def _names_twice(scenario: Scenario) -> Iterator[Problem]:
     taken = {LAB}
     sections: tuple[tuple[str, Iterable[Action]], ...] = (
+        ("services", scenario.services),
         ("traffic", scenario.traffic),
         ("events", scenario.events),
     )
@@ -78,6 +82,24 @@ def _names_twice(scenario: Scenario) -> Iterator[Problem]:
                     f"a result named {action.result_name} exists already: give this one another name",
                 )
             taken.add(action.result_name)
+
+
+def _services(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
+    """Hosts that do not exist, and services that wait for what never comes."""
+    names = [fabric.name(node) for node in range(fabric.servers)]
+    known = {service.result_name: service for service in scenario.services}
+    for number, service in enumerate(scenario.services):
+        if missing := [one for one in service.on if not fnmatch.filter(names, one)]:
+            yield ("services", number, "on"), f"no server is named {missing[0]}"
+        for name in service.after:
+            if name not in known:
+                yield ("services", number, "after"), f"no service is named {name}{_nearest(name, known)}"
+            elif known[name].timed and not service.timed:
+                yield ("services", number, "after"), f"{name} starts at a time: give this one a time too"
+    try:
+        list(in_order(scenario.services))
+    except ValueError as error:
+        yield ("services",), str(error)
 
 
 def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

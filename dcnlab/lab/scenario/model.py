@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, create_model, model_validator
+from pydantic_core import PydanticCustomError
 
 from dcnlab.lab.config import LabConfig, lab_options, option_types
 from dcnlab.lab.scenario.action import Event, LinkImpairment, Name, StrictModel, text_form
 from dcnlab.lab.scenario.expect import PATTERN, Expectation, read_expectation
+from dcnlab.lab.scenario.service import Service
 from dcnlab.lab.scenario.traffic import Traffic
 
 Expected = Annotated[
@@ -46,6 +48,10 @@ else:
 class Scenario(StrictModel):
     """The keys of the file itself."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["traffic"]}, {"required": ["services"]}]}
+    )
+
     title: str = Field("", description="One line for people.")
     name: Name | None = Field(None, description="Name of the lab while it runs.")
     topology: str = Field(
@@ -57,7 +63,8 @@ class Scenario(StrictModel):
     )
     options: Options = Field(Options(), description="Options of the lab.")
     links: tuple[LinkImpairment, ...] = Field((), description="Impairments of links by pattern.")
-    traffic: tuple[Traffic, ...] = Field(min_length=1, description="What is measured, and when.")
+    services: tuple[Service, ...] = Field((), description="Programs that run in hosts.")
+    traffic: tuple[Traffic, ...] = Field((), description="What is measured, and when.")
     events: tuple[Event, ...] = Field((), description="Failures, and their ends.")
     expect: tuple[Expected, ...] = Field((), description="Conditions on the results.")
     matrix: dict[str, Values] = Field(
@@ -66,6 +73,12 @@ class Scenario(StrictModel):
         examples=["keys: lists"],
     )
     repeat: int = Field(1, ge=1, le=MOST_RUNS, description="How many times each combination runs.")
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.traffic and not self.services:
+            raise PydanticCustomError("missing_traffic", "traffic is missing", {})
+        return self
 
     def config(self) -> LabConfig:
         """The configuration of its lab; OptionError for what no lab can have."""

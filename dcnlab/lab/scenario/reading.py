@@ -134,6 +134,10 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
         update["options"] = scenario.options.model_copy(update=changed)
     if scenario.traffic:
         update["traffic"] = tuple(entry.with_files(seen) for entry in scenario.traffic)
+    if scenario.services:
+        update["services"] = tuple(
+            one.model_copy(update={"cwd": str((folder / one.cwd).resolve())}) for one in scenario.services
+        )
     return scenario.model_copy(update=update)
 
 
@@ -172,7 +176,7 @@ def _explain(error: ErrorDetails) -> tuple[Location, str]:
             return location[:-1], f"{location[-1]} is missing"
         case "unknown_key":
             return (*location, context["key"]), error["msg"]
-        case "kind":
+        case "kind" | "missing_traffic":
             return location, error["msg"]
         case "value_error":
             return location, str(context["error"])

@@ -23,6 +23,8 @@ from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict
 from dcnlab.lab.scenario.model import Scenario
+from dcnlab.lab.scenario.service import Service
+from dcnlab.lab.scenario.serving import Serving
 from dcnlab.lab.scenario.timeline import Moment, Step, timeline
 from dcnlab.lab.scenario.traffic import TrafficAction
 
@@ -98,6 +100,8 @@ def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None =
             lab.impair(*entry.link.names, clear=False, **entry.values())
         results = _measured(scenario, lab, note)
         last = _final_state(lab) if keep is not None else {}
+        if keep is not None:
+            Serving(lab, note).write_logs(keep / "logs")
     finally:
         lab.stop()
     outcome = ScenarioResult(scenario, results, tuple(item.judge(results) for item in scenario.expect))
@@ -149,7 +153,7 @@ def _nobody(_: Any) -> None:
 def _measured(scenario: Scenario, lab: Lab, note: Progress) -> dict[str, Result]:
     """The results of a timeline, with those of the lab and of the machine meanwhile."""
     lost, load = _overruns(lab), HostLoad.now()
-    results = _Run(lab, note).follow(timeline(scenario))
+    results = _Run(lab, note, Serving(lab, note)).follow(scenario)
     info, host = lab.info(), load.figures()
     lost_now = _overruns(lab)
     about = {
@@ -195,23 +199,25 @@ class _Run:
 
     lab: Lab
     note: Progress
+    serving: Serving
     _results: dict[str, Result] = field(default_factory=dict)
     _underway: dict[str, Underway[Any]] = field(default_factory=dict)
     _begun: float = 0.0
 
-    def follow(self, moments: tuple[Moment, ...]) -> dict[str, Result]:
+    def follow(self, scenario: Scenario) -> dict[str, Result]:
         """Act at every moment; the results by name.
 
         A measurement whose traffic flows continues beside the next moments.  The runner waits for one that
         does not report its start.
         """
+        self.serving.start_before(scenario.services)
         self._begun = time.monotonic()
-        for moment in moments:
+        for moment in timeline(scenario):
             time.sleep(max(0.0, self._begun + moment.at - time.monotonic()))
             self._do(moment)
         for name, underway in self._underway.items():
             self._keep(name, partial(_summary, underway))
-        return self._results
+        return {**self._results, **self.serving.results(scenario.services)}
 
     def _do(self, moment: Moment) -> None:
         action, name = moment.action, moment.action.result_name
@@ -220,10 +226,16 @@ class _Run:
         match action:
             case Event():
                 self._keep(name, lambda: perform(self.lab, action))
+            case Service():
+                self._keep(name, lambda: self._serve(action))
             case TrafficAction() if moment.step is Step.BEGIN:
                 self._keep(name, lambda: self._begin(action))
             case TrafficAction() if name in self._underway:
                 self._underway[name].request_stop()
+
+    def _serve(self, service: Service) -> Result:
+        self.serving.start(service)
+        return {}
 
     def _begin(self, action: TrafficAction) -> Result:
         self._underway[action.result_name] = self.lab.begin(action.wanted)

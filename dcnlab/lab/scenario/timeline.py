@@ -34,6 +34,7 @@ def timeline(scenario: Scenario) -> tuple[Moment, ...]:
     """
     moments = [Moment(action.at, Step.BEGIN, action) for action in scenario.traffic]
     moments += [Moment(event.at, Step.EVENT, event) for event in scenario.events]
+    moments += [Moment(one.at, Step.BEGIN, one) for one in scenario.services if one.timed]
     ends = [(action, action.end) for action in scenario.traffic]
     moments += [Moment(end, Step.END, action) for action, end in ends if end is not None]
     return tuple(sorted(moments, key=lambda moment: (moment.at, moment.step)))

@@ -20,10 +20,12 @@ from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
 from dcnlab.lab.outside.attachment import Attachments
+from dcnlab.lab.program import Program
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, foreign, impairing, process_health
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.parts import Part
+from dcnlab.lab.services.services import Services
 from dcnlab.lab.session import event_stream
 from dcnlab.lab.session.recording import recorded
 from topos import plugins
@@ -43,6 +45,7 @@ class _Operations:
         self._fabric = session.fabric
         self._attachments = Attachments(session)
         self._ring = ring.Ring(session.fabric, session.endpoint)
+        self._services = Services(session)
 
     def op_measure(self, call: Call) -> Any:
         """Run the measurement ``name`` with ``arguments``; files in ``custom`` may define it."""
@@ -99,6 +102,7 @@ class _Operations:
 
     def op_down(self, call: Call) -> Any:
         """End the lab."""
+        self._services.end()
         self._session.end()
         return {}
 
@@ -112,6 +116,30 @@ class _Operations:
         version = next((v for v in (4, 6) if f"-{v}" in words), 0)
         addressed = (execution.addressed(self._session, word, version) for word in words[1:])
         return execution.run(self._session, call, [words[0], *addressed])
+
+    def op_service(self, call: Call) -> Any:
+        """Start a program that runs until the lab ends; returns when it is ready."""
+        request = call.request
+        ready, within = request.get("ready", ""), float(request.get("within", 0))
+        program = Program.from_json(request["program"])
+        return self._services.start(request["name"], request["node"], program, ready, within)
+
+    def op_service_wait(self, call: Call) -> Any:
+        """Wait until a service is ready, which for ``exit:0`` is when it has ended."""
+        request = call.request
+        return self._services.wait(request["name"], request.get("node", ""), float(request["within"]))
+
+    def op_service_stop(self, call: Call) -> Any:
+        """End a service."""
+        return self._services.stop(call.request["name"], call.request.get("node", ""))
+
+    def op_service_log(self, call: Call) -> Any:
+        """What a service has written."""
+        return self._services.log(call.request["name"], call.request.get("node", ""))
+
+    def op_services(self, call: Call) -> Any:
+        """The services of the lab and their states."""
+        return self._services.all()
 
     def op_capture(self, call: Call) -> Any:
         """Run tcpdump in a node on the client's descriptors, at one port or at all ports."""

@@ -18,12 +18,15 @@ from dcnlab.lab.rpc import Call, Operation
 
 #: Operations that only read; the journal does not name them.
 READING = frozenset(
-    {"info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events"}
-)
+    {
+        "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
+        "services", "service_log", "service_wait",
+    }
+)  # fmt: skip
 #: Measurements that only read counters; likewise.
 COUNTERS = frozenset({"counters", "stats", "path"})
 #: Keys of a request that are not arguments for the reader of a journal.
-_INTERNAL = frozenset({"op", "custom", "terminal"})
+_INTERNAL = frozenset({"op", "custom", "terminal", "program"})
 #: Items of a list, and characters of a text, that the journal keeps.
 _LONGEST_LIST, _LONGEST_TEXT = 64, 1000
 

@@ -1,0 +1,101 @@
+"""A program to run in a node, and what it gets: environment, folder, files of its host's own, limits.  Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dcnlab.lab.errors import UsageError
+
+_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"(\d+)\s*([KMG]?)(i?B)?")
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+#: The least share of a processor, in percent, and memory in bytes, that a limit may leave.
+_LEAST_CPU, _LEAST_MEMORY = 1.0, 1 << 20
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run.
+
+    ``private`` are folders that the host has for itself: its programs share them, other hosts and the machine
+    do not see what they write there.  ``cpu`` is a limit in percent of one processor, ``memory`` one in bytes;
+    0 is no limit.
+    """
+
+    words: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    private: tuple[str, ...] = ()
+    cpu: float = 0.0
+    memory: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise UsageError("say what to run")
+        for folder in self.private:
+            if not folder.startswith("/") or folder.rstrip("/") == "":
+                raise UsageError(f"private: {folder!r} must be a folder below /, such as /var/log")
+
+    @property
+    def name(self) -> str:
+        """The name of the program, without its folder."""
+        return self.words[0].rpartition("/")[2]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Program:
+        """The inverse of :meth:`to_json`; UsageError for what is of the wrong kind."""
+        try:
+            return cls(
+                words=tuple(map(str, value["words"])),
+                env={str(name): str(text) for name, text in value.get("env", {}).items()},
+                cwd=str(value.get("cwd", "")),
+                private=tuple(map(str, value.get("private", ()))),
+                cpu=float(value.get("cpu", 0)),
+                memory=int(value.get("memory", 0)),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(f"not a program: {error!r}") from None
+
+
+@dataclass(frozen=True)
+class ServiceState:
+    """A service in one host: ``pid`` inside the lab, ``state`` (running or ended), exit code, time to ready."""
+
+    name: str
+    node: str
+    run: tuple[str, ...]
+    pid: int | None
+    state: str
+    exit: int | None
+    ready_ms: float | None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ServiceState:
+        """From the lab's answer."""
+        return cls(**{**value, "run": tuple(value["run"])})
+
+
+def read_cpu(text: str) -> float:
+    """Percent of one processor, of ``20%`` or ``150%``; ValueError with half a sentence."""
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None or float(match[1]) < _LEAST_CPU:
+        raise ValueError(
+            f"cpu must be a share of one processor from {_LEAST_CPU:g}%, such as 20%, not {text!r}"
+        )
+    return float(match[1])
+
+
+def read_memory(text: str) -> int:
+    """Bytes of ``256M``; ValueError with half a sentence."""
+    match = _SIZE.fullmatch(text.strip())
+    size = int(match[1]) * _SIZES[match[2]] if match else 0
+    if size < _LEAST_MEMORY:
+        raise ValueError(f"memory must be a size from 1M, such as 256M, not {text!r}")
+    return size

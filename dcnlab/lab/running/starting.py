@@ -1,0 +1,112 @@
+"""How a program starts in a node: in its namespace, with folders of the host's own and within limits."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.emulation import limits, programs, seccomp
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.program import Program
+from dcnlab.lab.running.lab import RunningLab
+
+#: The folders that hosts have for themselves; on a file system of the lab's own.
+_PRIVATE = Path("/run/dcnlab-private")
+#: Arguments: folder, where it is mounted, folder, ..., --, the program.
+_BINDING = (
+    'while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit 126; shift 2; done; shift; cd "$PWD" && exec "$@"'
+)
+_numbers = itertools.count()
+
+
+class Started:
+    """A program that was started, and the groups that limit it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], group: limits.Group | None) -> None:
+        self.process, self._group = process, group
+
+    def wait(self) -> int:
+        """Its exit code, 128 and the number of a signal that ended it; returns when it has ended."""
+        code = self.process.wait()
+        if self._group is not None:
+            self._group.remove()
+        return code if code >= 0 else 128 - code
+
+
+def start(
+    session: RunningLab, node: str, program: Program, *, terminal: str = "", ours: bool = False, **streams: Any
+) -> Started:
+    """Start a program in a node; UsageError for a program, a folder or a limit that does not exist.
+
+    ``terminal`` is the kind of the terminal that ``streams`` are; ``ours`` says that the lab chose the program,
+    so that it is not isolated.
+    """
+    if launch_error := programs.launch_error(program.words[0]):
+        raise UsageError(launch_error[1])
+    if program.cwd and not os.path.isdir(program.cwd):
+        raise UsageError(f"there is no folder {program.cwd}")
+    number, words = session.node(node), list(program.words)
+    name = session.fabric.name(number)
+    if program.private:
+        if session.config.isolate:
+            raise UsageError("private folders need a lab without isolate: isolated hosts cannot mount")
+        pairs = [part for folder in program.private for part in (str(_own_folder(name, folder)), folder)]
+        words = ["unshare", "--mount", "--", "sh", "-c", _BINDING, "sh", *pairs, "--", *words]
+    prefix = ["setsid", "--ctty", "--"] if terminal else []
+    group = _group(program)
+    if group is not None:
+        prefix = group.command(prefix)
+    environment = {**node_environment(session, node), **program.env}
+    if terminal:
+        environment["TERM"] = terminal
+    options = {**streams, "env": environment, "cwd": program.cwd or None, "start_new_session": not terminal}
+    isolation = None if ours else session.running.isolation
+    if isolation is not None and session.fabric.is_server(number):
+        return Started(isolation.start(name, words, prefix, **options), group)
+    seccomp.pretend()
+    return Started(subprocess.Popen([*prefix, *session.inside(node, words)], **options), group)
+
+
+def _group(program: Program) -> limits.Group | None:
+    """The cgroup with the program's limits, if it has any."""
+    if not program.cpu and not program.memory:
+        return None
+    name = f"{os.getpid()}-{secrets.token_hex(4)}-{next(_numbers)}"
+    return limits.group(name, program.cpu, program.memory)
+
+
+def node_environment(session: RunningLab, name: str) -> dict[str, str]:
+    """The environment of programs in a node; at a switch, the ovs-* programs use its shard."""
+    node = session.node(name)
+    if session.fabric.is_server(node):
+        return dict(os.environ)
+    return session.running.shard(session.fabric.name(node)).environment
+
+
+def _own_folder(node: str, folder: str) -> Path:
+    """What a host sees at a folder: at first the folders in it, empty; of folders like /tmp nothing."""
+    there = Path(folder)
+    if not there.is_dir():
+        raise UsageError(f"private: there is no folder {folder}")
+    ours = _PRIVATE / node / folder.strip("/").replace("/", "-")
+    if ours.is_dir():
+        return ours
+    ours.mkdir(parents=True)
+    for of_it, copy in [(there, ours), *_inner(there, ours)]:
+        found = of_it.stat()
+        copy.mkdir(exist_ok=True)
+        os.chown(copy, found.st_uid, found.st_gid)
+        shutil.copymode(of_it, copy)
+    return ours
+
+
+def _inner(there: Path, ours: Path) -> list[tuple[Path, Path]]:
+    if there.stat().st_mode & stat.S_ISVTX:
+        return []
+    return [(one, ours / one.name) for one in there.iterdir() if one.is_dir() and not one.is_symlink()]

@@ -1,0 +1,77 @@
+"""The services of a scenario that runs: starting them, and what they have left."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.rpc import Progress
+from dcnlab.lab.scenario.service import Service, in_order
+
+
+@dataclass
+class Serving:
+    """The services of one run."""
+
+    lab: Lab
+    note: Progress
+    _hosts: dict[str, list[str]] = field(default_factory=dict)
+    _errors: dict[str, str] = field(default_factory=dict)
+
+    def start_before(self, services: tuple[Service, ...]) -> None:
+        """Start those without a time, each when those that it waits for are ready; LabError when one fails."""
+        for service in in_order(one for one in services if not one.timed):
+            self.note(f"service {service.result_name}: {service.about}")
+            self.start(service)
+            for host in self._hosts[service.result_name]:
+                self._await(service, host)
+
+    def start(self, service: Service) -> None:
+        """Start one in all of its hosts, without waiting."""
+        servers = [node["name"] for node in self.lab.nodes() if node["kind"] == "server"]
+        self._hosts[service.result_name] = service.hosts(servers)
+        program = service.program().to_json()
+        for host in self._hosts[service.result_name]:
+            self.lab.ask(
+                "service", name=service.result_name, node=host, program=program, ready=service.ready, within=0
+            )
+
+    def results(self, services: tuple[Service, ...]) -> dict[str, dict[str, Any]]:
+        """The result of each service; waits for programs that end by themselves."""
+        return {service.result_name: self._result(service) for service in services}
+
+    def write_logs(self, folder: Path) -> None:
+        """Write the log of each service into a folder per host."""
+        for one in self.lab.services():
+            path = folder / one.node / f"{one.name}.log"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.lab.service_log(one.name, one.node))
+
+    def _result(self, service: Service) -> dict[str, Any]:
+        name, hosts = service.result_name, self._hosts.get(service.result_name, [])
+        found: dict[str, Any] = {"instances": len(hosts)}
+        try:
+            for host in hosts if service.timed else ():
+                self._await(service, host)
+        except LabError as error:
+            self.note(f"{name}: {error}")
+            found["error"] = str(error)
+        states = [one for one in self.lab.services() if one.name == name]
+        ready = [one.ready_ms for one in states if one.ready_ms is not None]
+        codes = [one.exit for one in states if one.exit is not None]
+        found["ready_ms"] = max(ready) if len(ready) == len(states) and ready else None
+        found["running"] = sum(one.state == "running" for one in states)
+        found["exit"] = max(codes) if codes and len(codes) == len(states) else None
+        logs = [service.numbers(self.lab.service_log(name, one.node)) for one in states]
+        for figure in service.figures_of_log:
+            values = [log[figure] for log in logs]
+            known = [value for value in values if value is not None]
+            found[figure] = statistics.fmean(known) if known and len(known) == len(values) else None
+        return found
+
+    def _await(self, service: Service, host: str) -> None:
+        self.lab.ask("service_wait", name=service.result_name, node=host, within=service.within)

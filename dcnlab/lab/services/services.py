@@ -1,0 +1,86 @@
+"""All services of a lab."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.program import Program
+from dcnlab.lab.running.execution import addressed
+from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.services.readiness import Readiness
+from dcnlab.lab.services.service import Service
+
+#: Bytes of a log that one answer holds: its end.
+_MOST_LOG = 8 << 20
+#: Seconds that services have to end by themselves when the lab ends.
+_AT_THE_END = 1.0
+
+
+class Services:
+    """The services by name and node."""
+
+    def __init__(self, session: RunningLab) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._services: dict[tuple[str, str], Service] = {}
+
+    def start(self, name: str, node: str, program: Program, ready: str, within: float) -> dict[str, Any]:
+        """Start a service and return when it is ready (``within`` 0: at once)."""
+        node = self._session.fabric.name(self._session.server(node))
+        words = (program.words[0], *(addressed(self._session, word, 0) for word in program.words[1:]))
+        program = Program.from_json({**program.to_json(), "words": words})
+        try:
+            service = Service(name, node, program, Readiness.parse(ready))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        with self._lock:
+            before = self._services.get((name, node))
+            if before is not None and before.describe()["state"] == "running":
+                raise UsageError(f"service {name} runs in {node} already: stop it first")
+            service.start(self._session)
+            self._services[name, node] = service
+        if within:
+            service.await_ready(self._session, within)
+        return service.describe()
+
+    def wait(self, name: str, node: str, seconds: float) -> dict[str, Any]:
+        """Wait until a service is ready; LabError when it is not after so many seconds."""
+        service = self._named(name, node)
+        service.await_ready(self._session, seconds)
+        return service.describe()
+
+    def stop(self, name: str, node: str = "") -> list[dict[str, Any]]:
+        """End a service, in one host or in all."""
+        found = [service for (called, at), service in self._services.items() if called == name]
+        found = [service for service in found if not node or service.node == node]
+        if not found:
+            raise UsageError(f"there is no service {name}{' in ' + node if node else ''}")
+        for service in found:
+            service.stop()
+        return [service.describe() for service in found]
+
+    def log(self, name: str, node: str) -> dict[str, Any]:
+        """The end of a service's log."""
+        data = self._named(name, node).log.read_bytes()
+        return {"text": data[-_MOST_LOG:].decode(errors="replace"), "bytes": len(data)}
+
+    def all(self) -> list[dict[str, Any]]:
+        """What :meth:`Service.describe` says of each."""
+        return [service.describe() for service in self._services.values()]
+
+    def end(self) -> None:
+        """End all; a lab does before it ends.  The kernel ends what takes too long."""
+        for service in self._services.values():
+            service.terminate()
+        deadline = time.monotonic() + _AT_THE_END
+        for service in self._services.values():
+            service.await_end(max(0.0, deadline - time.monotonic()))
+
+    def _named(self, name: str, node: str) -> Service:
+        for (called, at), service in self._services.items():
+            if called == name and node in ("", at):
+                return service
+        raise UsageError(f"there is no service {name}{' in ' + node if node else ''}")
