@@ -89,7 +89,7 @@ class Lab(KeyValueClient):
         """The topology, the scheme and the options of the lab."""
         from dcnlab.lab.config import LabConfig
 
-        return LabConfig.from_json(self._info)
+        return LabConfig.from_json(self._info["options"])
 
     @property
     def guard_pid(self) -> int:

@@ -49,7 +49,7 @@ def test_a_graph_runs_as_a_lab(temporary: Path) -> None:
         assert lab.ping("ann", "bob").received == 1
         assert lab.route("ann", "bob") == ["h0", "s0", "s2", "s1", "h1"]
         assert [node["label"] for node in lab.nodes()] == ["ann", "bob", "leaf1", "leaf2", "spine"]
-        assert Lab.attach(lab.config.name).config.topology == lab.config.topology
+        assert Lab.attach(lab.config.name).config == lab.config
     assert list(temporary.iterdir()) == []
 
 

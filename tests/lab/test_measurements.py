@@ -26,9 +26,11 @@ from tests.ovs import poll
 #: A command line for every measurement that has a generated command.
 COMMANDS = {
     "counters": "",
+    "invariants": "",
     "iperf": "h0 h3 --seconds 1",
     "mptcp": "h0 h3 --seconds 1",
     "next-hops": "h0 h3 --packets 50",
+    "overruns": "",
     "ping": "h0 h3",
     "stats": "",
     "stream": "h0 h3 --seconds 0.2 --every 0.01",
@@ -161,7 +163,7 @@ def test_stats_counts_at_the_ports_of_switches_as_openflow_does() -> None:
         name = lab.config.name
         shown = dcnlab("stats", name).stdout.splitlines()
         assert shown[0].split()[:3] == ["switch", "port", "to"]
-        assert len(shown) == 1 + 8 * 4
+        assert shown.index("") == 1 + 8 * 4, "after a blank line: the switches"
         ports = {port.port: port for port in lab.stats().ports if port.switch == "s3"}
         assert ports[1].to == "h3"
         dump = lab.run("s3", ["ovs-ofctl", "-O", "OpenFlow13", "dump-ports", "s3"]).stdout

@@ -82,6 +82,7 @@ class _Operations:
             "ended": process_health.ended(session.running),
             "controller": self.op_control(call),
             "restarts": session.supervision.restarts(),
+            "options": session.config.to_json(),
         }
 
     def op_control(self, call: Call) -> Any:
