@@ -59,7 +59,7 @@ def _read_duration(text: str | float) -> float:
 FlowSizes = Annotated[
     str,
     typer.Option(
-        help="Sizes of flows: fixed:1M, websearch, datamining, either as websearch:scale=0.1, or a file."
+        help="Sizes of flows: fixed:1M, websearch, datamining, either scaled (websearch:scale=0.1), or a file."
     ),
 ]
 

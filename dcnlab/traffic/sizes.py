@@ -94,7 +94,7 @@ def _bytes(text: str) -> int:
     found = _SIZE.fullmatch(text)
     size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
     if not 1 <= size <= _LARGEST:
-        raise SpecError(f"sizes: {text!r} is no number of bytes: write fixed:1500, fixed:20K or fixed:1M")
+        raise SpecError(f"sizes: {text!r} is not a number of bytes: write fixed:1500, fixed:20K or fixed:1M")
     return size
 
 

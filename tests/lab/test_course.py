@@ -100,7 +100,7 @@ def test_the_course_lists_and_copies_its_exercises(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("a: [", "no YAML text"),
+        ("a: [", "not YAML"),
         ("- a", "KEY: VALUE"),
         ("a: 1\nc: 2", "c is not asked for; the keys are a, b"),
     ],

@@ -286,7 +286,7 @@ def test_what_is_no_mapping_or_no_text(tmp_path: Path) -> None:
     assert "a scenario is a mapping" in refusal(tmp_path, "- a\n")
     path = tmp_path / "binary.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="no YAML text"):
+    with pytest.raises(UsageError, match="not YAML"):
         read(path)
     with pytest.raises(UsageError, match="No such file"):
         read(tmp_path / "missing.yaml")

@@ -56,7 +56,7 @@ def test_a_service_is_read() -> None:
         ({"after": "sleep"}, "services: the services sleep wait for each other"),
         ({"private": ["tmp"]}, "services[0]: private: 'tmp' must be a folder below /"),
         ({"figures": {"rate": "no group"}}, "services[0]: figures.rate: the expression needs a group"),
-        ({"figures": {"rate": "("}}, "services[0]: figures.rate: no regular expression"),
+        ({"figures": {"rate": "("}}, "services[0]: figures.rate: not a regular expression"),
         ({"figures": {"exit": "(1)"}}, "services[0]: figures: exit must be a name"),
         ({"imags": "x"}, "services[0].imags: unknown key: "),
         ({"name": "lab"}, "services[0]: a result named lab exists already"),

@@ -36,7 +36,7 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
     ("arguments", "says"),
     [
         ({"pattern": "incast", "load": 0.5, "count": 2}, "not both"),
-        ({"pattern": "incast", "transport": "udp", "cc": "bbr"}, "cc is TCP's"),
+        ({"pattern": "incast", "transport": "udp", "cc": "bbr"}, "cc is for TCP"),
         ({"pattern": "incast", "transport": "sctp"}, "transport must be one of tcp, udp, mptcp"),
         ({"pattern": "incast", "cc": "no such"}, "cc must match"),
     ],
@@ -194,7 +194,7 @@ def test_scenarios_have_flows(lab: Lab, tmp_path: Path) -> None:
         ("{pattern: incast, load: 0.1, count: 2}", "a load or a number of flows, not both"),
         ("{sizes: fixed:1M}", "must be a pattern such as incast, not None"),
         ("3", "must be a pattern such as incast, not 3"),
-        ("{pattern: incast, at: 1s}\n    at: 2s", "at stands there twice"),
+        ("{pattern: incast, at: 1s}\n    at: 2s", "at is given twice"),
     ],
 )
 def test_wrong_entries_are_one_line(tmp_path: Path, entry: str, says: str) -> None:

@@ -47,19 +47,23 @@ def chaos(
     ] = 60.0,
     shrink: Annotated[
         int,
-        options.number("Fresh labs to try with fewer steps after a failure; 0: none.", 0, options.MAX_COUNT),
+        options.number(
+            "After a failure, labs to launch at most to find fewer faults that still fail.",
+            0,
+            options.MAX_COUNT,
+        ),
     ] = 40,
-    save: Annotated[Path | None, options.output("Write the steps that fail as a scenario file.")] = None,
+    save: Annotated[Path | None, options.output("Write the steps that fail into this scenario file.")] = None,
     json: JsonFlag = False,
     **lab_options: Any,
 ) -> None:
     """Cut, restore, kill, pause and slow down parts of a lab at random; check after each step what must hold.
 
     Once the lab has converged, exactly the servers that a path joins answer each other, no packet arrives
-    twice or at a wrong server, none circulates, and tables are as predicted.  Memory and open files of the
-    lab's processes stay bounded.  If something does not hold, fresh labs try fewer faults, and the fewest
-    found are printed as a scenario file for `dcnlab run`.  --seed decides the steps.  Exit 1 if something did
-    not hold.
+    twice or at a wrong server, none loops, and tables are as predicted.  Memory and open files of the lab's
+    processes stay bounded.  If something does not hold, new labs try fewer faults; the smallest set that
+    still fails is printed as a scenario file for `dcnlab run`.  --seed decides the steps.  Exit 1 if something
+    did not hold.
     """
     from dcnlab.lab.chaos import targets
     from dcnlab.lab.chaos.run import LabSpec
@@ -95,5 +99,5 @@ def _show(report: Any, save: Path | None) -> None:
         return
     print("\n".join(report.lines))
     if report.tries and not report.repeated:
-        print("the steps did not fail again: this failure comes and goes")
+        print("the steps did not fail again: this failure is intermittent")
     print(f"wrote {save}" if save is not None else f"\n{report.scenario}", end="\n" if save else "")

@@ -22,7 +22,7 @@ def course(
     to: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Copy it into this new folder, not into ./NAME.")
     ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="With the solution's files.")] = False,
+    solution: Annotated[bool, typer.Option("--solution", help="Include the solution.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """List the exercises of the course, or copy one to work on."""

@@ -57,7 +57,7 @@ def draw(
 ) -> None:
     """Draw a network as its paper does, and a scheme's next hops as arrows.
 
-    Widths of arrows are shares of the packets at a node when every server sends to the destination.
+    An arrow's width is its share of the packets at a node when every server sends to the destination.
     """
     figure = _figure(spec, scheme, destination, source, failures, seed)
     try:

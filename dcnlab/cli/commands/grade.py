@@ -26,7 +26,7 @@ def grade(
 ) -> None:
     """Grade an exercise: run its scenario in a lab; a point for each expectation; exit 0 if all hold.
 
-    Files of the folder in Python run in the lab with your rights: read what others have sent you.
+    Python files of the folder run with your rights: read those that others have sent you first.
     """
     from dcnlab.lab.course import grading
 

@@ -43,7 +43,7 @@ def impair(
     clear: Annotated[bool, typer.Option("--clear", help="Return to the values of the launch.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Change delay, loss, rate and errors of links, each direction alike; without a link show them.
+    """Change delay, loss, rate and errors of links, in both directions; without a link, show them.
 
     Values that are not given stay as they are; the value `none` removes an impairment.  A change does not lose
     packets that wait in a queue.  Without netem in the kernel, only the rate (by htb) and, as root, loss (by

@@ -10,5 +10,5 @@ from dcnlab.cli.show import JsonFlag
 
 @command("dcnlab pause LAB h5", "dcnlab pause LAB controller", quick=True)
 def pause(lab: LabName, process: Process, json: JsonFlag = False) -> None:
-    """Stop a process of a lab until `dcnlab restart`; the lab leaves it alone."""
+    """Stop a process of a lab until `dcnlab restart`; supervision does not restart it."""
     change("pause", "paused", lab, process, json)

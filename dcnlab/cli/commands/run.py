@@ -57,7 +57,7 @@ def run(
         ),
     ] = [],  # noqa: B006
     repeat: Annotated[
-        int | None, options.number("Run each combination so many times, with seeds that count up.", 1, 10_000)
+        int | None, options.number("Run each combination this many times, each with the next seed.", 1, 10_000)
     ] = None,
     results: Annotated[
         Path | None,

@@ -33,7 +33,7 @@ def traffic(
     lab: LabName,
     pattern: Annotated[
         str,
-        typer.Argument(help="Who sends to whom; `dcnlab throughput` lists the patterns. Or a file of pairs."),
+        typer.Argument(help="Who sends to whom: permutation, incast, all-to-all, ..., or a file of pairs."),
     ],
     sizes: options.FlowSizes = "fixed:1M",
     load: Annotated[
@@ -54,7 +54,7 @@ def traffic(
             help="Instead of a load: flows of each pair, all at once; 1 where links have no rate.",
         ),
     ] = None,
-    transport: Annotated[Transport, typer.Option(help="The transport.")] = Transport.tcp,
+    transport: Annotated[Transport, typer.Option(help="The transport protocol.")] = Transport.tcp,
     cc: Annotated[
         str,
         typer.Option(help="TCP's congestion control, such as cubic, bbr or dctcp; by default the kernel's."),
@@ -63,17 +63,17 @@ def traffic(
     timeout: Annotated[
         float,
         options.duration(
-            "How long flows may take after the last has begun; then they have failed.", "--timeout"
+            "How long after the last flow has begun the flows may take; later they have failed.", "--timeout"
         ),
     ] = 10.0,
     predict: Annotated[
-        bool, typer.Option("--predict", help="Show beside it what max-min fair shares of the links predict.")
+        bool, typer.Option("--predict", help="Also show what the evaluator predicts (max-min fair shares).")
     ] = False,
     json: JsonFlag = False,
 ) -> None:
     """Send flows by a pattern in a running lab: completion times, and slowdowns against the ideal.
 
-    Exit 1 when a flow was not complete.
+    `dcnlab throughput TOPOLOGY --scheme SCHEME --traffic help` lists the patterns. Exit 1 if a flow failed.
     """  # fmt: skip
     from dcnlab.cli import measurement_commands
 

@@ -43,7 +43,7 @@ class _Terminal:
         """Run a shell in the node; UsageError for a terminal that was started before."""
         with self._lock:
             if self._connection is not None:
-                raise UsageError("this terminal was opened before: make another one")
+                raise UsageError("this terminal was opened before: open another one")
             self._connection = Connection(self._lab.path)
         threading.Thread(target=self._run, args=(self._connection,), daemon=True, name="terminal").start()
 

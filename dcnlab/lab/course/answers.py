@@ -33,7 +33,7 @@ def load(path: Path, keys: Iterable[str]) -> dict[str, Any]:
     except OSError as error:
         raise LabError(f"{path.name}: {error.strerror}") from None
     except (YAMLError, UnicodeDecodeError, limits.LimitError) as error:
-        raise LabError(f"{path.name}: no YAML text: {' '.join(str(error).split())}") from None
+        raise LabError(f"{path.name}: not YAML: {' '.join(str(error).split())}") from None
     found = {} if found is None else found
     if not isinstance(found, Mapping):
         raise LabError(f"{path.name}: must be lines of the form KEY: VALUE")

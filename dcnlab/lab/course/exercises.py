@@ -29,7 +29,7 @@ def title(folder: Path) -> str:
 def find(folder: Path) -> Path:
     """The folder of an exercise; UsageError for one that is none."""
     if not (folder / SCENARIO).is_file():
-        raise UsageError(f"{folder} is no exercise: it has no {SCENARIO}; `dcnlab course NAME` copies one")
+        raise UsageError(f"{folder} is not an exercise: it has no {SCENARIO}; `dcnlab course NAME` copies one")
     return folder
 
 

@@ -58,7 +58,7 @@ def _first_table(path: Path) -> tuple[int, int]:
         switch.sendall(_HEADER.pack(_VERSION, _REQUEST, size, 1) + _MULTIPART.pack(_TABLE_STATS, 0))
         for kind, body in _messages(switch):
             if kind == _ERROR:
-                raise LabError(f"{path.stem} refuses to tell its counters")
+                raise LabError(f"{path.stem} does not report its counters")
             if kind == _REPLY:
                 number, _, looked_up, matched = _TABLE.unpack_from(body, _MULTIPART.size)
                 assert number == 0

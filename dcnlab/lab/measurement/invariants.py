@@ -82,14 +82,14 @@ class Invariants(Measurement[InvariantsResult]):
     """Wait until a lab has converged, and check what must hold then; exit 1 if it does not.
 
     Exactly the servers that a path joins answer each other, no packet arrives twice or at a wrong server, none
-    circulates, and the tables are as predicted.
+    loops, and the tables are as predicted.
     """
 
     name: ClassVar[str] = "invariants"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab invariants LAB", "dcnlab invariants LAB --within 60 --json")
 
     within: float = argument("The lab must have converged within this time.", default=30.0, low=0.0, unit="s")
-    most: int = argument("Ask at most so many pairs, drawn at random.", default=1000, low=1)
+    most: int = argument("Ping at most this many pairs, drawn at random.", default=1000, low=1)
 
     def run(self, lab: RunningLab, context: Context) -> InvariantsResult:
         from dcnlab.lab.inspection import tables

@@ -110,7 +110,7 @@ class Traffic(Measurement[TrafficResult]):
         default="permutation", target=True, file=True,
     )  # fmt: skip
     sizes: str = argument(
-        "Sizes of flows: fixed:1M, websearch, datamining, either as websearch:scale=0.1, or a file.",
+        "Sizes of flows: fixed:1M, websearch, datamining, either scaled (websearch:scale=0.1), or a file.",
         default="fixed:1M", file=True,
     )  # fmt: skip
     load: float | None = argument(
@@ -123,14 +123,14 @@ class Traffic(Measurement[TrafficResult]):
         "Instead of a load: flows of each pair, all at once; 1 where links have no rate.",
         default=None, low=1, high=1_000_000,
     )  # fmt: skip
-    transport: str = argument("The transport.", default="tcp", choices=TRANSPORTS)
+    transport: str = argument("The transport protocol.", default="tcp", choices=TRANSPORTS)
     cc: str = argument(
         "TCP's congestion control, such as cubic, bbr or dctcp; by default the kernel's.",
         default="", pattern=r"[a-z0-9_]+",
     )  # fmt: skip
     seed: int = argument("Seed of times, sizes and pairs.", default=1, low=0, high=2**31 - 1)
     timeout: float = argument(
-        "How long flows may take after the last has begun; then they have failed.",
+        "How long after the last flow has begun the flows may take; later they have failed.",
         default=10.0, low=0.1, high=1e6, unit="s",
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ class Traffic(Measurement[TrafficResult]):
         if self.load is not None and self.count is not None:
             raise UsageError("give a load or a number of flows, not both")
         if self.cc and self.transport == "udp":
-            raise UsageError("cc is TCP's: leave it out with udp")
+            raise UsageError("cc is for TCP: leave it out with udp")
 
     @classmethod
     def targets(cls, text: object) -> dict[str, Any]:

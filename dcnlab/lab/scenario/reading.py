@@ -162,7 +162,7 @@ def _parse(path: Path) -> CommentedMap:
     except RecursionError:
         raise UsageError(f"{path}: it is nested too deeply") from None
     except (YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: no YAML text: {str(error).splitlines()[0]}") from None
+        raise UsageError(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
     if not isinstance(document, CommentedMap):
         raise UsageError(f"{path}:1: a scenario is a mapping that begins with topology: and scheme:")
     return document

@@ -125,7 +125,7 @@ class Service(Action):
             try:
                 groups = re.compile(pattern).groups
             except re.error as error:
-                raise ValueError(f"figures.{name}: no regular expression: {error}") from None
+                raise ValueError(f"figures.{name}: not a regular expression: {error}") from None
             if not groups:
                 raise ValueError(f"figures.{name}: the expression needs a group, such as ([0-9.]+)")
         return self

@@ -176,7 +176,7 @@ def _flat(value: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     [target] = [item.name for item in arguments.options(entries()[kind]) if item.metadata["target"]]
     twice = next((key for key in beside if key in within), None)
     if twice:
-        raise PydanticCustomError("kind", "{key} stands there twice", {"key": twice})
+        raise PydanticCustomError("kind", "{key} is given twice", {"key": twice})
     options = {key: item for key, item in within.items() if key != target}
     return {kind: within.get(target), **options, **beside}
 
