@@ -53,6 +53,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
         _print_folded(columns, cells, title)
 
 
+def fits(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bool:
+    """Whether :func:`table` would fold no cell."""
+    import shutil
+
+    widths = [max(map(len, map(str, column))) for column in zip(columns, *rows, strict=True)]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+    return sum(widths) + len(widths) - 1 <= width
+
+
 def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Print a table without rich, which takes longer to import than most commands run.
 
@@ -168,18 +177,17 @@ def print_notes(name: str, notes: Iterable[str]) -> None:
         print(f"{name}: {line}")
 
 
-def controlled(info: Mapping[str, Any]) -> str:
-    """The controller of a lab in a few words, from the result of ``info``: ``remote:... 3/8 switches``."""
+def controlled(info: Mapping[str, Any], whole: bool = True) -> str:
+    """The controller of a lab in a few words, from the result of ``info``: ``remote:127.0.0.1:6653 3/8``, or
+    only its kind, ``remote 3/8``."""
     found = info.get("controller")
     if not found or not found["switches"]:
         return "-" if found else ""
     complete = found["connected"] == found["switches"] and not found["by_hand"]
     text = str(found["controller"])
-    return (
-        text
-        if text == "none" or (complete and text == "ours")
-        else f"{text} {found['connected']}/{found['switches']}"
-    )
+    if text == "none" or (complete and text == "ours"):
+        return text
+    return f"{text if whole else text.partition(':')[0]} {found['connected']}/{found['switches']}"
 
 
 def print_ended(name: str, ended: Iterable[str]) -> None:

@@ -47,6 +47,6 @@ def parse(text: str) -> tuple[Exposure, ...]:
 def notes(nat: bool, expose: str) -> Iterator[str]:
     """One line for each opening of a lab to the outside."""
     if nat:
-        yield "nat: hosts reach what this machine reaches"
+        yield "nat: hosts reach what this machine reaches, but not its loopback address"
     for exposure in parse(expose):
         yield f"expose: {exposure}"

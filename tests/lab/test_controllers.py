@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from tests.lab.controllers import TESTCONTROLLER, free_port, learning_switch
+from tests.lab.terminal import DCNLAB, Terminal
 from tests.ovs import poll
 
 pytestmark = pytest.mark.lab
@@ -310,6 +312,33 @@ def test_a_switch_that_reconnects_keeps_what_others_installed(beside: Lab) -> No
         poll(lambda wanted=wanted: controller(beside)["connected"] == wanted, 30)  # type: ignore[misc]
     poll(lambda: beside.tables("s2")["equal"], 30)
     assert any("cookie=0x8" in line for line in beside.tables("s2")["installed"])
+
+
+def test_explain_names_the_entry_of_an_application_that_overrides_ours(beside: Lab) -> None:
+    before = beside.explain("h0", "h1")
+    assert [step["node"] for step in before] == ["h0", "s0", "h1"]
+    match = {"eth_type": 0x0800, "ipv4_dst": "10.0.0.2"}
+    back = [{"type": "OUTPUT", "port": "IN_PORT"}]
+    entry = {"dpid": 1, "cookie": 9, "priority": 60000, "match": match, "actions": back}
+    rest(beside, "/stats/flowentry/add", entry)
+    try:
+        poll(lambda: any("cookie=0x9" in line for line in beside.tables("s0")["installed"]), 10)
+        _, switch, last = beside.explain("h0", "h1")
+        assert switch["entry"].startswith("cookie=0x9, priority=60000,ip,nw_dst=10.0.0.2 actions=IN_PORT")
+        assert (switch["overrides"], last["node"]) == (before[1]["entry"], "h0")
+        assert (last["delivered"], last["reason"]) == (False, "is not the destination")
+    finally:
+        rest(beside, "/stats/flowentry/delete_strict", entry)
+    poll(lambda: beside.explain("h0", "h1") == before, 10)
+
+
+def test_ps_names_the_controller_in_80_columns(beside: Lab) -> None:
+    name = beside.config.name
+    with closing(Terminal("env", "-u", "COLUMNS", *DCNLAB, "ps")) as terminal:
+        terminal.resize(24, 80)
+        terminal.wait_for(rf"{name}: controller app:ryu.app.ofctl_rest 20/20\r\n")
+        assert re.search(rf"{name} +fattree:4 .* app 20/20 +running", terminal.shown), terminal.shown
+    assert re.search(rf"{name} .* app:ryu.app.ofctl_rest 20/20 +running", dcnlab("ps").stdout)
 
 
 def test_an_application_of_os_ken_beside_ours_discovers_every_link(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_exposed_ports_are_read() -> None:
         exposure.Exposure("h1", 22, 2222),
     )
     assert list(exposure.notes(True, "h0:80=8080")) == [
-        "nat: hosts reach what this machine reaches",
+        "nat: hosts reach what this machine reaches, but not its loopback address",
         "expose: 127.0.0.1:8080 is port 80 of h0",
     ]
     assert list(exposure.notes(False, "")) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcnlab.cli.app import command
-from dcnlab.cli.show import JsonFlag, controlled, print_ended, print_json, print_notes, table
+from dcnlab.cli.show import JsonFlag, controlled, fits, print_ended, print_json, print_notes, table
 from dcnlab.lab.client import try_info
 
 
@@ -21,16 +21,27 @@ def ps(json: JsonFlag = False) -> None:
     if json:
         print_json(rows)
     elif rows:
-        keys = ("topology", "scheme", "servers", "switches", "datapath")
-        table(
-            ("name", *keys, "controller", "state"),
-            [(row["name"], *(row.get(key, "") for key in keys), controlled(row), _state(row)) for row in rows],
-        )
+        whole = fits(_COLUMNS, _cells(rows))
+        table(_COLUMNS, _cells(rows, whole))
         for row in rows:
+            if not whole and ":" in controlled(row):
+                print(f"{row['name']}: controller {controlled(row)}")
             print_notes(row["name"], row.get("controller", {}).get("notes", ()))
             print_ended(row["name"], row.get("ended", ()))
     else:
         print("no labs are running: launch one, e.g. `dcnlab up bcube:4,1 --scheme brp`")
+
+
+_KEYS = ("topology", "scheme", "servers", "switches", "datapath")
+_COLUMNS = ("name", *_KEYS, "controller", "state")
+
+
+def _cells(rows: list[dict[str, Any]], whole: bool = True) -> list[tuple[str, ...]]:
+    """The table: where it is too wide, only the kinds of controllers; lines of their own then name them."""
+    return [
+        (row["name"], *(str(row.get(key, "")) for key in _KEYS), controlled(row, whole), _state(row))
+        for row in rows
+    ]
 
 
 def _state(row: dict[str, Any]) -> str:
