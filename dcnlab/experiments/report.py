@@ -93,7 +93,7 @@ def _summary(rows: Sequence[Row]) -> str:
     if broken:
         words.append(f"{len(broken)} ended with an error")
     if warned:
-        words.append(f"{warned} of those that count lost packets, or processor time, to the machine")
+        words.append(f"{warned} of those that count lost packets or processor time because of the machine")
     return "; ".join(words) + "."
 
 

@@ -85,7 +85,7 @@ class Actions:
         "GET", "/nodes/{node}/capture", parameters={"node": NODE},
         query={
             "seconds": {"type": "number", "default": 5, "description": f"How long, at most {_MOST_SECONDS}."},
-            "count": {**INTEGER, "default": 10000, "description": "End after so many packets."},
+            "count": {**INTEGER, "default": 10000, "description": "End after this many packets."},
             "filter": {**TEXT, "description": "A tcpdump filter, such as `icmp`."},
         },
         returns="The packets at all interfaces of the node, as pcapng.",

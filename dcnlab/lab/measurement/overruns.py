@@ -33,7 +33,7 @@ class OverrunsResult(Result):
     def notes(self) -> list[str]:
         """A line on the whole."""
         if not self.packets:
-            return ["no packet was lost for want of processor time"]
+            return ["no packet was lost because agents or switches were too slow"]
         return [f"{self.packets} packets were lost because agents or switches did not read them in time"]
 
 

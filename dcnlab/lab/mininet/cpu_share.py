@@ -51,7 +51,7 @@ class CpuShare:
         if missing:
             names = " and no ".join(sorted(missing))
             raise LabError(
-                f"cgroup v2 has no {names} here, because cgroup v1 has, or the kernel has not: leave out"
+                f"cgroup v2 has no {names} here: cgroup v1 uses it, or the kernel does not have it: leave out"
                 " cpu and cores, or boot with systemd.unified_cgroup_hierarchy=1"
             )
         self._parent = base / _PARENT

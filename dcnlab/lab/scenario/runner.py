@@ -67,7 +67,7 @@ class ScenarioResult:
         found = []
         if lost := about.get("overruns"):
             found.append(
-                f"the lab lost {lost} packets for want of processor time: `expect: [{LAB}.overruns == 0]`"
+                f"the lab lost {lost} packets because it was too slow: `expect: [{LAB}.overruns == 0]`"
                 " rejects such a run"
             )
         if (stolen := about.get("steal_percent") or 0) >= _MUCH_STOLEN:

@@ -94,7 +94,7 @@ class Service(Action):
     )
     env: Texts = Field({}, description="Variables of its environment.", examples=["keys: text"])
     cwd: str = Field("", description="Its folder, relative to this file's folder, which is the default.")
-    after: Names = Field((), description="Services that must be ready before.", examples=["names"])
+    after: Names = Field((), description="Services that must be ready first.", examples=["names"])
     ready: str = Field(
         "",
         description="When it is ready: a TCP port is open, its log has a text, or it has ended with a code.",
@@ -102,7 +102,7 @@ class Service(Action):
     )
     within: Duration = Field(60.0, description="How long to wait until it is ready.")
     private: Names = Field(
-        (), description="Folders that the host has for itself.", examples=["list: `/var/log`, `/tmp`"]
+        (), description="Folders that only this host sees.", examples=["list: `/var/log`, `/tmp`"]
     )
     limits: Limits = Field(Limits.model_validate({}), description="What it may use at most.")
     figures_of_log: Texts = Field(
@@ -121,7 +121,7 @@ class Service(Action):
             raise ValueError(str(error)) from error
         for name, pattern in self.figures_of_log.items():
             if not _FIGURE.fullmatch(name) or name in FIGURES:
-                raise ValueError(f"figures: {name} must be a name of small letters, and not one that is taken")
+                raise ValueError(f"figures: {name} must be a new name in lower-case letters")
             try:
                 groups = re.compile(pattern).groups
             except re.error as error:

@@ -52,7 +52,7 @@ export function scenarioForm(box) {
   const said = element(form, "p", { class: "quiet", role: "status" }), list = element(form, "ul");
   picked.addEventListener("change", async () => {
     if (!picked.files.length) return;
-    said.textContent = "The scenario runs …";
+    said.textContent = "Running the scenario …";
     list.replaceChildren();
     try {
       const found = await run(await picked.files[0].text(), events.checked);

@@ -168,7 +168,7 @@ export class Panel {
   captureButton(parent, node) {
     const made = button(parent, "Capture 5 s", async () => {
       made.disabled = true;
-      made.textContent = "Captures …";
+      made.textContent = "Capturing …";
       try {
         keep(await file(`nodes/${node}/capture?seconds=5`), `${node}.pcapng`);
       } catch (error) {
