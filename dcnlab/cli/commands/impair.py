@@ -46,8 +46,8 @@ def impair(
     """Change delay, loss, rate and errors of links, in both directions; without a link, show them.
 
     Values that are not given stay as they are; the value `none` removes an impairment.  A change does not lose
-    packets that wait in a queue.  Without netem in the kernel, only the rate (by htb) and, as root, loss (by
-    eBPF) can be imposed.
+    queued packets, except where netem is added to a rate that the launch gave.  Without netem in the kernel,
+    only the rate (by htb) and, as root, loss (by eBPF) can be imposed.
     """
     given = {
         "delay": delay, "jitter": jitter, "loss": loss, "rate": rate,
