@@ -177,6 +177,8 @@ PRINTS_JSON = {
     "compare": "--topologies bcube:2,1 --schemes brp --workers 1",
     "sweep": "bcube:2,1 --scheme brp --steps 1 --seeds 1 --workers 1",
     "throughput": "bcube:2,1 --scheme brp --failures links=99%",
+    "course": "",
+    "draw": "bcube:2,1 --output picture.svg",
     "schema": "",
     "reproduce": "",
     "automaton": "star:3",
@@ -194,7 +196,7 @@ IN_A_LAB = {
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
     "traceroute", "check",
     "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
-    "restart", "mn-file", "invariants", "chaos",
+    "restart", "mn-file", "invariants", "chaos", "grade", "overruns", "services", "traffic",
 }  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def test_mermaid_and_svg_show_every_node_and_link() -> None:
     picture = ElementTree.fromstring(svg(network))
     name = "{http://www.w3.org/2000/svg}"
     counts = [len(list(picture.iter(name + tag))) for tag in ("rect", "circle", "path")]
-    assert counts == [network.servers, network.switches, len(network.link_ends)]
+    assert counts == [1 + network.switches, network.servers, len(network.link_ends)]  # one is the background
 
 
 def test_the_command_writes_every_format() -> None:
