@@ -48,12 +48,19 @@ def _read_duration(text: str | float) -> float:
     from dcnlab.lab.scenario.values import read_duration
 
     try:
-        seconds = read_duration(f"{text}s" if str(text).replace(".", "", 1).isdecimal() else text)
+        seconds = read_duration(_with_unit(str(text)))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     if not seconds:
         raise typer.BadParameter("must be longer than 0")
     return seconds
+
+
+def _with_unit(text: str) -> str:
+    """A plain number is in seconds, and ``5m`` is as people write ``5min``."""
+    if text.replace(".", "", 1).isdecimal():
+        return f"{text}s"
+    return f"{text}in" if text.removesuffix("m").replace(".", "", 1).isdecimal() else text
 
 
 FlowSizes = Annotated[

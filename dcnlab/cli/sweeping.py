@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 def read_matrix(texts: Sequence[str]) -> dict[str, list[Any]]:
     """The values by key of ``scheme=brp,wmgr``; numbers are read as YAML reads them."""
-    from ruamel.yaml import YAML
-
     found: dict[str, list[Any]] = {}
     for text in texts:
         key, equals, values = text.partition("=")
@@ -26,8 +24,19 @@ def read_matrix(texts: Sequence[str]) -> dict[str, list[Any]]:
         if key.strip() in ("topology", "scheme"):
             found[key.strip()] = list(split_specs(values))
         else:
-            found[key.strip()] = [YAML(typ="safe").load(value) for value in words(values)]
+            found[key.strip()] = [_value(text, value) for value in words(values)]
     return found
+
+
+def _value(text: str, value: str) -> Any:
+    """A value as YAML reads it; UsageError, with the whole option, for what it cannot read."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe").load(value)
+    except (YAMLError, ValueError):
+        raise UsageError(f"--matrix {text!r}: cannot read the value {value!r}: quote it as in YAML") from None
 
 
 def show_sweep(sweep: Sweep) -> None:

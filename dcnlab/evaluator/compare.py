@@ -286,15 +286,16 @@ def _run_with_custom(custom: tuple[str, ...], digest: str, run_job: Callable[[Q]
 
 
 def load(directory: Path) -> dict[str, Row]:
-    """The stored results by key; an incomplete last line is ignored."""
+    """The stored results by key; an incomplete last line, and lines that are no results, are ignored."""
     path = directory / RESULTS
     rows: dict[str, Row] = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
+    for line in path.read_bytes().splitlines() if path.exists() else ():
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:
+        except ValueError:  # neither JSON nor UTF-8
             continue
-        rows[row["key"]] = row
+        if isinstance(row, dict) and "key" in row:
+            rows[str(row["key"])] = row
     return rows
 
 

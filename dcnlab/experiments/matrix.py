@@ -83,7 +83,7 @@ def find(document: Mapping[str, Any], key: str) -> Place:
         raise UsageError(f"matrix: {key} stands for {listed}: write one of these")
     raise UsageError(
         f"matrix: {key} is neither topology, scheme, an option of labs nor a key of this scenario's traffic,"
-        " events or links"
+        " events, links or services"
     )
 
 
@@ -165,17 +165,25 @@ def _put(document: MutableMapping[str, Any], place: Place, value: Any) -> None:
 def _reseed(document: Document, more: int) -> int:
     """Count up the seeds of a scenario; that of the lab."""
     options = document.setdefault("options", {})
-    options[_SEED] = int(options.get(_SEED, lab_options()[_SEED].default)) + more
+    seed = options[_SEED] = _counted(options.get(_SEED, lab_options()[_SEED].default), more)
     for entry in document.get("traffic") or ():
         _reseed_traffic(entry, more)
-    return int(options[_SEED])
+    return seed if isinstance(seed, int) else 0
+
+
+def _counted(seed: object, more: int) -> object:
+    """A seed counted up; what is no whole number stays, for the check of the scenario to refuse."""
+    try:
+        return int(str(seed)) + more
+    except ValueError:
+        return seed
 
 
 def _reseed_traffic(entry: Any, more: int) -> None:
     """Count up the seed of an entry, where its kind has one."""
     for part in (entry, *(entry.values() if isinstance(entry, Mapping) else ())):
         if isinstance(part, MutableMapping) and _SEED in part:
-            part[_SEED] = int(part[_SEED]) + more
+            part[_SEED] = _counted(part[_SEED], more)
             return
     kind = next((kind for kind in traffic.kinds() if isinstance(entry, Mapping) and kind in entry), None)
     if kind is not None and kind not in VERBS:

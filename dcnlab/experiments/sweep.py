@@ -95,9 +95,11 @@ def plan(
     else:
         path = bundled.find(Path(scenario))
         folder, checked, document = path.parent, reading.read(path), dict(reading.document(path))
-    chosen = dict(values) if values else {key: tuple(one) for key, one in checked.matrix.items()}
+    given = ({"matrix": values} if values else {}) | ({"repeat": repeat} if repeat is not None else {})
+    if given:
+        checked = reading.from_values({**document, **given}, folder)
     found = []
-    for run in matrix.runs(document, chosen, repeat or checked.repeat):
+    for run in matrix.runs(document, checked.matrix, checked.repeat):
         try:
             made = reading.from_values(run.document, folder)
         except UsageError as error:
@@ -119,6 +121,8 @@ def run(
     again next time.  ``note`` hears what happens; with ``keep`` each run writes its files into a folder there.
     """
     tell = note or _nobody
+    if results is not None and results.exists() and not results.is_dir():
+        raise UsageError(f"{results} is a file: name a folder")
     known = compare.load(results) if results else {}
     rows: list[Row] = []
     for number, (key, one, scenario) in enumerate(wanted.runs, 1):

@@ -31,7 +31,7 @@ from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measuring import Underway
 from dcnlab.lab.popen import Process
-from dcnlab.lab.program import Program, ServiceState, read_cpu, read_memory
+from dcnlab.lab.program import Program, ServiceState
 from dcnlab.lab.rpc import Connection, Progress
 from dcnlab.lab.sampling import Sampling
 
@@ -423,8 +423,7 @@ class Lab(KeyValueClient):
         for :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program
         that does not exist.
         """
-        limits = _limits(cpu, memory)
-        program = Program(tuple(words), dict(env or {}), os.fspath(cwd), tuple(private), **limits)
+        program = Program.of(words, env, cwd, private, cpu, memory)
         return Process(self.path, node, program, stdin, stdout)
 
     def serve(
@@ -446,7 +445,7 @@ class Lab(KeyValueClient):
         Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
         is not after ``within`` seconds, or when it has ended before.
         """
-        program = Program(tuple(words), dict(env or {}), os.fspath(cwd), tuple(private), **_limits(cpu, memory))
+        program = Program.of(words, env, cwd, private, cpu, memory)
         found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
         return ServiceState.from_json(found)
 
@@ -474,14 +473,6 @@ class Lab(KeyValueClient):
             timeout=timeout,
             env=python_process.environment(),
         )
-
-
-def _limits(cpu: str, memory: str) -> dict[str, Any]:
-    """Limits as a user writes them; UsageError for those that cannot be read."""
-    try:
-        return {"cpu": read_cpu(cpu) if cpu else 0.0, "memory": read_memory(memory) if memory else 0}
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def try_info(path: Path) -> dict[str, Any]:

@@ -93,6 +93,9 @@ class LabConfig(Options):
     def of(cls, topology: str, scheme: str, name: str = "", **options: Any) -> LabConfig:
         """The configuration that a user asks for; OptionError for unknown options and wrong values."""
         known = lab_options()
+        for key, value in (("topology", topology), ("scheme", scheme), ("name", name)):
+            if not isinstance(value, str):
+                raise OptionError(key, f"{key} must be text, not {value!r}")
         for key, value in options.items():
             if key not in known:
                 raise OptionError(key, f"there is no option {key}: {_hint(key, known)}")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dcnlab.lab.errors import UsageError
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE = re.compile(r"(\d+)\s*([KMG]?)(i?B)?")
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+# No machine has more memory, or more processors, than so many digits can say.
+_SIZE = re.compile(r"(\d{1,15})\s*([KMG]?)(i?B)?", re.ASCII)
+_PERCENT = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*%", re.ASCII)
 #: The least share of a processor, in percent, and memory in bytes, that a limit may leave.
 _LEAST_CPU, _LEAST_MEMORY = 1.0, 1 << 20
 
@@ -33,8 +35,13 @@ class Program:
     memory: int = 0
 
     def __post_init__(self) -> None:
-        if not self.words:
+        if not self.words or not self.name:
             raise UsageError("say what to run")
+        for name in self.env:
+            if not name or "=" in name:
+                raise UsageError(f"env: {name!r} is no name of a variable: it must not be empty or contain =")
+        if any("\0" in text for text in (*self.words, *self.env, *self.env.values(), self.cwd, *self.private)):
+            raise UsageError("no word, variable or folder of a program can contain a null character")
         for folder in self.private:
             if not folder.startswith("/") or folder.rstrip("/") == "":
                 raise UsageError(f"private: {folder!r} must be a folder below /, such as /var/log")
@@ -49,6 +56,23 @@ class Program:
         return asdict(self)
 
     @classmethod
+    def of(
+        cls,
+        words: Iterable[object],
+        env: Mapping[str, object] | None = None,
+        cwd: str | os.PathLike[str] = "",
+        private: Iterable[str] = (),
+        cpu: str = "",
+        memory: str = "",
+    ) -> Program:
+        """What a user asks for, with limits such as ``20%`` and ``256M``; UsageError for what cannot be."""
+        for name, value in (("words", words), ("private", private)):
+            if isinstance(value, str):
+                raise UsageError(f"{name} must be a list such as {value.split()!r}, not {value!r}")
+        given = {"words": words, "env": env or {}, "cwd": cwd, "private": private}
+        return cls.from_json({**given, **read_limits(cpu, memory)})
+
+    @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Program:
         """The inverse of :meth:`to_json`; UsageError for what is of the wrong kind."""
         try:
@@ -60,7 +84,7 @@ class Program:
                 cpu=float(value.get("cpu", 0)),
                 memory=int(value.get("memory", 0)),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise UsageError(f"not a program: {error!r}") from None
 
 
@@ -82,9 +106,17 @@ class ServiceState:
         return cls(**{**value, "run": tuple(value["run"])})
 
 
+def read_limits(cpu: str, memory: str) -> dict[str, Any]:
+    """``cpu`` in percent of one processor and ``memory`` in bytes, 0 without a limit; UsageError otherwise."""
+    try:
+        return {"cpu": read_cpu(cpu) if cpu else 0.0, "memory": read_memory(memory) if memory else 0}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
 def read_cpu(text: str) -> float:
     """Percent of one processor, of ``20%`` or ``150%``; ValueError with half a sentence."""
-    match = _PERCENT.fullmatch(text.strip())
+    match = _PERCENT.fullmatch(str(text).strip())
     if match is None or float(match[1]) < _LEAST_CPU:
         raise ValueError(
             f"cpu must be a share of one processor from {_LEAST_CPU:g}%, such as 20%, not {text!r}"
@@ -94,7 +126,7 @@ def read_cpu(text: str) -> float:
 
 def read_memory(text: str) -> int:
     """Bytes of ``256M``; ValueError with half a sentence."""
-    match = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(str(text).strip())
     size = int(match[1]) * _SIZES[match[2]] if match else 0
     if size < _LEAST_MEMORY:
         raise ValueError(f"memory must be a size from 1M, such as 256M, not {text!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,13 +115,15 @@ def traffic(fabric: Fabric, text: str, seed: int = 1, failed: Collection[int] = 
 
 
 def check(text: str) -> None:
-    """Raise SpecError, in one line, for what is neither a pattern nor a file."""
-    if not _is_file(text):
+    """Raise SpecError, in one line, for what is neither a pattern nor a file that can be read."""
+    if _is_file(text):
+        list(words_of(Path(text)))
+    else:
         read(text)
 
 
 def _is_file(text: str) -> bool:
-    return text.partition(":")[0] not in PATTERNS and Path(text).is_file()
+    return text.partition(":")[0] not in PATTERNS and os.path.isfile(text)
 
 
 def _from_file(fabric: Fabric, path: Path, alive: IntArray) -> list[IntArray]:

@@ -6,6 +6,7 @@ the same figures read it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def read(text: str) -> Sizes:
     if name in NAMED:
         points = np.array(NAMED[name])
         return Sizes(text, points[:, 0] * _PACKET * _scale(text, colon, argument), points[:, 1])
-    if Path(text).is_file():
+    if os.path.isfile(text):
         return _from_file(Path(text))
     raise SpecError(f"sizes: there is neither a distribution nor a file {text!r}: write {FORMS}")
 
@@ -106,6 +107,8 @@ def _from_file(path: Path) -> Sizes:
         raise SpecError(f"{path}: the last line must have the share 1 (or 100)")
     if (np.diff(sizes) < 0).any() or (np.diff(shares) < 0).any() or shares[0] < 0 or sizes[-1] > _LARGEST:
         raise SpecError(f"{path}: sizes and shares must ascend, sizes to at most {_LARGEST:g}")
+    if sizes[-1] < 1:
+        raise SpecError(f"{path}: the largest size must be at least 1 byte")
     return Sizes(str(path), sizes, shares / shares[-1])
 
 

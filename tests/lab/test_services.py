@@ -16,7 +16,7 @@ import pytest
 from dcnlab import Lab, LabError, UsageError, run_scenario
 from dcnlab.lab.emulation import limits
 from dcnlab.lab.popen import Process
-from dcnlab.lab.program import read_cpu, read_memory
+from dcnlab.lab.program import Program, read_cpu, read_memory
 from dcnlab.lab.scenario.reading import from_values
 from dcnlab.lab.scenario.service import Service, in_order
 from dcnlab.lab.services.readiness import Readiness
@@ -48,6 +48,15 @@ def test_a_service_is_read() -> None:
     [
         ({"ready": "udp:7"}, "services[0]: ready must be written as tcp:80, log:TEXT or exit:0, not 'udp:7'"),
         ({"ready": "tcp:99999"}, "services[0]: ready must be written as tcp:80"),
+        ({"ready": "tcp:0"}, "services[0]: ready must be written as tcp:80"),
+        ({"ready": f"exit:{'9' * 5000}"}, "services[0]: ready must be written as tcp:80"),
+        ({"run": [""]}, "services[0]: say what to run"),
+        ({"run": ["a\0b"]}, "services[0]: no word, variable or folder of a program can contain a null"),
+        ({"on": []}, "services[0].on: must not be empty"),
+        ({"env": {"A=B": "1"}}, "services[0]: env: 'A=B' is no name of a variable"),
+        ({"cwd": "nowhere"}, "services[0].cwd: there is no folder"),
+        ({"private": ["/nowhere"]}, "services[0].private: there is no folder /nowhere"),
+        ({"limits": {"memory": "9" * 5000}}, "services[0].limits: memory must be a size from 1M"),
         ({"limits": {"cpu": "2"}}, "services[0].limits: cpu must be a share of one processor from 1%"),
         ({"limits": {"memory": "9"}}, "services[0].limits: memory must be a size from 1M, such as 256M"),
         ({"on": "h0 h9"}, "services[0].on: no server is named h9"),
@@ -57,7 +66,7 @@ def test_a_service_is_read() -> None:
         ({"private": ["tmp"]}, "services[0]: private: 'tmp' must be a folder below /"),
         ({"figures": {"rate": "no group"}}, "services[0]: figures.rate: the expression needs a group"),
         ({"figures": {"rate": "("}}, "services[0]: figures.rate: not a regular expression"),
-        ({"figures": {"exit": "(1)"}}, "services[0]: figures: exit must be a name"),
+        ({"figures": {"exit": "(1)"}}, "services[0]: figures: exit must be a new name"),
         ({"imags": "x"}, "services[0].imags: unknown key: "),
         ({"name": "lab"}, "services[0]: a result named lab exists already"),
     ],
@@ -82,8 +91,10 @@ def test_services_start_after_those_they_wait_for() -> None:
 
 
 def test_figures_are_the_last_numbers_of_a_log() -> None:
-    one = Service.model_validate({"on": "h0", "run": "x", "figures": {"rate": r"rate ([\d.,]+)", "no": "(x)"}})
-    assert one.numbers("rate 1.5\nrate 1,234.5\n") == {"rate": 1234.5, "no": None}
+    one = Service.model_validate(
+        {"on": "h0", "run": "x", "figures": {"rate": r"rate ([\d.,]+)", "no": "(x)", "part": r"r(\d)?"}}
+    )
+    assert one.numbers("rate 1.5\nrate 1,234.5\n") == {"rate": 1234.5, "no": None, "part": None}
 
 
 def test_values() -> None:
@@ -92,6 +103,23 @@ def test_values() -> None:
     for wrong in ("cpu", "-3%", "0.1%"):
         with pytest.raises(ValueError, match="cpu must be"):
             read_cpu(wrong)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"words": "sleep 9"}, r"^words must be a list such as \['sleep', '9'\]"),
+        ({"words": 5}, "^not a program"),
+        ({"words": []}, "^say what to run"),
+        ({"words": ["x"], "private": "/tmp"}, "^private must be a list"),
+        ({"words": ["x"], "env": 5}, "^not a program"),
+        ({"words": ["x"], "cpu": 5}, "^cpu must be a share"),
+        ({"words": ["x"], "memory": [1]}, "^memory must be a size"),
+    ],
+)
+def test_programs_that_python_cannot_ask_for(asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Program.of(**asked)
 
 
 def test_a_machine_without_cgroups_refuses_limits_in_one_line(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from dcnlab import Lab, UsageError, run_matrix
 from dcnlab.cli.sweeping import read_matrix
-from dcnlab.experiments import matrix, summary
+from dcnlab.evaluator import compare
+from dcnlab.experiments import matrix, summary, sweep
 from dcnlab.experiments.provenance import provenance
 from dcnlab.experiments.report import report
 from dcnlab.experiments.sweep import plan
@@ -111,8 +112,23 @@ def test_words_of_the_command_line() -> None:
 def test_what_is_wrong_with_a_run_is_said_before_any_starts() -> None:
     with pytest.raises(UsageError, match=r"^scheme=pow repetition 1: scheme: pow does not fit bcube:2,1"):
         plan(DOCUMENT, {"scheme": ["brp", "pow"]})
-    with pytest.raises(UsageError, match=r"matrix.scheme: .*at least 1 item"):
+    with pytest.raises(UsageError, match=r"matrix.scheme: must not be empty"):
         plan({**DOCUMENT, "matrix": {"scheme": []}})
+    with pytest.raises(UsageError, match=r"matrix.scheme: must be a list, not 'brp'"):
+        plan(DOCUMENT, {"scheme": "brp"})
+    with pytest.raises(UsageError, match=r"options.seed: should be a valid integer"):
+        plan(DOCUMENT, {"seed": ["x"]})
+    with pytest.raises(UsageError, match=r"repeat: should be greater than or equal to 1"):
+        plan(DOCUMENT, repeat=0)
+
+
+def test_results_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    kept = {"key": "a", "values": {}}
+    lines = [b"garbage", b"\xff{}", b"[]", b"{}", b"5", json.dumps(kept).encode(), b'{"key": "b']
+    (tmp_path / compare.RESULTS).write_bytes(b"\n".join(lines))
+    assert compare.load(tmp_path) == {"a": kept}
+    with pytest.raises(UsageError, match="is a file: name a folder"):
+        sweep.run(plan(DOCUMENT), tmp_path / compare.RESULTS)
 
 
 def test_the_key_of_a_run_depends_on_what_it_runs(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def test_wrong_sizes_are_one_line(text: str) -> None:
         ("10 x", "1: must be a size"),
         ("10 0.5\n5 1", "must ascend"),
         ("10 nan", "1: must be a size"),
+        ("0 0.5\n0 1", "at least 1 byte"),
     ],
 )
 def test_wrong_files_of_sizes_are_one_line(tmp_path: Path, text: str, says: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,15 +15,6 @@ from dcnlab.cli.lab_options import of_labs
 from dcnlab.cli.launching import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.errors import UsageError
-from dcnlab.lab.scenario.values import read_duration
-
-
-def _duration(text: str) -> float:
-    try:
-        return read_duration(f"{text}in" if re.fullmatch(r"[\d.]+m", text) else text)
-    except ValueError as error:
-        raise UsageError(f"--for {error}") from None
 
 
 @command(
@@ -36,9 +26,7 @@ def _duration(text: str) -> float:
 def chaos(
     topology: Topology,
     scheme: SchemeName = "shortest",
-    duration: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="How long, such as 90s or 5min.")
-    ] = "60s",
+    seconds: Annotated[float, options.duration("How long.", "--for")] = 60.0,
     steps: Annotated[
         int | None, options.number("Number of steps, instead of a time.", 1, options.MAX_COUNT)
     ] = None,
@@ -69,7 +57,6 @@ def chaos(
     from dcnlab.lab.chaos.run import LabSpec
     from dcnlab.lab.chaos.search import search
 
-    seconds = _duration(duration)
     config = LabConfig.of(topology, scheme, **lab_options)
     possible = targets.targets(config, config.validate().fabric)
     spec = LabSpec(topology, scheme, lab_options, within)

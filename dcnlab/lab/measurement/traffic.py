@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -162,7 +163,7 @@ class Traffic(Measurement[TrafficResult]):
         """The arguments with files as the lab's process finds them, which has another folder."""
         found = super().to_json()
         for name in ("pattern", "sizes"):
-            if Path(found[name]).is_file():
+            if os.path.isfile(found[name]):
                 found[name] = str(Path(found[name]).resolve())
         return found
 

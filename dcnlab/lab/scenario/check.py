@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
@@ -91,6 +92,9 @@ def _services(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
     for number, service in enumerate(scenario.services):
         if missing := [one for one in service.on if not fnmatch.filter(names, one)]:
             yield ("services", number, "on"), f"no server is named {missing[0]}"
+        for key, folders in (("cwd", [service.cwd] if service.cwd else ()), ("private", service.private)):
+            if nowhere := [one for one in folders if not os.path.isdir(one)]:
+                yield ("services", number, key), f"there is no folder {nowhere[0]}"
         for name in service.after:
             if name not in known:
                 yield ("services", number, "after"), f"no service is named {name}{_nearest(name, known)}"

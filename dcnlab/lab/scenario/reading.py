@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,14 +102,21 @@ class _Source:
                 node, name = node[inside], f"{name}.{inside}"
             if isinstance(node, Mapping) and part in node:
                 name = f"{name}.{part}" if name else str(part)
-                line = node.lc.key(part)[0] + 1 if isinstance(node, CommentedMap) else line
+                line = _line(node, part, line)
             elif isinstance(node, list | tuple) and isinstance(part, int):
                 name = f"{name}[{part}]"
-                line = node.lc.item(part)[0] + 1 if isinstance(node, CommentedSeq) else line
+                line = _line(node, part, line)
             else:
                 continue
             node = node[part]
         return line, name
+
+
+def _line(node: object, part: Any, before: int) -> int:
+    """The line (from 1) of a key or an item; ``before`` for what was not read from a file."""
+    if not isinstance(node, CommentedMap | CommentedSeq) or part not in (node.lc.data or ()):
+        return before
+    return int(node.lc.data[part][0]) + 1
 
 
 def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
@@ -116,7 +124,7 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
     remain as they are: samples, modules, or an error that the checks report."""
 
     def seen(name: str) -> str:
-        return str(folder / name) if name and (folder / name).is_file() else name
+        return str(folder / name) if name and os.path.isfile(folder / name) else name
 
     given, changed = scenario.given_options(), {}
     if choice := given.get("controller", ""):
@@ -178,6 +186,8 @@ def _explain(error: ErrorDetails) -> tuple[Location, str]:
             return (*location, context["key"]), error["msg"]
         case "kind" | "missing_traffic":
             return location, error["msg"]
+        case "too_short":
+            return location, "must not be empty"
         case "value_error":
             return location, str(context["error"])
     text = _PLAIN.get(error["type"]) or error["msg"].removeprefix("Input ")

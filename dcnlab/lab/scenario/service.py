@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.program import Program, read_cpu, read_memory
+from dcnlab.lab.program import Program, read_limits
 from dcnlab.lab.scenario.action import Action, Duration, Name, StrictModel
 from dcnlab.lab.services.readiness import Readiness
 
@@ -72,10 +72,10 @@ class Limits(StrictModel):
 
     def values(self) -> dict[str, Any]:
         """The limits as numbers; ValueError with half a sentence."""
-        return {
-            "cpu": read_cpu(self.cpu) if self.cpu else 0.0,
-            "memory": read_memory(self.memory) if self.memory else 0,
-        }
+        try:
+            return read_limits(self.cpu, self.memory)
+        except UsageError as error:
+            raise ValueError(str(error)) from None
 
 
 class Service(Action):
@@ -87,7 +87,7 @@ class Service(Action):
     name: Name | None = Field(
         None, description="Name of the service and its result; without one, the program's."
     )
-    on: Names = Field(description="The hosts: names or patterns.", examples=["`h0 h3` or `h*`"])
+    on: Names = Field(min_length=1, description="The hosts: names or patterns.", examples=["`h0 h3` or `h*`"])
     run: Words = Field(
         description="The program and its arguments; names of servers become their addresses.",
         examples=["list of words, or a line"],
@@ -168,7 +168,8 @@ class Service(Action):
         for name, pattern in self.figures_of_log.items():
             matches = list(re.finditer(pattern, log, re.MULTILINE))
             try:
-                found[name] = float(matches[-1][1].replace(",", "")) if matches else None
+                # The group of an optional part may have matched nothing: that is no number.
+                found[name] = float((matches[-1][1] or "").replace(",", "")) if matches else None
             except ValueError:
                 found[name] = None
         return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 _LISTENING = "0A"
 _TABLES = (Path("/proc/thread-self/net/tcp"), Path("/proc/thread-self/net/tcp6"))
-_PORTS, _CODES = 65535, 255
+_PORTS, _CODES = range(1, 65536), range(256)
+#: Enough digits for a port or an exit code.
+_NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,10 @@ class Readiness:
         """Read one; ValueError with half a sentence."""
         if not text:
             return cls()
-        kind, colon, value = text.partition(":")
-        most = {"tcp": _PORTS, "exit": _CODES}.get(kind)
-        number = most is not None and value.isdecimal() and int(value) <= most
-        if not colon or not value or not (number or kind == "log"):
+        kind, _, value = text.partition(":")
+        allowed = {"tcp": _PORTS, "exit": _CODES}.get(kind, range(0))
+        number = _NUMBER.fullmatch(value) and int(value) in allowed
+        if not number and not (kind == "log" and value):
             raise ValueError(f"ready must be written as tcp:80, log:TEXT or exit:0, not {text!r}")
         return cls(kind, value)
 
