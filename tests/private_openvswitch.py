@@ -16,7 +16,15 @@ PROGRAMS = {"venv": str(Path(sys.executable).parent / "mn"), "debian": "/usr/bin
 _SCRIPT = """
 set -e
 mount -t tmpfs tmpfs /run
-mkdir -p /run/openvswitch
+mkdir -p /run/openvswitch /run/tmp
+# Mininet's cleanup removes /tmp/*.log: it gets a /tmp with the folders of the machine's, without its files.
+mount --rbind /tmp /run/tmp
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+for folder in /run/tmp/*/; do
+    own=/tmp/${folder#/run/tmp/}
+    mkdir "$own"
+    mount --rbind "$folder" "$own" 2>/dev/null || true  # others' folders may be gone by now
+done
 ovsdb-tool create /run/openvswitch/conf.db /usr/share/openvswitch/vswitch.ovsschema
 ovsdb-server /run/openvswitch/conf.db --remote=punix:/run/openvswitch/db.sock --detach --pidfile
 ovs-vsctl --no-wait init
