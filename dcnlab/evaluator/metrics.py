@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypeVar, get_args
 
 from scipy import stats
 
@@ -32,6 +32,7 @@ from topos.spec import SpecError
 Figures = Mapping[str, float | int]
 #: Called with what is computed now, and the share of it that is done, from 0 to 1; None if it is not known.
 Progress = Callable[[str, float | None], None]
+_Of = TypeVar("_Of", Fabric, Scheme)
 #: Bounds of the load: more packets do not fit into memory, and a smaller load has no packets.
 _LOADS = (1e-6, 100.0)
 #: The number of random pairs of servers whose edge-disjoint paths are counted.
@@ -173,21 +174,28 @@ def fabric_metrics(
     fabric: Fabric, names: Sequence[str], conditions: Conditions, progress: Progress = silent
 ) -> dict[str, Figures]:
     """The metrics among ``names`` that depend on the fabric alone."""
-    found = {}
-    for name in filter(FABRIC_METRICS.__contains__, names):
-        progress(name, None)
-        found[name] = FABRIC_METRICS[name](fabric, conditions)
-    return found
+    return _evaluated(FABRIC_METRICS, fabric, names, conditions, progress)
 
 
 def scheme_metrics(
     scheme: Scheme, names: Sequence[str], conditions: Conditions, progress: Progress = silent
 ) -> dict[str, Figures]:
     """The metrics among ``names`` that depend on the scheme."""
+    return _evaluated(SCHEME_METRICS, scheme, names, conditions, progress)
+
+
+def _evaluated(
+    known: Mapping[str, Callable[[_Of, Conditions], Figures]],
+    of: _Of,
+    names: Sequence[str],
+    conditions: Conditions,
+    progress: Progress,
+) -> dict[str, Figures]:
+    """The figures of each metric that is known, by its name; ``progress`` hears the name before."""
     found = {}
-    for name in filter(SCHEME_METRICS.__contains__, names):
+    for name in filter(known.__contains__, names):
         progress(name, None)
-        found[name] = SCHEME_METRICS[name](scheme, conditions)
+        found[name] = known[name](of, conditions)
     return found
 
 

@@ -1,11 +1,19 @@
-"""How a lab starts Python processes that run its own modules and none from the folder of the caller."""
+"""How a lab starts Python processes that run its own modules and none from the folder of the caller, and reads
+what they print."""
 
 from __future__ import annotations
 
+import json
 import os
 import site
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dcnlab.lab.errors import LabError
+
+if TYPE_CHECKING:
+    import subprocess
 
 #: The folder that holds the top-level packages: a clone, or site-packages.
 _ROOT = str(Path(__file__).resolve().parents[2])
@@ -27,6 +35,19 @@ def environment() -> dict[str, str]:
     if _ROOT not in searched and not _in_site_packages():
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, [_ROOT, *searched]))
     return variables
+
+
+def next_line(program: subprocess.Popen[str], what: str) -> dict[str, Any]:
+    """The next line of a program's JSON output; LabError with ``what`` and its last error message when it has
+    ended."""
+    assert program.stdout is not None
+    assert program.stderr is not None
+    line = program.stdout.readline()
+    if not line:
+        messages = program.stderr.read().strip().splitlines() or ["its program ended"]
+        raise LabError(f"{what}: {messages[-1]}")
+    value: dict[str, Any] = json.loads(line)
+    return value
 
 
 def _in_site_packages() -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dcnlab.lab import python_process
-from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.flow_sockets import HEADER
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.traffic.completion import Floats
@@ -59,7 +58,7 @@ class Generator:
             ports = _ask(receiver, json.dumps(task))["ports"]
             sender = stack.enter_context(self._program("flow_sender"))
             _write(sender, json.dumps(self._sending(workload, sizes, targets, ports)))
-            while "begun" not in (sent := _line(sender)):
+            while "begun" not in (sent := python_process.next_line(sender, "traffic")):
                 progress(sent["ended"])
             if self.transport == "udp":
                 _await_datagrams(receiver, len(sizes))
@@ -133,7 +132,7 @@ def _await_datagrams(receiver: subprocess.Popen[str], count: int) -> None:
 
 def _ask(program: subprocess.Popen[str], line: str) -> dict[str, Any]:
     _write(program, line)
-    return _line(program)
+    return python_process.next_line(program, "traffic")
 
 
 def _write(program: subprocess.Popen[str], line: str) -> None:
@@ -141,15 +140,3 @@ def _write(program: subprocess.Popen[str], line: str) -> None:
     with contextlib.suppress(BrokenPipeError):  # its end shows at the next line
         program.stdin.write(line + "\n")
         program.stdin.flush()
-
-
-def _line(program: subprocess.Popen[str]) -> dict[str, Any]:
-    """The next line of a program's output; LabError with its last error message when it has ended."""
-    assert program.stdout is not None
-    assert program.stderr is not None
-    line = program.stdout.readline()
-    if not line:
-        messages = program.stderr.read().strip().splitlines() or ["its program ended"]
-        raise LabError(f"traffic: {messages[-1]}")
-    value: dict[str, Any] = json.loads(line)
-    return value

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from addressing.fields import ipv4
 from addressing.header import Field
 from addressing.scheme import Scheme
 from dcnlab.lab import python_process
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.errors import UsageError
 from dcnlab.lab.running.endpoint import Endpoint
 from topos.graph import LinkState
 
@@ -96,12 +94,15 @@ def measure(
     kind = "mptcp" if subflows else "tcp"
     receiver = _start(inside, ends[1].name, "serve", kind, server, str(_PORT))
     try:
-        _next_line(receiver)
+        python_process.next_line(receiver, "connection")
         words = ("send", kind, server, str(_PORT), client, f"{seconds:g}", str(subflows))
         sender = _start(inside, ends[0].name, *words)
         try:
             on_start(sender)
-            sent, received = _next_line(sender), _next_line(receiver)
+            sent, received = (
+                python_process.next_line(sender, "connection"),
+                python_process.next_line(receiver, "connection"),
+            )
         finally:
             sender.kill()
             sender.communicate()
@@ -118,15 +119,3 @@ def _alias(server: int, number: int) -> str:
 def _start(inside: Inside, name: str, *words: str) -> subprocess.Popen[str]:
     command = inside(name, python_process.command("dcnlab.lab.instruments.mptcp_connection", *words))
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def _next_line(program: subprocess.Popen[str]) -> dict[str, Any]:
-    """The next line of a program's JSON output; LabError with its last error message when it has ended."""
-    assert program.stdout is not None
-    assert program.stderr is not None
-    line = program.stdout.readline()
-    if not line:
-        messages = program.stderr.read().strip().splitlines() or ["its program ended"]
-        raise LabError(f"connection: {messages[-1]}")
-    value: dict[str, Any] = json.loads(line)
-    return value
