@@ -103,10 +103,11 @@ def _needs_outside() -> None:
     """The test is left where the machine does not reach the page that the example fetches."""
     if shutil.which("slirp4netns") is None:
         lacking("slirp4netns is not installed")
-    fetch = ["curl", "-sSf", "--retry", "5", "-o", os.devnull, "https://pypi.org/simple/pip/"]
+    page = "https://pypi.org/simple/pip/"
+    fetch = ["curl", "-sSf", "--noproxy", "*", "--retry", "5", "-o", os.devnull, page]
     done = subprocess.run(fetch, capture_output=True, text=True, check=False)
     if done.returncode:
-        lacking(f"no way to https://pypi.org: {done.stderr.strip()}")
+        pytest.skip(f"this machine does not reach {page}: {done.stderr.strip()}")
 
 
 def test_what_does_not_hold_is_exit_code_1(tmp_path: Path) -> None:
