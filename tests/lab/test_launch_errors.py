@@ -45,8 +45,8 @@ def test_too_little_memory_is_one_line(megabytes: int) -> None:
 def test_no_room_for_files_is_one_line() -> None:
     done = _up("prlimit", "--fsize=0")
     assert done.returncode == 1
-    text = "dcnlab: ovsdb-tool: SIGXFSZ: a file reached the limit of its size, ulimit -f"
-    assert done.stderr.startswith(text)
+    assert done.stderr.startswith("dcnlab: ")
+    assert "a file reached the limit of its size, ulimit -f" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -114,6 +115,8 @@ def _unexpected(error: Exception) -> str:
     """One line for an error that no other code has worded."""
     if isinstance(error, MemoryError):
         return "not enough memory for the lab: use a smaller topology, or raise the limit (ulimit -v)"
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return "a file reached the limit of its size, ulimit -f: raise the limit"
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
