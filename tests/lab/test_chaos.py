@@ -84,7 +84,7 @@ def test_a_fault_is_shrunk_to_a_scenario_that_shows_it(tmp_path: Path) -> None:
     [
         (("--no-supervise",), "leave --no-supervise out"),
         (("--controller", "none"), "leave --controller out"),
-        (("--for", "soon"), "--for must be a time"),
+        (("--for", "soon"), "'--for': must be a time"),
         (("--steps", "0"), "--steps"),
     ],
 )
