@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.capabilities import lacking
 
 CHROMIUM = shutil.which("chromium")
 #: Seconds to wait for a page: a machine may be busy.
@@ -21,9 +22,7 @@ def open_browser() -> Iterator[Any]:
     """A browser; the test is skipped where there is none."""
     playwright = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
-        if os.environ.get("DCNLAB_REQUIRE_LABS"):
-            pytest.fail("chromium is not installed")
-        pytest.skip("chromium is not installed")
+        lacking("chromium is not installed")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.session.display import display_error
+from tests.capabilities import lacking
 from tests.ovs import poll
 
 
@@ -68,7 +69,7 @@ def test_without_a_display_the_prompt_prints_an_error_and_continues(tmp_path: Pa
 def screen() -> Iterator[str]:
     """A virtual display without a screen."""
     if shutil.which("Xvfb") is None or shutil.which("xterm") is None or shutil.which("xwininfo") is None:
-        pytest.skip("needs Xvfb, xterm and xwininfo")
+        lacking("needs Xvfb, xterm and xwininfo")
     with tempfile.TemporaryFile("w+") as numbers:
         words = ["Xvfb", "-displayfd", str(numbers.fileno()), "-noreset", "-nolisten", "tcp"]
         server = subprocess.Popen(words, pass_fds=[numbers.fileno()], stderr=subprocess.DEVNULL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -22,6 +21,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.metrics.exporter import serving
 from dcnlab.lab.sampling import Sampling
+from tests.capabilities import lacking
 
 pytestmark = pytest.mark.lab
 EXAMPLES = Path(__file__).parents[2] / "examples" / "grafana"
@@ -72,9 +72,7 @@ def lab() -> Iterator[Lab]:
 def prometheus(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     program = shutil.which("prometheus")
     if program is None:
-        if os.environ.get("DCNLAB_REQUIRE_LABS"):
-            pytest.fail("Prometheus is not installed: apt install prometheus")
-        pytest.skip("Prometheus is not installed: apt install prometheus")
+        lacking("Prometheus is not installed: apt install prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
     words = [sys.executable, "-m", "dcnlab.cli", "metrics", lab.config.name, "--port", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as exporter:
