@@ -36,8 +36,8 @@ class TrafficResult(Result):
     The ideal is the flow's bytes on the wire by ``rate_mbps``, and the base: the shortest time in which a
     flow of one packet was complete between the same servers before (``base_ms`` is their median).
     ``rate_mbps`` is the bandwidth of the links, or where they have none (``rate_measured``) what a flow
-    alone reached.  ``late_ms`` is
-    how late the latest percent of flows began: a machine that is too busy shows there.
+    alone reached.  ``late_ms`` is how late the latest percent of flows began: a machine that is too busy
+    shows there.
     """
 
     flows: int
