@@ -24,6 +24,7 @@ namespace; the guard then removes the socket.
     kv/           a key-value store         replication/  one server's data to several others
     metrics/      a lab for Prometheus      services/     programs that run in hosts, with logs
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
+    machines/     one lab on many machines: which runs what
     mininet/      stock Mininet with our topologies, hosts and controller
 
     client.py      Lab, for Python and the command line        foreground.py  programs on this terminal

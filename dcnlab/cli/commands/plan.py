@@ -1,4 +1,4 @@
-"""``dcnlab plan``: what a lab would need of this machine."""
+"""``dcnlab plan``: what a lab would need of this machine, or of several."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dcnlab.cli.show import JsonFlag, print_json, table
 
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.capacity import Requirement
+    from dcnlab.lab.machines.placement import Part, Placement
+    from topos.fabric import Fabric
 
 
 class Agents(StrEnum):
@@ -22,22 +24,43 @@ class Agents(StrEnum):
     workers = "workers"
 
 
-@command("dcnlab plan bcube:8,3", "dcnlab plan torus:16x16x16 --agents workers --json")
+@command(
+    "dcnlab plan bcube:8,3",
+    "dcnlab plan torus:16x16x16 --agents workers --json",
+    "dcnlab plan bcube:8,2 --machines 4",
+    "dcnlab plan clot:6x6 --machines 8x32G,4x16G --placement parts.yaml",
+)
 def plan(
     spec: Topology,
     agents: Annotated[
         Agents, typer.Option(help="Agent processes: one per server (host), or one per core (workers).")
     ] = Agents.host,
+    machines: Annotated[
+        str,
+        typer.Option(
+            metavar="N|CORESxMEMORY,...",
+            help="Divide the lab among so many machines like this one, or among machines of these sizes.",
+        ),
+    ] = "",
+    placement: Annotated[
+        str, typer.Option(metavar="FILE", help="With --machines: the nodes of each, in YAML or JSON.")
+    ] = "",
     json: JsonFlag = False,
 ) -> None:
     """Say what a lab of a topology needs, and whether this machine has it; exit 1 if not.
 
-    Memory is an estimate for a lab whose agents have all relayed packets.
+    Memory is an estimate for a lab whose agents have all relayed packets.  With --machines nodes are placed so
+    that few links are cut; `--json` prints the placement as --placement reads it.
     """
     from dcnlab.cli.catalogue import fabric_of
     from dcnlab.lab.emulation import capacity
+    from dcnlab.lab.errors import UsageError
 
     fabric = fabric_of(spec)
+    if placement and not machines:
+        raise UsageError("--placement needs --machines: how many there are, or how large each is")
+    if machines:
+        raise typer.Exit(_plan_parts(fabric, machines, placement, agents, json))
     found = capacity.requirements(fabric, agents.value)
     fits = all(requirement.fits for requirement in found)
     seconds = round(capacity.processor_seconds(fabric, agents.value), 1)
@@ -50,6 +73,73 @@ def plan(
         print(f"{fabric.spec}: {sizes}; about {seconds:,.0f} s of processor time to launch")
         table(("need", "of this lab", "here", "enough"), map(_row, found))
     raise typer.Exit(0 if fits else 1)
+
+
+def _plan_parts(fabric: Fabric, machines: str, file: str, agents: Agents, json: bool) -> int:
+    """Print how a lab is divided among machines; the exit code."""
+    from dcnlab.lab.machines import description, placement, placement_file
+
+    sizes = description.parse(machines)
+    found = placement_file.read(file, fabric, sizes) if file else placement.place(fabric, sizes, agents.value)
+    parts = found.parts(agents.value)
+    fits = all(part.fits for part in parts)
+    if json:
+        value = {
+            "topology": fabric.spec,
+            "links": len(fabric.link_ends),
+            "links_cut": len(found.cut),
+            "fits": fits,
+        }
+        shown = [_part_as_json(part) for part in parts]
+        print_json({**value, "machines": shown, "placement": placement_file.as_json(found)})
+        return 0 if fits else 1
+    print(f"{fabric.spec} on {_machines(found)}: {len(found.cut):,} of {len(fabric.link_ends):,} links cut")
+    columns = (
+        "machine",
+        "cores",
+        "servers",
+        "switches",
+        "links",
+        "links to others",
+        "memory",
+        "free",
+        "enough",
+    )
+    table((*columns, "processor time to launch"), map(_part_row, parts))
+    return 0 if fits else 1
+
+
+def _machines(found: Placement) -> str:
+    return f"{len(found.machines)} machine{'s' if len(found.machines) > 1 else ''}"
+
+
+def _part_as_json(part: Part) -> dict[str, Any]:
+    """As a JSON object; memory is in bytes."""
+    machine = part.machine
+    here = {"machine": machine.name, "cores": machine.cores, "memory_available": machine.memory}
+    nodes = {"servers": part.servers, "switches": part.switches}
+    links = {"links": part.links, "links_to_others": part.external_links}
+    return {
+        **here,
+        **nodes,
+        **links,
+        "memory": part.memory,
+        "processor_s": round(part.processor_s, 1),
+        "fits": part.fits,
+    }
+
+
+def _part_row(part: Part) -> tuple[str, ...]:
+    counts = (part.machine.cores, part.servers, part.switches, part.links, part.external_links)
+    memory = (f"{part.memory >> 20:,} MB", f"{part.machine.memory >> 20:,} MB")
+    enough = "yes" if part.fits else "no"
+    return (
+        part.machine.name,
+        *(f"{count:,}" for count in counts),
+        *memory,
+        enough,
+        f"{part.processor_s:,.1f} s",
+    )
 
 
 def _as_json(requirement: Requirement) -> dict[str, Any]:

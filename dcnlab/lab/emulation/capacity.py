@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from dcnlab.lab.emulation import netns, openvswitch, programs
 from dcnlab.lab.errors import UsageError
@@ -35,6 +37,8 @@ _TASKS, _TASKS_PER_SHARD, _TASKS_PER_SWITCH = 64, 8, 2
 #: process, of a server without, of a port, of an Open vSwitch.
 _CPU, _CPU_PER_AGENT_PROCESS, _CPU_PER_SERVER, _CPU_PER_PORT, _CPU_PER_SHARD = 1.0, 3e-3, 1e-3, 0.5e-3, 0.05
 
+Floats = NDArray[np.float64]
+
 _MEMORY, _OPEN_FILES = "memory", "open files of one program"
 
 
@@ -56,7 +60,7 @@ class Requirement:
 def requirements(fabric: Fabric, agents: Mode = "host") -> list[Requirement]:
     """What a lab of this fabric needs."""
     processes = fabric.servers if fabric.relaying and agents == "host" else 0
-    shards = openvswitch.shard_count(fabric.switches, _switch_ports(fabric))
+    shards = _shards(fabric)
     tasks = _TASKS + processes + shards * _TASKS_PER_SHARD + fabric.switches * _TASKS_PER_SWITCH
     namespaces = 1 + fabric.servers + shards
     return [
@@ -71,28 +75,46 @@ def requirements(fabric: Fabric, agents: Mode = "host") -> list[Requirement]:
     ]
 
 
-def memory_needed(fabric: Fabric, agents: Mode = "host") -> int:
-    """Estimated memory of a lab of this fabric, in bytes, the kernel's share included."""
-    processes = fabric.servers if fabric.relaying and agents == "host" else 0
-    ports = _switch_ports(fabric)
-    servers = processes * _PER_AGENT_PROCESS + fabric.servers * _PER_SERVER
-    switches = ports * _PER_SWITCH_PORT + openvswitch.shard_count(fabric.switches, ports) * _PER_SHARD
-    return _BASE + servers + 2 * len(fabric.link_ends) * _PER_PORT + switches
+def memory_needed(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int] | None = None) -> int:
+    """Estimated memory of a lab of this fabric, or of some of its nodes, in bytes, with the kernel's share."""
+    memory, _ = node_costs(fabric, agents)
+    shards = _shards(fabric, nodes)
+    return _BASE + round(float(memory[_chosen(fabric, nodes)].sum())) + shards * _PER_SHARD
 
 
-def processor_seconds(fabric: Fabric, agents: Mode = "host") -> float:
-    """Estimated processor time of a launch, over all cores."""
-    processes = fabric.servers if fabric.relaying and agents == "host" else 0
-    shards = openvswitch.shard_count(fabric.switches, _switch_ports(fabric))
-    servers = processes * _CPU_PER_AGENT_PROCESS + fabric.servers * _CPU_PER_SERVER
-    return _CPU + servers + 2 * len(fabric.link_ends) * _CPU_PER_PORT + shards * _CPU_PER_SHARD
+def processor_seconds(fabric: Fabric, agents: Mode = "host", nodes: Iterable[int] | None = None) -> float:
+    """Estimated processor time of a launch of this fabric, or of some of its nodes, over all cores."""
+    _, seconds = node_costs(fabric, agents)
+    return _CPU + float(seconds[_chosen(fabric, nodes)].sum()) + _shards(fabric, nodes) * _CPU_PER_SHARD
+
+
+def node_costs(fabric: Fabric, agents: Mode = "host") -> tuple[Floats, Floats]:
+    """What each node adds to a lab, without shares of programs that serve many: bytes of memory, and seconds
+    of processor time of a launch."""
+    ports = np.bincount(fabric.link_ends[:, [0, 2]].ravel(), minlength=fabric.size).astype(float)
+    memory, seconds = ports * _PER_PORT, ports * _CPU_PER_PORT
+    processes = fabric.relaying and agents == "host"
+    memory[: fabric.servers] += _PER_SERVER + (_PER_AGENT_PROCESS if processes else 0)
+    seconds[: fabric.servers] += _CPU_PER_SERVER + (_CPU_PER_AGENT_PROCESS if processes else 0)
+    memory[fabric.servers :] += ports[fabric.servers :] * _PER_SWITCH_PORT
+    return memory, seconds
+
+
+def _chosen(fabric: Fabric, nodes: Iterable[int] | None) -> NDArray[np.int64]:
+    return np.fromiter(range(fabric.size) if nodes is None else nodes, dtype=np.int64)
+
+
+def _shards(fabric: Fabric, nodes: Iterable[int] | None = None) -> int:
+    chosen = range(fabric.servers, fabric.size) if nodes is None else nodes
+    switches = [node for node in chosen if not fabric.is_server(node)]
+    return openvswitch.shard_count(len(switches), sum(map(fabric.port_count, switches)))
 
 
 def files_needed(fabric: Fabric) -> int:
     """The most files that one program of a lab of this fabric has open at a time."""
     ports = 2 * len(fabric.link_ends)
     in_switches = _FILES_PER_BRIDGE * fabric.switches + _FILES_PER_PORT * ports
-    shards = openvswitch.shard_count(fabric.switches, _switch_ports(fabric))
+    shards = _shards(fabric)
     return _FILES + max(
         fabric.servers * _FILES_PER_SERVER,
         -(-in_switches // shards) if shards else 0,
@@ -137,10 +159,6 @@ def _refuse(spec: str, requirement: Requirement) -> None:
         )
     what = requirement.what.removesuffix(" of one program")
     raise UsageError(f"{spec} needs up to {needed:,} {what} and {limit:,} are allowed ({requirement.remedy})")
-
-
-def _switch_ports(fabric: Fabric) -> int:
-    return sum(map(fabric.port_count, range(fabric.servers, fabric.size)))
 
 
 # --- the limits of this machine -----------------------------------------------
