@@ -109,7 +109,7 @@ def _routes(
     for pair in range(len(sources)):
         at, came, target, hop, intact = sources[pair], NONE, destinations[pair], 0, False
         while at != target:
-            intact = intact or _arrives(at, came, target, graph, look_ahead)
+            intact = intact or _hops_to(at, came, target, graph, look_ahead) != NONE
             column = _choose(at, came, target, graph, look_ahead) if intact else _backup_hop(at, target, graph)
             if hop == out.shape[1]:
                 wider = np.full((len(sources), 2 * hop), NONE, np.int32)
@@ -129,15 +129,13 @@ def _count(period: int, graph: _Graph, depth: int, nearest: bool) -> IntArray:
     for source in numba.prange(period):
         look_ahead = _LookAhead(depth, nearest, np.empty(depth + 2, np.int32), np.empty(depth + 1, np.int32))
         for target in range(size):
-            at, came, intact = first[source], NONE, False
-            while at != target:
-                intact = intact or _arrives(at, came, target, graph, look_ahead)
-                if intact:
-                    column = _choose(at, came, target, graph, look_ahead)
-                else:
-                    column = _backup_hop(at, target, graph)
-                at, came = graph.ends[at, column], at
-                hops[source, target] += 1
+            at, came, rest = first[source], NONE, NONE
+            while rest == NONE:
+                rest = _hops_to(at, came, target, graph, look_ahead)
+                if rest == NONE:
+                    at, came = graph.ends[at, _backup_hop(at, target, graph)], at
+                    hops[source, target] += 1
+            hops[source, target] += rest
     return hops
 
 
@@ -155,16 +153,16 @@ def _translated(sources: IntArray, targets: IntArray, first: IntArray) -> IntArr
 
 
 @compiled
-def _arrives(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhead) -> bool:
-    """True if the rule alone leads to the target, False if it repeats a state (at, came)."""
+def _hops_to(at: int, came: int, target: int, graph: _Graph, look_ahead: _LookAhead) -> int:
+    """The hops in which the rule alone leads to the target, NONE if it repeats a state (at, came)."""
     marked, marked_came, hops, following = NONE, NONE, 0, 1
     while at != target:
         if at == marked and came == marked_came:
-            return False
+            return NONE
         if hops == following:
             marked, marked_came, following = at, came, 2 * following
         at, came, hops = graph.ends[at, _choose(at, came, target, graph, look_ahead)], at, hops + 1
-    return True
+    return hops
 
 
 @compiled
