@@ -18,9 +18,10 @@ import numpy as np
 from addressing.registry import bind
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.distances import UNREACHABLE, Counts, Levels, distances
+from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Counts, Levels
 from dcnlab.evaluator.metrics import (
     Conditions,
     Figures,

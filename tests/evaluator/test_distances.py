@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from dcnlab.evaluator.graph.distances import (
-    UNREACHABLE,
-    distance_rows,
-    distances,
-    pair_distances,
-    sampled_distances,
-)
+from dcnlab.evaluator.graph.distances import distance_rows, distances, pair_distances, sampled_distances
 from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
 from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE
 from dcnlab.evaluator.routing.path_lengths import single_distances
 from dcnlab.evaluator.routing.torus_distances import single_torus_distances
 from topos.graph import LinkState

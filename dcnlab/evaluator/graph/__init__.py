@@ -1,7 +1,9 @@
 """Fabrics as graphs, without any routing scheme.
 
     hop_graph.py       a fabric as compressed adjacency rows, without failed links
-    distances.py       exact distances by bit-parallel breadth-first search
+    distances.py       exact distances: histograms, rows, single pairs
+    sweeps.py          bit-parallel breadth-first search from 512 sources at once
+    single_searches.py breadth-first searches one by one, in large graphs
     nearest.py         next hops towards the nearest of a set of nodes
     first_paths.py     the first shortest path between single nodes of a large network
     next_hops.py       kernels over next-hop arrays: hop counts, tallies

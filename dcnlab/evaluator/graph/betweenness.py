@@ -17,10 +17,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from addressing.jit import inlined, threaded
-from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels, distance_rows
+from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, hub_of, live_links
 from dcnlab.evaluator.graph.next_hops import by_level, uplinks
 from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from topos.fabric import Fabric
 from topos.graph import ALL_UP, IntArray, LinkState
 

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels, distance_rows, pair_distances
+from dcnlab.evaluator.graph.distances import distance_rows, pair_distances
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, live_links
 from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from dcnlab.evaluator.routing.forms import Done, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits

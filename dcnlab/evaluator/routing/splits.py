@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from addressing.jit import compiled, inlined, threaded
-from dcnlab.evaluator.graph.distances import UNREACHABLE, Levels
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.next_hops import uplinks
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from dcnlab.evaluator.routing.forms import Shares
 from topos.fabric import Fabric
 from topos.graph import NONE, IntArray, LinkState

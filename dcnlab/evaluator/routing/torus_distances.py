@@ -8,8 +8,8 @@ import numba
 import numpy as np
 
 from addressing.jit import threaded
-from dcnlab.evaluator.graph.distances import Levels
 from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.routing.forms import Lengths, PairLengths
 from topos.fabric import Fabric
 from topos.families.hypercube import Hypercube

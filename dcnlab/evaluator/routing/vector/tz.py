@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from addressing.jit import threaded
 from addressing.scheme import Scheme
 from addressing.schemes.tz import Tz
-from dcnlab.evaluator.graph.distances import UNREACHABLE, distance_rows
+from dcnlab.evaluator.graph.distances import distance_rows
 from dcnlab.evaluator.graph.first_paths import first_path, room
 from dcnlab.evaluator.graph.hop_graph import attachment_points, hop_graph, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, ball, bfs_next_hops_each
 from dcnlab.evaluator.graph.next_hops import LOST
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE
 from dcnlab.evaluator.routing.forms import PairLengths, Rule, TableCounts, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
