@@ -413,17 +413,18 @@ class Lab(KeyValueClient):
         private: Sequence[str] = (),
         cpu: str = "",
         memory: str = "",
+        image: str | os.PathLike[str] = "",
         stdin: int | None = None,
         stdout: int | None = None,
     ) -> Process:
         """Start a program in a node; it runs beside other operations and can be awaited.
 
         ``private`` are folders that the host has for itself.  ``cpu`` ("20%" of one processor) and ``memory``
-        ("256M") limit it.  ``stdin`` and ``stdout`` are descriptors; without ``stdout`` what it writes is kept
-        for :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program
-        that does not exist.
+        ("256M") limit it.  ``image`` is its root file system: a folder, or "oci:DIR:TAG".  ``stdin`` and
+        ``stdout`` are descriptors; without ``stdout`` what it writes is kept for :meth:`Process.output`.  Words
+        that name servers become their addresses.  UsageError for a program that does not exist.
         """
-        program = Program.of(words, env, cwd, private, cpu, memory)
+        program = Program.of(words, env, cwd, private, cpu, memory, image)
         return Process(self.path, node, program, stdin, stdout)
 
     def serve(
@@ -439,13 +440,14 @@ class Lab(KeyValueClient):
         private: Sequence[str] = (),
         cpu: str = "",
         memory: str = "",
+        image: str | os.PathLike[str] = "",
     ) -> ServiceState:
         """Start a service: a program that runs until the lab ends, with a log of its own.
 
         Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
         is not after ``within`` seconds, or when it has ended before.
         """
-        program = Program.of(words, env, cwd, private, cpu, memory)
+        program = Program.of(words, env, cwd, private, cpu, memory, image)
         found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
         return ServiceState.from_json(found)
 

@@ -19,7 +19,7 @@ from addressing import registry as schemes
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
-from dcnlab.lab import exposure, multipath, naming
+from dcnlab.lab import exposure, images, multipath, naming
 from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
@@ -77,6 +77,9 @@ class LabConfig(Options):
     supervise: bool = param("Start processes of the lab again that have ended.", default=True)
     isolate: bool = param(
         "Programs in hosts cannot change the machine or other hosts (docs/security.md).", default=False
+    )
+    image: str = param(
+        "Root file systems of hosts, such as h3=DIR or h*=oci:DIR:TAG (docs/workloads.md).", default=""
     )
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
     loss: str = param("Packet loss on every link, such as 0.1% (by netem, or as root by eBPF).", default="")
@@ -313,6 +316,13 @@ def _check_outside(config: LabConfig, scheme: Scheme) -> None:
         )
 
 
+def _check_image(config: LabConfig, scheme: Scheme) -> None:
+    """Images are of servers, whose programs can be given a root."""
+    images.check(config.image, map(scheme.fabric.name, range(scheme.fabric.servers)))
+    if config.image and config.isolate:
+        raise OptionError("image", "image needs a lab without isolate: isolated hosts cannot mount")
+
+
 _CHECKS = (
     _check_controller,
     _check_packets,
@@ -322,6 +332,7 @@ _CHECKS = (
     _check_buffers,
     _check_fast_path,
     _check_outside,
+    _check_image,
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.images import Image
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # No machine has more memory, or more processors, than so many digits can say.
@@ -24,7 +25,7 @@ class Program:
 
     ``private`` are folders that the host has for itself: its programs share them, other hosts and the machine
     do not see what they write there.  ``cpu`` is a limit in percent of one processor, ``memory`` one in bytes;
-    0 is no limit.
+    0 is no limit.  ``image`` is the root file system (:mod:`dcnlab.lab.images`); empty: the host's.
     """
 
     words: tuple[str, ...]
@@ -33,6 +34,7 @@ class Program:
     private: tuple[str, ...] = ()
     cpu: float = 0.0
     memory: int = 0
+    image: str = ""
 
     def __post_init__(self) -> None:
         if not self.words or not self.name:
@@ -40,7 +42,10 @@ class Program:
         for name in self.env:
             if not name or "=" in name:
                 raise UsageError(f"env: {name!r} is no name of a variable: it must not be empty or contain =")
-        if any("\0" in text for text in (*self.words, *self.env, *self.env.values(), self.cwd, *self.private)):
+        if any(
+            "\0" in text
+            for text in (*self.words, *self.env, *self.env.values(), self.cwd, *self.private, self.image)
+        ):
             raise UsageError("no word, variable or folder of a program can contain a null character")
         for folder in self.private:
             if not folder.startswith("/") or folder.rstrip("/") == "":
@@ -64,12 +69,14 @@ class Program:
         private: Iterable[str] = (),
         cpu: str = "",
         memory: str = "",
+        image: str | os.PathLike[str] = "",
     ) -> Program:
         """What a user asks for, with limits such as ``20%`` and ``256M``; UsageError for what cannot be."""
         for name, value in (("words", words), ("private", private)):
             if isinstance(value, str):
                 raise UsageError(f"{name} must be a list such as {value.split()!r}, not {value!r}")
         given = {"words": words, "env": env or {}, "cwd": cwd, "private": private}
+        given["image"] = str(Image.parse(os.fspath(image))) if image else ""
         return cls.from_json({**given, **read_limits(cpu, memory)})
 
     @classmethod
@@ -83,6 +90,7 @@ class Program:
                 private=tuple(map(str, value.get("private", ()))),
                 cpu=float(value.get("cpu", 0)),
                 memory=int(value.get("memory", 0)),
+                image=str(value.get("image", "")),
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise UsageError(f"not a program: {error!r}") from None

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.lab import oci
 from tests.lab.controllers import TESTCONTROLLER, learning_switch
 
 pytestmark = pytest.mark.lab
@@ -81,6 +82,23 @@ def test_switches_reach_a_controller_outside(open_path: Path) -> None:
     with learning_switch() as port:
         found = run(open_path, [*words, "--controller", f"remote:127.0.0.1:{port}"])
     assert found["received"] == found["sent"] > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
+def test_services_run_from_images(open_path: Path) -> None:
+    files = {**oci.busybox("httpd"), "index.html": b"from the image"}
+    oci.write(open_path / "layout", {"v1": [oci.layer(files), oci.layer({"tmp": None})]}, Env=["PATH=/bin"])
+    (open_path / "web.yaml").write_text(
+        """
+        topology: bcube:2,1
+        scheme: brp
+        services:
+          - {name: web, on: h3, run: httpd -f -p 80, ready: "tcp:80", image: "oci:layout:v1"}
+          - {name: get, on: h0, run: curl -s http://h3/, at: 0s, ready: "exit:0"}
+        expect: [web.running == 1, get.exit == 0]
+        """
+    )
+    assert run(open_path, [sys.executable, "-m", "dcnlab.cli", "run", str(open_path / "web.yaml"), "--json"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")

@@ -29,6 +29,10 @@ _MOST, _LARGEST, _CHUNK, _QUIET = 16, 1 << 16, 1 << 15, 15.0
 _TERMINAL = {**TEXT, "description": "The identifier that `POST nodes/h0/terminal` returned."}
 
 
+#: bash where there is one; an image of a host may have only sh.
+_SHELL = ["sh", "-c", "command -v bash >/dev/null && exec bash; exec sh"]
+
+
 class _Terminal:
     """A pseudo-terminal in a node."""
 
@@ -50,7 +54,7 @@ class _Terminal:
     def _run(self, connection: Connection) -> None:
         ends = (self._far, self._far, self._far)
         with contextlib.suppress(LabError, OSError):
-            connection.call("exec", None, ends, node=self._node, words=["bash"], terminal="xterm-256color")
+            connection.call("exec", None, ends, node=self._node, words=_SHELL, terminal="xterm-256color")
         with self._lock:
             os.close(self._far)  # the last one: reading ends
             self._far = -1

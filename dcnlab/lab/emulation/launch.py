@@ -16,11 +16,13 @@ from typing import Any
 from addressing.fields import ipv4, ipv6, mac
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
+from dcnlab.lab import images
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch
 from dcnlab.lab.emulation.connections import Connections
 from dcnlab.lab.emulation.flooding import FloodingTree
+from dcnlab.lab.emulation.images.roots import Root, Roots
 from dcnlab.lab.emulation.impairments import Impairments
 from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
 from dcnlab.lab.emulation.isolation.programs import Isolation
@@ -99,6 +101,11 @@ class Running:
             return "off"
         return f"off: {self.agents.no_fast_path}" if self.agents.no_fast_path else "on"
 
+    def root(self, host: str, image: str = "") -> Root | None:
+        """The root file system of a host's programs: of ``image``, or the host's own; None: the machine's."""
+        image = image or images.of_host(self.config.image, host)
+        return self._roots.ready(host, image) if image else None
+
     def configure(self, scheme: Scheme) -> None:
         """Let the servers configure their coordinates, or their labels under ``scheme``; LabError with
         every error found."""
@@ -114,6 +121,7 @@ class Running:
         self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
         #: Starts programs in hosts that are isolated.
         self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
+        self._roots = Roots()
         #: Delay, loss and bandwidth of the links.
         self.impairments = Impairments(self.fabric, self.nic, self.config.shape)
 

@@ -18,6 +18,7 @@ from mininet.util import waitListening
 
 from addressing.fields import ipv4, mac
 from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.images.roots import Root
 from dcnlab.lab.emulation.isolation.programs import Isolation
 from dcnlab.lab.emulation.launch import Running, dpid, interface
 from dcnlab.lab.emulation.openvswitch import Shard
@@ -70,6 +71,8 @@ class LazyNode:
     shell: subprocess.Popen[bytes] | None
     environment: dict[str, str] | None = None
     isolation: Isolation | None = None
+    #: The host's own root file system, if it has one.
+    root: Root | None = None
     _pid: int | None = None
 
     @property
@@ -106,6 +109,9 @@ class LazyNode:
         return super().cmd(*args, **kwargs)  # type: ignore[misc]
 
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[bytes]:
+        if self.root is not None:
+            params.setdefault("env", self.root.environment())
+            cmd = _into(self.root, cmd)
         params.setdefault("env", self.environment)
         if self.isolation is not None:
             return self.isolation.start(self.netns, cmd, [], **params)
@@ -129,11 +135,26 @@ class LazyNode:
         """Nothing to do: `doctor` and the launch check the requirements."""
 
 
+def _into(root: Root, words: list[str]) -> list[str]:
+    """A command line in a root; of Mininet's own for a shell, only the shell runs there."""
+    at = words.index("bash") if words[0] == "mnexec" and "bash" in words else 0
+    if not root.find(words[at]):
+        raise LabError(f"command not found in the image: {words[at]!r}")
+    return [*words[:at], *root.command("", words[at:])]
+
+
 class LabHost(LazyNode, Host):  # type: ignore[misc]
     """A server in its own namespace."""
 
-    def __init__(self, name: str, netns: str, isolation: Isolation | None = None, **params: Any) -> None:
-        self.netns, self.isolation = netns, isolation
+    def __init__(
+        self,
+        name: str,
+        netns: str,
+        isolation: Isolation | None = None,
+        root: Root | None = None,
+        **params: Any,
+    ) -> None:
+        self.netns, self.isolation, self.root = netns, isolation, root
         super().__init__(name, **params)
         self.ready = True
 
@@ -246,7 +267,9 @@ def objects(running: Running, set_link: Callable[[str, str, bool], None]) -> Lab
     for node in range(fabric.size):
         name = fabric.name(node)
         if fabric.is_server(node):
-            nodes[node] = net.addHost(name, cls=LabHost, netns=name, ip=None, isolation=running.isolation)
+            nodes[node] = net.addHost(
+                name, cls=LabHost, netns=name, ip=None, isolation=running.isolation, root=running.root(name)
+            )
         else:
             nodes[node] = net.addSwitch(name, cls=LabSwitch, shard=running.shard(name), dpid=dpid(fabric, node))
     for node in range(fabric.servers):

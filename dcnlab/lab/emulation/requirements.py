@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from addressing.scheme import Scheme
+from dcnlab.lab import images
 from dcnlab.lab.config import LabConfig, family
 from dcnlab.lab.emulation import broker, capacity, kernel, programs, shaping
+from dcnlab.lab.emulation.images import roots
 from dcnlab.lab.errors import UsageError
 
 
@@ -19,4 +21,13 @@ def check(config: LabConfig) -> Scheme:
         raise UsageError(f"{kernel.TUN}: {state}; {remedy}")
     if config.nat and programs.find(broker.NAT_PROGRAM) is None:
         raise UsageError(f"nat needs {broker.NAT_PROGRAM}: apt-get install {broker.NAT_PROGRAM}")
+    _check_images(config)
     return scheme
+
+
+def _check_images(config: LabConfig) -> None:
+    chosen = images.parse(config.image)
+    if chosen and (problem := roots.overlay_problem()):
+        raise UsageError(f"image: {problem}")
+    for _, image in chosen:
+        roots.image_files(image)

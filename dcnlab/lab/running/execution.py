@@ -6,7 +6,6 @@ import os
 import threading
 from typing import Any
 
-from dcnlab.lab.emulation import programs
 from dcnlab.lab.program import Program
 from dcnlab.lab.rpc import Call
 from dcnlab.lab.running import starting
@@ -23,12 +22,13 @@ def run(session: RunningLab, call: Call, words: list[str], *, ours: bool = False
     """
     name, terminal = call.request["node"], call.request.get("terminal")
     stdin, stdout, stderr = call.descriptors
-    launch_error = None if "program" in call.request else programs.launch_error(words[0])
-    if launch_error:
-        code, text = launch_error
-        os.write(stderr, f"dcnlab: {text}\n".encode())
-        return {"exit": code}
     program = Program.from_json({**call.request.get("program", {}), "words": words})
+    if "program" not in call.request:
+        root = None if ours else starting.root_of(session, name, program)
+        if error := starting.launch_error(words[0], root):
+            code, text = error
+            os.write(stderr, f"dcnlab: {text}\n".encode())
+            return {"exit": code}
     streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
     started = starting.start(session, name, program, terminal=terminal or "", ours=ours, **streams)
     call.close_descriptors()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.emulation import limits, programs, seccomp
+from dcnlab.lab.emulation.images.roots import Root, overlay_problem
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.program import Program
 from dcnlab.lab.running.lab import RunningLab
@@ -47,30 +48,55 @@ def start(
     ``terminal`` is the kind of the terminal that ``streams`` are; ``ours`` says that the lab chose the program,
     so that it is not isolated.
     """
-    if launch_error := programs.launch_error(program.words[0]):
-        raise UsageError(launch_error[1])
-    if program.cwd and not os.path.isdir(program.cwd):
-        raise UsageError(f"there is no folder {program.cwd}")
     number, words = session.node(node), list(program.words)
     name = session.fabric.name(number)
+    root = None if ours else root_of(session, node, program)
+    if error := launch_error(program.words[0], root):
+        raise UsageError(error[1])
+    if program.cwd and not (root.resolve(program.cwd) if root else Path(program.cwd)).is_dir():
+        raise UsageError(f"there is no folder {program.cwd}{' in the image' if root else ''}")
     if program.private:
         if session.config.isolate:
             raise UsageError("private folders need a lab without isolate: isolated hosts cannot mount")
+        if root:
+            raise UsageError("private: a host with an image has all its files for itself: leave it out")
         pairs = [part for folder in program.private for part in (str(_own_folder(name, folder)), folder)]
         words = ["unshare", "--mount", "--", "sh", "-c", _BINDING, "sh", *pairs, "--", *words]
     prefix = ["setsid", "--ctty", "--"] if terminal else []
     group = _group(program)
     if group is not None:
         prefix = group.command(prefix)
-    environment = {**node_environment(session, node), **program.env}
+    environment = {**(root.environment() if root else node_environment(session, node)), **program.env}
     if terminal:
         environment["TERM"] = terminal
-    options = {**streams, "env": environment, "cwd": program.cwd or None, "start_new_session": not terminal}
+    if root:
+        words = root.command(program.cwd, words)
+    folder = None if root else program.cwd or None
+    options = {**streams, "env": environment, "cwd": folder, "start_new_session": not terminal}
     isolation = None if ours else session.running.isolation
     if isolation is not None and session.fabric.is_server(number):
         return Started(isolation.start(name, words, prefix, **options), group)
     seccomp.pretend()
     return Started(subprocess.Popen([*prefix, *session.inside(node, words)], **options), group)
+
+
+def root_of(session: RunningLab, node: str, program: Program) -> Root | None:
+    """The root file system that a program gets; None: the machine's.  UsageError where it cannot have one."""
+    number = session.node(node)
+    if not session.fabric.is_server(number):
+        return None
+    if program.image and session.config.isolate:
+        raise UsageError("image needs a lab without isolate: isolated hosts cannot mount")
+    if program.image and (problem := overlay_problem()):
+        raise UsageError(f"image: {problem}")
+    return session.running.root(session.fabric.name(number), program.image)
+
+
+def launch_error(program: str, root: Root | None) -> tuple[int, str] | None:
+    """The exit code, as in shells, and the reason why a program cannot be run; None if it can."""
+    if root is None:
+        return programs.launch_error(program)
+    return None if root.find(program) else (127, f"command not found in the image: {program!r}")
 
 
 def _group(program: Program) -> limits.Group | None:

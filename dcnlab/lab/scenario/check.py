@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
+from dcnlab.lab.emulation.images.roots import image_files
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.images import Image
 from dcnlab.lab.scenario.action import Action, Impairment, nearest
 from dcnlab.lab.scenario.expect import Expectation
 from dcnlab.lab.scenario.model import Scenario
@@ -92,7 +94,11 @@ def _services(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
     for number, service in enumerate(scenario.services):
         if missing := [one for one in service.on if not fnmatch.filter(names, one)]:
             yield ("services", number, "on"), f"no server is named {missing[0]}"
-        for key, folders in (("cwd", [service.cwd] if service.cwd else ()), ("private", service.private)):
+        if service.image:
+            yield from ((("services", number, "image"), text) for text in _image(service.image))
+        on_machine = not service.image and not scenario.given_options().get("image")
+        own = [service.cwd] if service.cwd and on_machine else ()
+        for key, folders in (("cwd", own), ("private", service.private)):
             if nowhere := [one for one in folders if not os.path.isdir(one)]:
                 yield ("services", number, key), f"there is no folder {nowhere[0]}"
         for name in service.after:
@@ -104,6 +110,14 @@ def _services(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
         list(in_order(scenario.services))
     except ValueError as error:
         yield ("services",), str(error)
+
+
+def _image(text: str) -> Iterator[str]:
+    """What is wrong with the image of a service."""
+    try:
+        image_files(Image.parse(text))
+    except UsageError as error:
+        yield str(error).removeprefix("image: ")
 
 
 def _unknown(expectation: Expectation, known: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

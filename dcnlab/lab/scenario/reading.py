@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from dcnlab.lab import custom
+from dcnlab.lab import custom, images
 from dcnlab.lab.emulation.shaping import check_kernel
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.scenario import check
@@ -134,6 +134,8 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
     for key in ("controller_ca", "controller_cert", "controller_key"):
         if key in given:
             changed[key] = seen(given[key])
+    if choice := given.get("image", ""):
+        changed["image"] = images.relative_to(choice, str(folder))
     kind, colon, rest = scenario.topology.partition(":")
     path, comma, more = rest.partition(",")
     topology = f"{kind}{colon}{seen(path)}{comma}{more}" if kind == "file" else scenario.topology
@@ -143,9 +145,7 @@ def _relative_to(folder: Path, scenario: Scenario) -> Scenario:
     if scenario.traffic:
         update["traffic"] = tuple(entry.with_files(seen) for entry in scenario.traffic)
     if scenario.services:
-        update["services"] = tuple(
-            one.model_copy(update={"cwd": str((folder / one.cwd).resolve())}) for one in scenario.services
-        )
+        update["services"] = tuple(one.relative_to(folder) for one in scenario.services)
     return scenario.model_copy(update=update)
 
 

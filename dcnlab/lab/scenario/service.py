@@ -6,11 +6,13 @@ import fnmatch
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, WithJsonSchema, model_validator
 
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.images import Image
 from dcnlab.lab.program import Program, read_limits
 from dcnlab.lab.scenario.action import Action, Duration, Name, StrictModel
 from dcnlab.lab.services.readiness import Readiness
@@ -94,6 +96,11 @@ class Service(Action):
     )
     env: Texts = Field({}, description="Variables of its environment.", examples=["keys: text"])
     cwd: str = Field("", description="Its folder, relative to this file's folder, which is the default.")
+    image: str = Field(
+        "",
+        description="Its root file system: a folder or `oci:DIR:TAG`, relative to this file's folder."
+        " `cwd` is then a folder in it.",
+    )
     after: Names = Field((), description="Services that must be ready first.", examples=["names"])
     ready: str = Field(
         "",
@@ -112,11 +119,17 @@ class Service(Action):
         examples=["keys: expressions"],
     )
 
+    #: ``cwd`` as it was given: in a host with an image it is a folder of the image.
+    _own_folder: str = PrivateAttr("")
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         Readiness.parse(self.ready)
+        self._own_folder = self.cwd
         try:
             self.program()
+            if self.image:
+                Image.parse(self.image)
         except UsageError as error:
             raise ValueError(str(error)) from error
         for name, pattern in self.figures_of_log.items():
@@ -153,10 +166,18 @@ class Service(Action):
         """Whether it is a program that ends by itself, such as a client that measures."""
         return self.ready.startswith("exit:")
 
-    def program(self) -> Program:
-        """What runs in each host."""
+    def program(self, in_image: bool = False) -> Program:
+        """What runs in each host, or in each host that has an image of its own (``in_image``)."""
         limits = self.limits.values()
-        return Program(self.run, dict(self.env), self.cwd, self.private, **limits)
+        folder = self._own_folder if in_image or self.image else self.cwd
+        return Program(self.run, dict(self.env), folder, self.private, image=self.image, **limits)
+
+    def relative_to(self, folder: Path) -> Self:
+        """The service with the folders that it names as seen from this process."""
+        changed = {"cwd": str((folder / self.cwd).resolve())}
+        if self.image:
+            changed["image"] = str(Image.parse(self.image, str(folder)))
+        return self.model_copy(update=changed)
 
     def hosts(self, servers: Iterable[str]) -> list[str]:
         """The servers that ``on`` names, in the order of the network; patterns may match none."""

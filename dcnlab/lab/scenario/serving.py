@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dcnlab.lab import images
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.rpc import Progress
@@ -34,8 +35,9 @@ class Serving:
         """Start one in all of its hosts, without waiting."""
         servers = [node["name"] for node in self.lab.nodes() if node["kind"] == "server"]
         self._hosts[service.result_name] = service.hosts(servers)
-        program = service.program().to_json()
+        choice = self.lab.config.image
         for host in self._hosts[service.result_name]:
+            program = service.program(in_image=bool(images.of_host(choice, host))).to_json()
             self.lab.ask(
                 "service", name=service.result_name, node=host, program=program, ready=service.ready, within=0
             )

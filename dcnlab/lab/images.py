@@ -1,0 +1,95 @@
+"""Root file systems of hosts, as a user names them: a folder, or an image in an OCI layout on disk.  Pure.
+
+``h3=DIR`` is a folder that holds a root file system, ``h*=oci:DIR:TAG`` an image of a layout
+(https://github.com/opencontainers/image-spec/blob/main/image-layout.md).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from dcnlab.lab.errors import OptionError, UsageError
+
+_LAYOUT = "oci:"
+_ENGINES = re.compile(r"(docker|podman|docker-daemon|containers-storage|docker-archive|oci-archive):")
+_TAG = re.compile(r"[\w][\w.-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Image:
+    """Where a root file system comes from: a ``folder``; in a layout, with a ``tag`` where it has several."""
+
+    folder: str
+    layout: bool = False
+    tag: str = ""
+
+    @classmethod
+    def parse(cls, text: str, base: str = "") -> Self:
+        """What a user wrote; folders are relative to ``base``, or to this process's folder.  UsageError for
+        anything else."""
+        if match := _ENGINES.match(text):
+            what = text[match.end() :] or "NAME"
+            raise UsageError(
+                f"image: {text}: write it into a folder first, as by"
+                f" `podman save --format oci-dir -o DIR {what}`, and give oci:DIR"
+            )
+        if not text.startswith(_LAYOUT):
+            return cls(_absolute(text, base))
+        folder, colon, tag = text.removeprefix(_LAYOUT).rpartition(":")
+        if colon and _TAG.fullmatch(tag) and "/" not in tag:
+            return cls(_absolute(folder, base), True, tag)
+        return cls(_absolute(text.removeprefix(_LAYOUT), base), True)
+
+    def __str__(self) -> str:
+        return f"{_LAYOUT if self.layout else ''}{self.folder}{':' + self.tag if self.tag else ''}"
+
+
+def _absolute(folder: str, base: str) -> str:
+    if not folder or "\0" in folder:
+        raise UsageError("image: name a folder, or oci:DIR[:TAG]")
+    return os.path.abspath(os.path.join(base, folder))
+
+
+def parse(text: str, base: str = "") -> tuple[tuple[str, Image], ...]:
+    """The patterns of hosts and their images that an option names, separated by commas."""
+    found = []
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        pattern, equals, source = part.partition("=")
+        if not equals or not pattern.strip():
+            raise OptionError(
+                "image", f"image takes HOST=DIR or HOST=oci:DIR:TAG, such as h*=web, not {part!r}"
+            )
+        try:
+            found.append((pattern.strip(), Image.parse(source.strip(), base)))
+        except UsageError as error:
+            raise OptionError("image", str(error)) from None
+    return tuple(found)
+
+
+def check(text: str, servers: Iterable[str]) -> None:
+    """Raise OptionError where a pattern names no server."""
+    names = list(servers)
+    for pattern, _ in parse(text):
+        if not fnmatch.filter(names, pattern):
+            raise OptionError("image", f"image: no server is named {pattern}")
+
+
+def relative_to(text: str, base: str) -> str:
+    """An option with its folders as seen from any folder; unchanged where it is wrong, which is found later."""
+    try:
+        return ",".join(f"{pattern}={image}" for pattern, image in parse(text, base))
+    except OptionError:
+        return text
+
+
+def of_host(text: str, host: str) -> str:
+    """The image of a host, in the form that :meth:`Image.parse` reads; empty where it has none.
+
+    The last pattern that matches decides.
+    """
+    return next((str(one) for pattern, one in reversed(parse(text)) if fnmatch.fnmatchcase(host, pattern)), "")
