@@ -101,7 +101,7 @@ def compare_all(topology: str, count: int) -> str:
     capacity.allow_files(fabric)
     running = launch.build_bare_network(LabConfig(topology, SCHEME), scheme)
     assert running.fabric is fabric
-    places = launch.placements(fabric)
+    places = launch.placements(fabric, range(fabric.servers))
     slow = fresh(topology, places[:count])
     modes: tuple[tuple[str, Mode], ...] = (("forked, a process each", "host"), ("forked, workers", "workers"))
     taken = [{name: forked(topology, mode, places) for name, mode in modes} for _ in range(ROUNDS)]

@@ -39,7 +39,7 @@ def main() -> int:
         rest = None if options.rest_fd is None else socket.socket(fileno=options.rest_fd)
         foreign = _load(lab, backend, options.application)
         application.beside_others = bool(foreign)
-        arguments = (scheme, lab, options.resume) if options.tables else (scheme, lab)
+        arguments = (scheme, lab, options.resume, options.switches) if options.tables else (scheme, lab)
         started, serves = backend.run(application, listeners, foreign, rest, *arguments)
         if rest is not None:
             lab.send({"event": "rest", "served": serves})
@@ -96,6 +96,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--listen", action="append", default=[], metavar="HOST:PORT")
     parser.add_argument("--listen-fd", action="append", default=[], type=int, metavar="N")
     parser.add_argument("--resume", type=_numbers, default=None, metavar="LINKS")
+    parser.add_argument("--switches", type=_numbers, default=None, metavar="NODES")
     parser.add_argument("--control-fd", required=True, type=int, metavar="N")
     parser.add_argument("--application", action="append", default=[], metavar="FILE.py|MODULE")
     parser.add_argument("--no-tables", action="store_false", dest="tables")

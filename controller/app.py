@@ -39,10 +39,17 @@ class TableApp(Application):  # type: ignore[misc]
     #: them is theirs to see.
     beside_others = False
 
-    def __init__(self, scheme: Scheme, lab: Channel, resume: Iterable[int] | None = None) -> None:
-        """``resume``: the links that are down, if it takes over from a controller that has ended."""
+    def __init__(
+        self,
+        scheme: Scheme,
+        lab: Channel,
+        resume: Iterable[int] | None = None,
+        switches: Iterable[int] | None = None,
+    ) -> None:
+        """``resume``: the links that are down, if it takes over from a controller that has ended; ``switches``:
+        those that it controls, None for all."""
         super().__init__()
-        self.core = Core(scheme, time.monotonic(), resume)
+        self.core = Core(scheme, time.monotonic(), resume, switches)
         self._readers: dict[int, TableReader] = {}
         self._lab = lab
         self._datapaths: dict[int, Any] = {}
@@ -54,7 +61,7 @@ class TableApp(Application):  # type: ignore[misc]
 
         A scheme that OpenFlow cannot express ends the controller.
         """
-        for switch in range(self.core.fabric.servers, self.core.fabric.size):
+        for switch in self.core.switches:
             try:
                 changes = self.core.prepare(switch)
             except NotInstallable as error:

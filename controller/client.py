@@ -76,6 +76,7 @@ class ControllerProcess:
         tables: bool = True,
         rest: socket.socket | None = None,
         resume: Sequence[int] | None = None,
+        switches: Sequence[int] | None = None,
     ) -> ControllerProcess:
         """Start a controller that accepts switches on ``listeners``; returns at once.
 
@@ -84,6 +85,7 @@ class ControllerProcess:
         ``applications`` (files or modules) run beside ours, or with ``tables`` False instead of it; they
         serve their REST interface, if they have one, on the listening socket ``rest``.
         With ``resume``, the links that are down, the switches keep of their tables what is right.
+        ``switches`` are the nodes that it controls; None: all switches of the network.
         """
         ours, theirs = socket.socketpair()
         handed = [listener.fileno() for listener in listeners]
@@ -98,6 +100,8 @@ class ControllerProcess:
             command.append(f"--rest-fd={rest.fileno()}")
         if resume is not None:
             command.append(f"--resume={','.join(map(str, resume))}")
+        if switches is not None:
+            command.append(f"--switches={','.join(map(str, switches))}")
         with theirs:
             process = subprocess.Popen(
                 command,

@@ -99,9 +99,19 @@ class Core:
     as it does when a switch connects again, and changes only what is wrong.
     """
 
-    def __init__(self, scheme: Scheme, now: float, resume: Iterable[int] | None = None) -> None:
+    def __init__(
+        self,
+        scheme: Scheme,
+        now: float,
+        resume: Iterable[int] | None = None,
+        switches: Iterable[int] | None = None,
+    ) -> None:
+        """``switches``: those that it controls, where others have controllers of their own; None: all."""
         self.scheme = self._base = scheme
         self.fabric = scheme.fabric
+        everywhere = range(self.fabric.servers, self.fabric.size)
+        #: The switches that it controls.
+        self.switches = tuple(everywhere if switches is None else sorted(switches))
         self.link_state = LinkState()
         #: Since when the tables have been out of date; None while they are not.
         self.stale_since: float | None = None
@@ -115,7 +125,7 @@ class Core:
         self._installing: set[int] = set()
         #: By barrier: when the cause of a change of tables was learned of, and how many flow messages it took.
         self._updating: dict[int, tuple[float, int]] = {}
-        self._not_installed = set(range(self.fabric.servers, self.fabric.size))
+        self._not_installed = set(self.switches)
         self._updates: list[_LinkStateUpdate] = []
         self._servers = {scheme.ipv4(server): server for server in range(self.fabric.servers)}
         self._servers |= {ipv6.embed(ip): server for ip, server in self._servers.items()}

@@ -42,6 +42,7 @@ namespace; the guard then removes the socket.
     installing.py  installs missing packages
     settings.py    what calibration found          custom.py      loads files named with --custom
     graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
+    local_part.py  what of a network this machine runs, where several do
     host_load.py   what the machine was busy with meanwhile
     images.py      root file systems of hosts, by name
     program.py     a program to run in a node       popen.py       one that Python has started

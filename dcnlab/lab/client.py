@@ -27,6 +27,7 @@ from dcnlab.lab.events.journal import Record
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv.client import KeyValueClient
 from dcnlab.lab.link_shape import ImpairedLink
+from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.measuring import Underway
@@ -48,6 +49,8 @@ class Lab(KeyValueClient):
 
     #: What :meth:`info` returned to :meth:`attach`.
     _info: dict[str, Any]
+    #: What of the network this machine runs; None: all of it.
+    _part: LocalPart | None = None
 
     def __init__(self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Any) -> None:
         """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`)."""
@@ -111,7 +114,7 @@ class Lab(KeyValueClient):
         from dcnlab.lab.emulation import requirements
 
         self._script = script
-        requirements.check(self.config)
+        requirements.check(self.config, self._part)
         while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(
@@ -182,6 +185,7 @@ class Lab(KeyValueClient):
             "status": status_write,
             "lifeline": lifeline_read,
             "outside": self.config.outside(),
+            **({"part": self._part.to_json()} if self._part is not None else {}),
             "remove": self.config.topology.removeprefix("file:") if self._graph_file else "",
         }
         terminal = None if prompt else subprocess.DEVNULL

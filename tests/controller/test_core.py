@@ -268,3 +268,16 @@ def test_a_switch_that_connects_again_keeps_its_table() -> None:
     switches.tables[switch] = FlowTable()  # it was started again
     switches.do(switches.core.connected(switch))
     switches.check(set())
+
+
+def test_a_controller_of_some_switches_is_ready_with_these() -> None:
+    scheme = bind("bcube:2,1", "brp")
+    first = scheme.fabric.servers
+    core = Core(scheme, 0.0, switches=[first, first + 2])
+    events: list[str] = []
+    for switch in core.switches:
+        effects = list(core.connected(switch))
+        for barrier in [effect.barrier_id for effect in effects if isinstance(effect, Send)]:
+            effects += core.barrier(barrier, 1.0)
+        events += [effect.fields["event"] for effect in effects if isinstance(effect, Event)]
+    assert events == ["installed", "installed", "ready"]

@@ -153,6 +153,22 @@ def test_who_waits_for_a_round_that_fails_is_told_why_and_the_next_is_tried() ->
     link_state.stop()
 
 
+def test_links_that_are_down_elsewhere_are_distributed_and_not_reported_as_our_own() -> None:
+    fabric = registry.fabric("bcube:2,1")
+    states: list[LinkState] = []
+    link_state = LinkStateTracker(fabric, states.append)
+    link_state.start()
+    link_state.report_elsewhere([1, 2])
+    link_state.await_state()
+    assert states == [LinkState(frozenset({1, 2}))]
+    link_state.report(fabric.link(2).a, False)
+    assert link_state.own_changes(frozenset(), timeout=10) == {2}
+    link_state.report_elsewhere([])
+    link_state.await_state()
+    assert link_state.state() == states[-1] == LinkState(frozenset({2}))
+    link_state.stop()
+
+
 def test_orders_of_several_threads_arrive_whole() -> None:
     states = [range(first, first + 60_000) for first in range(20)]  # each several times what a socket holds
     with AgentPool(Options("torus:2x2", "shortest")) as pool, ThreadPoolExecutor(2) as threads:

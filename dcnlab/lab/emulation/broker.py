@@ -8,6 +8,7 @@ with descriptors beside, and one answer each.
     nat                                a device in the sandbox by which packets leave (slirp4netns)
     take      interface, a namespace   move an interface of the machine into a namespace of the lab
     give      interface                give it back
+    tunnels   lines of ``ip -batch``   VXLAN devices of this machine in namespaces of the lab
 
 Interfaces that the lab has taken are given back when it ends, for any reason.
 """
@@ -135,6 +136,22 @@ class Broker:
         if interface not in self._taken:
             raise Refusal(f"{interface} is not attached")
         self._give_back(interface)
+        return {}, []
+
+    def _tunnels(self, _: list[int], lines: list[str]) -> Answer:
+        """``NETNS`` in a line stands for the folder of the lab's namespaces."""
+        folder = f"/proc/{self._init}/root/run/netns"
+        text = "\n".join(line.replace("NETNS", folder) for line in lines)
+        path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+        environment = {**os.environ, "PATH": path}
+        done = subprocess.run(
+            ["ip", "-batch", "-"], input=text, text=True, capture_output=True, check=False, env=environment
+        )
+        if done.returncode:
+            reason = done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"exit {done.returncode}"
+            if "not permitted" in reason:
+                reason = "they need root on every machine: run its worker as root"
+            raise Refusal(f"links to other machines: {reason}")
         return {}, []
 
     # --- interfaces ---------------------------------------------------------------

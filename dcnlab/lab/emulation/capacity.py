@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,15 +57,20 @@ class Requirement:
         return self.available is None or self.needed <= self.available
 
 
-def requirements(fabric: Fabric, agents: Mode = "host") -> list[Requirement]:
-    """What a lab of this fabric needs."""
-    processes = fabric.servers if fabric.relaying and agents == "host" else 0
-    shards = _shards(fabric)
-    tasks = _TASKS + processes + shards * _TASKS_PER_SHARD + fabric.switches * _TASKS_PER_SWITCH
-    namespaces = 1 + fabric.servers + shards
+def requirements(
+    fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None
+) -> list[Requirement]:
+    """What a lab of this fabric needs, or one of some of its nodes."""
+    servers = sum(map(fabric.is_server, _chosen(fabric, nodes).tolist()))
+    switches = (fabric.size if nodes is None else len(nodes)) - servers
+    processes = servers if fabric.relaying and agents == "host" else 0
+    shards = _shards(fabric, nodes)
+    tasks = _TASKS + processes + shards * _TASKS_PER_SHARD + switches * _TASKS_PER_SWITCH
+    namespaces = 1 + servers + shards
+    memory = memory_needed(fabric, agents, nodes)
     return [
-        Requirement(_MEMORY, memory_needed(fabric, agents), psutil.virtual_memory().available),
-        Requirement(_OPEN_FILES, files_needed(fabric), _most_files(), "ulimit -Hn"),
+        Requirement(_MEMORY, memory, psutil.virtual_memory().available),
+        Requirement(_OPEN_FILES, files_needed(fabric, nodes), _most_files(), "ulimit -Hn"),
         Requirement(
             "processes and threads", tasks, _most_tasks(), "kernel.pid_max, kernel.threads-max, pids.max"
         ),
@@ -110,24 +115,26 @@ def _shards(fabric: Fabric, nodes: Iterable[int] | None = None) -> int:
     return openvswitch.shard_count(len(switches), sum(map(fabric.port_count, switches)))
 
 
-def files_needed(fabric: Fabric) -> int:
-    """The most files that one program of a lab of this fabric has open at a time."""
-    ports = 2 * len(fabric.link_ends)
-    in_switches = _FILES_PER_BRIDGE * fabric.switches + _FILES_PER_PORT * ports
-    shards = _shards(fabric)
+def files_needed(fabric: Fabric, nodes: Collection[int] | None = None) -> int:
+    """The most files that one program of a lab of this fabric, or of some of its nodes, has open at a time."""
+    chosen = _chosen(fabric, nodes)
+    servers = int((chosen < fabric.servers).sum())
+    ports = sum(map(fabric.port_count, chosen.tolist()))
+    in_switches = _FILES_PER_BRIDGE * (len(chosen) - servers) + _FILES_PER_PORT * ports
+    shards = _shards(fabric, nodes)
     return _FILES + max(
-        fabric.servers * _FILES_PER_SERVER,
+        servers * _FILES_PER_SERVER,
         -(-in_switches // shards) if shards else 0,
         netns.FILES_PER_VETH_PAIR * min(len(fabric.link_ends), netns.VETH_PAIRS_PER_BATCH),
     )
 
 
-def allow_files(fabric: Fabric) -> None:
+def allow_files(fabric: Fabric, nodes: Collection[int] | None = None) -> None:
     """Raise the soft limit of open files of this process and its children to what the lab needs;
     :func:`check` has checked the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, files_needed(fabric)), hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, files_needed(fabric, nodes)), hard))
 
 
 def check_size(family: Family) -> None:
@@ -137,13 +144,13 @@ def check_size(family: Family) -> None:
     _refuse(family.spec, needed)
 
 
-def check(fabric: Fabric, agents: Mode = "host") -> None:
+def check(fabric: Fabric, agents: Mode = "host", nodes: Collection[int] | None = None) -> None:
     """UsageError, in one line, if programs are missing or the network is too large."""
     if missing := programs.missing(programs.NEEDED):
         raise UsageError(
             f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)}, or `make setup`)"
         )
-    for requirement in requirements(fabric, agents):
+    for requirement in requirements(fabric, agents, nodes):
         _refuse(fabric.spec, requirement)
 
 

@@ -35,10 +35,12 @@ def spawn(
     outside: Outside,
     on_event: Callable[[dict[str, Any]], None],
     resume: Sequence[int] | None = None,
+    switches: Sequence[int] | None = None,
 ) -> ControllerProcess | None:
     """Start the process of the controller, or let the forwarder accept switches; None without a process.
 
     With ``resume``, the links that are down, it takes over switches that have their tables already.
+    ``switches`` are the nodes that it controls, None for all.
     """
     if not shards or choice.kind == "none":
         return None
@@ -58,6 +60,7 @@ def spawn(
             tables=choice.tables,
             rest=outside.rest,
             resume=resume,
+            switches=switches,
         )
     finally:
         for listener in sockets:

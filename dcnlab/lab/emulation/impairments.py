@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dcnlab.lab.emulation import loss, netns, shaping
 from dcnlab.lab.emulation.shaping import Disciplines
 from dcnlab.lab.link_shape import Shape
 from topos.fabric import Fabric
-from topos.graph import Port
+from topos.graph import Link
 
 #: (namespace, interface)
 Nic = tuple[str, str]
@@ -19,8 +19,8 @@ Nic = tuple[str, str]
 class Impairments:
     """The shape of each link, and what the kernel has at both of its ends."""
 
-    def __init__(self, fabric: Fabric, nic: Callable[[Port], Nic], launched: Shape) -> None:
-        self._ends = [(nic(link.a), nic(link.b)) for link in fabric.links()]
+    def __init__(self, fabric: Fabric, local_ends: Callable[[Link], Sequence[Nic]], launched: Shape) -> None:
+        self._ends = [local_ends(link) for link in fabric.links()]
         self._launched = launched
         self._shapes: dict[int, Shape] = {}
         self._link_of = {end: number for number, ends in enumerate(self._ends) for end in ends}

@@ -7,7 +7,7 @@ links and switches are created.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from controller.client import ControllerProcess
 from dcnlab.lab import images
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch
+from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch, tunnels
 from dcnlab.lab.emulation.connections import Connections
 from dcnlab.lab.emulation.flooding import FloodingTree
 from dcnlab.lab.emulation.images.roots import Root, Roots
@@ -31,10 +31,11 @@ from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.local_part import MTU, LocalPart
 from dcnlab.lab.miswiring import swapped_ports
 from hostagent.client import AgentPlacement, AgentPool
 from topos.fabric import Fabric
-from topos.graph import Port
+from topos.graph import Link, Port
 
 Report = Callable[[str], None]
 OnLinkChange = Callable[[Port, bool], None]
@@ -63,9 +64,31 @@ class Running:
     outside: Outside = field(default_factory=Outside)
     #: The hardware addresses that plain hosts know as permanent neighbours.
     known: neighbours.Addresses = field(default_factory=dict)
+    #: What of the fabric this machine runs; None: all of it.
+    part: LocalPart | None = None
+
+    def here(self, node: int) -> bool:
+        """Whether this machine runs a node."""
+        return self.part is None or node in self.part.nodes
+
+    @cached_property
+    def servers(self) -> Sequence[int]:
+        """The servers that this machine runs."""
+        return local(self.fabric, self.part, range(self.fabric.servers))
+
+    @cached_property
+    def switches(self) -> Sequence[int]:
+        """The switches that this machine runs."""
+        return local(self.fabric, self.part, range(self.fabric.servers, self.fabric.size))
+
+    def local_ends(self, link: Link) -> list[tuple[str, str]]:
+        """(namespace, interface) of the ends of a link that are on this machine."""
+        return [self.nic(end) for end in (link.a, link.b) if self.here(end.node)]
 
     def namespace(self, node: int) -> str:
-        """The network namespace with the interfaces of a node."""
+        """The network namespace with the interfaces of a node; LabError for one on another machine."""
+        if not self.here(node):
+            raise LabError(f"{self.fabric.name(node)} is on another machine")
         if self.fabric.is_server(node):
             return self.fabric.name(node)
         return self._shard_of[self.fabric.name(node)].netns
@@ -82,7 +105,7 @@ class Running:
     def host_interfaces(self) -> dict[int, str]:
         """The interface of each plain host, by server."""
         fabric = self.fabric
-        hosts = filter(fabric.is_end_host, range(fabric.servers))
+        hosts = filter(fabric.is_end_host, self.servers)
         return {node: interface(fabric, node, next(port for port, _ in fabric.ports(node))) for node in hosts}
 
     def introduce_hosts(self, scheme: Scheme) -> None:
@@ -123,7 +146,12 @@ class Running:
         self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
         self._roots = Roots()
         #: Delay, loss and bandwidth of the links.
-        self.impairments = Impairments(self.fabric, self.nic, self.config.shape)
+        self.impairments = Impairments(self.fabric, self.local_ends, self.config.shape)
+
+
+def local(fabric: Fabric, part: LocalPart | None, nodes: range) -> Sequence[int]:
+    """Those of the nodes that are on this machine."""
+    return nodes if part is None else [node for node in nodes if node in part.nodes]
 
 
 def interface(fabric: Fabric, node: int, port: int) -> str:
@@ -138,8 +166,10 @@ def launch(
     report: Report,
     outside: Outside | None = None,
     on_controller_event: OnEvent = lambda _: None,
+    part: LocalPart | None = None,
+    make_tunnels: tunnels.Make | None = None,
 ) -> Running:
-    """Launch a lab.
+    """Launch a lab, or with ``part`` one machine's part of it, with ``make_tunnels`` to the others.
 
     ``on_link_change(port, up)`` is called from other threads for every port whose link goes down or
     comes up, ``on_controller_event`` with what our controller reports; ``report`` is called with the name of
@@ -148,14 +178,16 @@ def launch(
     outside = outside or Outside()
     clock = Stages(report)
     fabric = scheme.fabric
-    shards = openvswitch.split(_bridges(fabric))
+    shards = openvswitch.split(_bridges(fabric, part))
     datapath = choose_datapath(config.datapath)
     agents = spawn_agents(config, fabric, on_link_change)
     clock.stage("namespaces")
     netns.create(shard.netns for shard in shards)
-    controller = spawn_controller(config, fabric, shards, outside, on_link_change, on_controller_event)
-    running = Running(config, fabric, scheme, shards, controller, agents, datapath, outside=outside)
-    build_network(running, clock)
+    controller = spawn_controller(
+        config, fabric, shards, outside, on_link_change, on_controller_event, part=part
+    )
+    running = Running(config, fabric, scheme, shards, controller, agents, datapath, outside=outside, part=part)
+    build_network(running, clock, make_tunnels)
     if agents is not None and config.autoconfigure:
         clock.stage("addresses")
         enable_protocols(running)
@@ -185,7 +217,7 @@ def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
     return running
 
 
-def build_network(running: Running, clock: Stages) -> None:
+def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | None = None) -> None:
     """Create the servers' namespaces, links and switches; the shards' namespaces exist already.
 
     Open vSwitch starts while namespaces and links are created.  In large networks agents come before the
@@ -208,12 +240,14 @@ def build_network(running: Running, clock: Stages) -> None:
         _create_hosts(running)
         clock.stage("links")
         netns.create_veth_pairs(_veth_pairs(running))
+        if running.part is not None and make_tunnels is not None:
+            tunnels.create(running.part, _tunnels(running, running.part), make_tunnels)
         _configure_plain_hosts(running)
         starting = prepared.result()
         carrying = beside.submit(netns.await_running, list(_ends(running)))
         agents_first = not openvswitch.starts_early(shards)
         if running.agents is not None:
-            running.agents.start(placements(fabric))
+            running.agents.start(placements(fabric, running.servers))
         if agents_first:
             _await_agents(running, clock)
         clock.stage("switches")
@@ -231,7 +265,7 @@ def build_network(running: Running, clock: Stages) -> None:
 
 def _create_hosts(running: Running) -> None:
     """Create the servers' namespaces; with isolation they belong to user namespaces of their own."""
-    names = list(map(running.fabric.name, range(running.fabric.servers)))
+    names = list(map(running.fabric.name, running.servers))
     if running.isolation is None:
         netns.create(names)
         return
@@ -270,6 +304,7 @@ def spawn_controller(
     on_link_change: OnLinkChange,
     on_event: OnEvent,
     resume: Sequence[int] | None = None,
+    part: LocalPart | None = None,
 ) -> ControllerProcess | None:
     """Start the controller, where there are switches.
 
@@ -283,7 +318,8 @@ def spawn_controller(
             outside.close_rest()
         on_event(message)
 
-    return controllers.spawn(config, config.choice(), shards, outside, event, resume)
+    switches = None if part is None else local(fabric, part, range(fabric.servers, fabric.size))
+    return controllers.spawn(config, config.choice(), shards, outside, event, resume, switches)
 
 
 def choose_datapath(wanted: str) -> str:
@@ -319,14 +355,14 @@ def dpid(fabric: Fabric, switch: int) -> int:
     return switch - fabric.servers + 1
 
 
-def _bridges(fabric: Fabric) -> list[Bridge]:
+def _bridges(fabric: Fabric, part: LocalPart | None = None) -> list[Bridge]:
     return [
         Bridge(
             fabric.name(switch),
             dpid(fabric, switch),
             tuple((interface(fabric, switch, port), port) for port, _ in fabric.ports(switch)),
         )
-        for switch in range(fabric.servers, fabric.size)
+        for switch in local(fabric, part, range(fabric.servers, fabric.size))
     ]
 
 
@@ -334,8 +370,8 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
     """One veth pair per link; servers that relay use no ARP."""
     fabric = running.fabric
     swapped = swapped_ports(fabric, running.config.miswire)
-    pairs = []
-    for link in fabric.links():
+    pairs, mtu = [], running.part.mtu if running.part is not None else MTU
+    for link in _links(running, ends=2):
         a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
         pairs.append(
             netns.VethPair(
@@ -346,9 +382,32 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
                 running.namespace(b.node),
                 mac.text(mac.hardware(b.node, b.number)),
                 arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
+                mtu=mtu,
             )
         )
     return pairs
+
+
+def _links(running: Running, ends: int) -> Iterator[Link]:
+    """The links of which so many ends are on this machine."""
+    for link in running.fabric.links():
+        if running.here(link.a.node) + running.here(link.b.node) == ends:
+            yield link
+
+
+def _tunnels(running: Running, part: LocalPart) -> Iterator[tunnels.Tunnel]:
+    """The ends of links to other machines."""
+    fabric = running.fabric
+    for link in _links(running, ends=1):
+        end = link.a if running.here(link.a.node) else link.b
+        yield tunnels.Tunnel(
+            link.index,
+            interface(fabric, end.node, end.number),
+            running.namespace(end.node),
+            mac.text(mac.hardware(end.node, end.number)),
+            netns.FIRST_INDEX + 2 * len(fabric.link_ends) + link.index,
+            arp=fabric.is_end_host(link.a.node) or fabric.is_end_host(link.b.node),
+        )
 
 
 def shape_shard(running: Running, shard: Shard) -> None:
@@ -357,8 +416,8 @@ def shape_shard(running: Running, shard: Shard) -> None:
 
 
 def _ends(running: Running) -> Iterator[tuple[str, str]]:
-    """(namespace, interface) of both ends of every link."""
-    for link in running.fabric.links():
+    """(namespace, interface) of both ends of every link whose ends are here; others have no carrier."""
+    for link in _links(running, ends=2):
         yield from map(running.nic, (link.a, link.b))
 
 
@@ -377,9 +436,9 @@ def _configure_plain_hosts(running: Running) -> None:
     running.introduce_hosts(scheme)
 
 
-def placements(fabric: Fabric, configured: bool = False) -> list[AgentPlacement]:
-    """Where each agent runs: its namespace and the interface of each port; ``configured``: servers that start
-    without addresses have them by now."""
+def placements(fabric: Fabric, servers: Iterable[int], configured: bool = False) -> list[AgentPlacement]:
+    """Where the agent of each of these servers runs: its namespace and the interface of each port;
+    ``configured``: servers that start without addresses have them by now."""
     return [
         AgentPlacement(
             node,
@@ -387,5 +446,5 @@ def placements(fabric: Fabric, configured: bool = False) -> list[AgentPlacement]
             {port: interface(fabric, node, port) for port, _ in fabric.ports(node)},
             configured,
         )
-        for node in range(fabric.servers)
+        for node in servers
     ]

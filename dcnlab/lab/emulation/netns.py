@@ -48,6 +48,8 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8916, 0x891C
 _IFF_UP, _IFF_NOARP = 0x1, 0x80
 _SIOCETHTOOL, _ETHTOOL_STXCSUM = 0x8946, 0x17
+#: Interfaces of links have indices from here on.
+FIRST_INDEX = 100_001
 #: ``ip -batch`` keeps both namespaces of every pair open, and the usual limit is 1,024 open files.
 FILES_PER_VETH_PAIR, VETH_PAIRS_PER_BATCH = 2, 400
 #: Seconds between two polls of an interface that is not running yet.
@@ -153,9 +155,9 @@ def create_veth_pairs(pairs: Iterable[VethPair]) -> None:
     for index, pair in enumerate(pairs):
         arp = "" if pair.arp else " arp off"
         lines.append(
-            f"link add name {pair.a} address {pair.a_mac} mtu {pair.mtu} index {100_001 + 2 * index}"
+            f"link add name {pair.a} address {pair.a_mac} mtu {pair.mtu} index {FIRST_INDEX + 2 * index}"
             f" netns {pair.a_netns} up{arp} type veth peer name {pair.b} address {pair.b_mac}"
-            f" mtu {pair.mtu} index {100_002 + 2 * index} netns {pair.b_netns}"
+            f" mtu {pair.mtu} index {FIRST_INDEX + 1 + 2 * index} netns {pair.b_netns}"
         )
     for start in range(0, len(lines), VETH_PAIRS_PER_BATCH):
         batch(["ip"], lines[start : start + VETH_PAIRS_PER_BATCH])

@@ -8,13 +8,15 @@ from dcnlab.lab.config import LabConfig, family
 from dcnlab.lab.emulation import broker, capacity, kernel, programs, shaping
 from dcnlab.lab.emulation.images import roots
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.local_part import LocalPart
 
 
-def check(config: LabConfig) -> Scheme:
-    """The bound scheme; UsageError, in one line, for what cannot be launched here."""
-    capacity.check_size(family(config.topology))  # before memory is spent on building the network
+def check(config: LabConfig, part: LocalPart | None = None) -> Scheme:
+    """The bound scheme; UsageError, in one line, for what cannot be launched here: a lab, or a part of it."""
+    if part is None:
+        capacity.check_size(family(config.topology))  # before memory is spent on building the network
     scheme = config.validate()
-    capacity.check(scheme.fabric, config.agents)
+    capacity.check(scheme.fabric, config.agents, None if part is None else part.nodes)
     shaping.check_kernel(config.shape)
     if scheme.fabric.relaying and (problem := kernel.tun_problem()):
         state, remedy = problem

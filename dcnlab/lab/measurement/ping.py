@@ -135,7 +135,8 @@ class Ping(Measurement[PingResult]):
             yield from ((end(lab.server(a)), end(lab.server(b))) for a, b in self.pairs)
         elif self.pairs == "all":
             ends = [end(number) for number in servers]
-            yield from ((a, b) for a in ends for b in ends if a is not b)
+            sources = [ends[number] for number in lab.running.servers]
+            yield from ((a, b) for a in sources for b in ends if a is not b)
         else:
             for number in range(0, len(servers) - 1, 2):
                 left, right = end(number), end(number + 1)

@@ -25,6 +25,10 @@ class Guard:
         self._socket.set_inheritable(False)
         self._lock = threading.Lock()
 
+    def make_tunnels(self, lines: Sequence[str]) -> None:
+        """Make VXLAN devices, from lines of ``ip -batch``."""
+        self.ask("tunnels", lines=list(lines))
+
     def ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> list[int]:
         """Ask for one operation: the descriptors that it answers with.
 

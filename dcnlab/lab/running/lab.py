@@ -20,6 +20,7 @@ from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
+from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.running import parts, recovery
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
@@ -42,20 +43,27 @@ class RunningLab:
     """One running lab; the control socket and the prompt use it."""
 
     def __init__(
-        self, config: LabConfig, report: launch.Report, outside: Outside | None = None, *, guard: Guard
+        self,
+        config: LabConfig,
+        report: launch.Report,
+        outside: Outside | None = None,
+        *,
+        guard: Guard,
+        part: LocalPart | None = None,
     ) -> None:
         self.config, self.guard = config, guard
         self.started = time.time()
         scheme = config.validate()
         self.fabric = scheme.fabric
-        capacity.allow_files(self.fabric)
+        capacity.allow_files(self.fabric, None if part is None else part.nodes)
         #: What has happened in the lab.
         self.journal = Journal()
         self.link_state = LinkStateTracker(self.fabric, self._distribute, self.journal)
         port_watch = PortWatch(self.link_state.report)
         self.running = launch.launch(
-            config, scheme, self.link_state.report, report, outside, port_watch.controller_event
-        )
+            config, scheme, self.link_state.report, report, outside, port_watch.controller_event,
+            part, guard.make_tunnels,
+        )  # fmt: skip
         self.switch_path, self.switch_fast_path = driver.launch(config.switch_fast_path, self.running)
         self.supervision = recovery.supervise(
             self.running, self.link_state, self.journal, port_watch.controller_event, guard
@@ -189,8 +197,10 @@ class RunningLab:
         chosen = [
             (link.a, link.b) if self.fabric.is_end_host(link.b.node) else (link.b, link.a) for link in changed
         ]
-        ends = [self.running.nic(end) for pair in chosen for end in (pair if up else pair[:1])]
-        for end in ends:
+        whole = [pair for pair in chosen if all(self.running.here(end.node) for end in pair)]
+        ends = [self.running.nic(end) for pair in whole for end in (pair if up else pair[:1])]
+        tunnels = [end for pair in chosen if pair not in whole for end in pair if self.running.here(end.node)]
+        for end in (*ends, *map(self.running.nic, tunnels)):
             netns.set_up_in(*end, up)
         if up:
             netns.await_running(ends)
@@ -223,7 +233,8 @@ class RunningLab:
         """Report the ends of links whose agent or controller cannot: it has ended, or is stopped."""
         silent, controller = set(self.link_state.silent), self.running.controller
         blind = controller is not None and parts.state_of(controller.process.pid) in ("", "T", "Z")
-        ends = (end for link in links for end in (link.a, link.b))
+        both = (end for link in links for end in (link.a, link.b))
+        ends = [end for end in both if self.running.here(end.node)]
         unseen = [end for end in ends if end.node in silent or (blind and not self.fabric.is_server(end.node))]
         recovery.report_carriers(self.running, self.link_state, unseen)
 

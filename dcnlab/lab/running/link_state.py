@@ -39,6 +39,8 @@ class LinkStateTracker:
     _down_ends: dict[int, set[Port]] = field(default_factory=dict)
     #: The links of each server whose agent is silent.
     _silent: dict[int, frozenset[int]] = field(default_factory=dict)
+    #: The links that are down as parts of the lab on other machines report them.
+    _elsewhere: frozenset[int] = frozenset()
     #: The state that the last round distributed, and its error.
     _distributed_state: LinkState = ALL_UP
     _error: str = ""
@@ -84,13 +86,23 @@ class LinkStateTracker:
                     self._silent[server] = frozenset(links)
                 else:
                     del self._silent[server]
-            after = self._known().down
-            for link in sorted(before ^ after):
-                self.last_change = time.monotonic()
-                self._first_change = self._first_change or self.last_change
-                names = [self.fabric.name(port.node) for port in self._ends(link)]
-                self.journal.add(LinkChanged(names, link, link not in after, "supervision"))
-            self._changed.notify_all()
+            self._note_changes(before, "supervision")
+
+    def report_elsewhere(self, links: Iterable[int]) -> None:
+        """Report all links that are down at their ends on other machines."""
+        with self._changed:
+            before, self._elsewhere = self._known().down, frozenset(links)
+            self._note_changes(before, "another machine")
+
+    def _note_changes(self, before: frozenset[int], reporter: str) -> None:
+        """Journal which links differ from ``before``, and have the new state distributed."""
+        after = self._known().down
+        for link in sorted(before ^ after):
+            self.last_change = time.monotonic()
+            self._first_change = self._first_change or self.last_change
+            names = [self.fabric.name(port.node) for port in self._ends(link)]
+            self.journal.add(LinkChanged(names, link, link not in after, reporter))
+        self._changed.notify_all()
 
     def retry(self) -> None:
         """Distribute the present state once more: to parts that were started again."""
@@ -114,6 +126,21 @@ class LinkStateTracker:
         with self._changed:
             return self._known()
 
+    def own_changes(self, known: frozenset[int] | None, timeout: float) -> frozenset[int]:
+        """The links that are down as seen from this machine, once they differ from ``known``, or after
+        ``timeout`` seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._own() != known, timeout)
+            return self._own()
+
+    def await_state(self, timeout: float = _TIMEOUT) -> None:
+        """Wait until the lab has converged on all that was reported so far; LabError as :meth:`wait_for`."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._distributing and not self._has_work(), timeout):
+                raise LabError(f"the lab did not converge within {timeout:g} s")
+            if self._error:
+                raise LabError(self._error)
+
     def unsettled(self) -> str:
         """Why agents and tables may not follow the present state; empty if they do."""
         with self._changed:
@@ -129,7 +156,7 @@ class LinkStateTracker:
 
         def converged() -> bool:
             down = self._distributed_state.down & links
-            return down == (self._silenced() & links if up else links)
+            return down == ((self._silenced() | self._elsewhere) & links if up else links)
 
         with self._changed:
             if not self._changed.wait_for(converged, timeout):
@@ -142,8 +169,12 @@ class LinkStateTracker:
         return link.a, link.b
 
     def _known(self) -> LinkState:
+        return LinkState(self._own() | self._elsewhere)
+
+    def _own(self) -> frozenset[int]:
+        """The links that are down as seen from this machine."""
         failed = frozenset(link for link, ends in self._down_ends.items() if ends)
-        return LinkState(failed | self._silenced())
+        return failed | self._silenced()
 
     def _silenced(self) -> frozenset[int]:
         return frozenset().union(*self._silent.values())

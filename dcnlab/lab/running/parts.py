@@ -166,7 +166,7 @@ class Controller(Part):
         self.process.close()
         running.controller = launch.spawn_controller(
             running.config, running.fabric, running.shards, running.outside,
-            self.on_link_change, self.on_event, sorted(state.down),
+            self.on_link_change, self.on_event, sorted(state.down), running.part,
         )  # fmt: skip
         self.follow()
         await_tables(
@@ -237,7 +237,7 @@ class AgentParent(Part):
         self.pool.close()
         self.pool.end_orphans()
         running.agents = launch.spawn_agents(running.config, running.fabric, self.on_link_change)
-        self.pool.start(launch.placements(running.fabric, configured=True))
+        self.pool.start(launch.placements(running.fabric, running.servers, configured=True))
         self.follow()
         self.pool.wait_ready(STALL)
         launch.enable_protocols(running)
@@ -271,7 +271,7 @@ class Agent(Part):
     def start(self, state: LinkState) -> None:
         agents = self.running.agents
         assert agents is not None
-        agents.restart([launch.placements(self.running.fabric, configured=True)[self.node]])
+        agents.restart(launch.placements(self.running.fabric, [self.node], configured=True))
 
 
 def await_tables(

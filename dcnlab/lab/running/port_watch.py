@@ -35,7 +35,7 @@ class PortWatch:
         self._running = running
         self._ports = {
             interface(running.fabric, switch, port): Port(switch, port)
-            for switch in range(running.fabric.servers, running.fabric.size)
+            for switch in running.switches
             for port, _ in running.fabric.ports(switch)
         }
         if running.shards and not running.choice.tables:

@@ -64,7 +64,7 @@ def supervise(
         parts.append(Forwarder(running, guard))
     if running.agents is not None:
         parts.append(AgentParent(running, link_state.report, follow_agents))
-        parts += [Agent(running, node) for node in range(running.fabric.servers)]
+        parts += [Agent(running, node) for node in running.servers]
         follow_agents()
     supervision = Supervision(
         parts, journal, running.config.supervise, link_state.state, silent, link_state.report_silence, restarted
@@ -99,9 +99,9 @@ def _ports(running: Running, part: Part) -> Iterable[Port]:
     """The ports that a part reports about."""
     fabric = running.fabric
     if isinstance(part, AgentParent):
-        nodes: Iterable[int] = range(fabric.servers)
+        nodes: Iterable[int] = running.servers
     elif isinstance(part, Controller):
-        nodes = range(fabric.servers, fabric.size)
+        nodes = running.switches
     else:
         nodes = map(fabric.index, part.nodes)
     return [Port(node, number) for node in nodes for number, _ in fabric.ports(node)]

@@ -21,6 +21,7 @@ from dcnlab.lab.emulation import hosts, openvswitch, programs
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import flood_watch
+from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.outside import opening
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.lab import RunningLab
@@ -44,7 +45,8 @@ def main() -> None:
             status.write(json.dumps(message) + "\n")
 
     outside = Outside.received(request.get("outside", {}))
-    session = _launch(LabConfig.from_json(request["config"]), outside, Guard(request["broker"]), report)
+    part = LocalPart.from_json(request["part"]) if "part" in request else None
+    session = _launch(LabConfig.from_json(request["config"]), outside, Guard(request["broker"]), part, report)
     _reset_signal_handlers()
     running = session.running
     report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
@@ -81,7 +83,9 @@ def _in_foreground(session: RunningLab, file: str) -> int:
     return 0
 
 
-def _launch(config: LabConfig, outside: Outside, guard: Guard, report: Callable[..., None]) -> RunningLab:
+def _launch(
+    config: LabConfig, outside: Outside, guard: Guard, part: LocalPart | None, report: Callable[..., None]
+) -> RunningLab:
     """Launch the lab; after an error report one line, log the traceback, and exit."""
 
     def stage(name: str) -> None:
@@ -90,10 +94,12 @@ def _launch(config: LabConfig, outside: Outside, guard: Guard, report: Callable[
 
     _log.info("launch %s", json.dumps(config.to_json()))
     try:
-        session = RunningLab(config, stage, outside, guard=guard)
+        session = RunningLab(config, stage, outside, guard=guard, part=part)
         hosts.install(session.running.scheme)
-        if session.running.isolation is not None:
-            session.running.isolation.ready(session.fabric.name(0))  # where it fails, the launch does
+        if session.running.isolation is not None and session.running.servers:
+            session.running.isolation.ready(
+                session.fabric.name(session.running.servers[0])
+            )  # where it fails, the launch does
         if config.nat or config.expose:
             opening.start(session)
     except LabError as error:

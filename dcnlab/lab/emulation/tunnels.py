@@ -1,0 +1,53 @@
+"""The links of a lab to its parts on other machines: VXLAN devices, which the guard makes.
+
+A VXLAN device keeps its UDP socket in the namespace in which it is made.  So the guard makes it, in the
+machine's namespace, and the kernel puts it into that of the node.  It has no carrier of its own: such a link is
+taken down at both ends.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dcnlab.lab.local_part import LocalPart
+
+#: The guard's requests are packets of limited length.
+_PER_REQUEST = 150
+
+
+@dataclass(frozen=True)
+class Tunnel:
+    """A VXLAN device to make: its link, its interface in a namespace and that one's index and address."""
+
+    link: int
+    interface: str
+    namespace: str
+    mac: str
+    index: int
+    arp: bool
+
+
+#: Makes VXLAN devices, from lines of ``ip -batch``: the guard.
+Make = Callable[[Sequence[str]], None]
+
+
+def create(part: LocalPart, tunnels: Iterable[Tunnel], make: Make) -> None:
+    """Make all tunnels; LabError for what the kernel refuses."""
+    lines = (_line(part, tunnel) for tunnel in tunnels)
+    while some := list(islice(lines, _PER_REQUEST)):
+        make(some)
+
+
+def _line(part: LocalPart, tunnel: Tunnel) -> str:
+    """The line of ``ip -batch`` that makes a tunnel; NETNS stands for the folder of the lab's namespaces."""
+    arp = "" if tunnel.arp else " arp off"
+    remote = part.peers[tunnel.link]
+    wide = " udp6zerocsumrx" if ipaddress.ip_address(remote).version == 6 else ""
+    return (
+        f"link add name {tunnel.interface} address {tunnel.mac} mtu {part.mtu} index {tunnel.index}"
+        f" netns NETNS/{tunnel.namespace} up{arp} type vxlan id {tunnel.link + 1}"
+        f" local {part.address} remote {remote} dstport {part.port} nolearning{wide}"
+    )

@@ -1,0 +1,48 @@
+"""The part of a fabric that one machine runs, where several machines run one lab (:mod:`dcnlab.lab.machines`).
+
+A link to a node on another machine is a VXLAN device (RFC 7348) in the place of a veth's end: the link's number
+plus one is its VNI, and the lab has a UDP port of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Bytes that VXLAN adds to a frame's payload: Ethernet, VXLAN, UDP and an outer IP header, of version 4 or 6.
+OVERHEAD = {4: 50, 6: 70}
+#: The MTU of a link where the underlay allows it.
+MTU = 1500
+
+
+@dataclass(frozen=True)
+class LocalPart:
+    """The nodes that this machine runs, and its links to others.
+
+    ``peers`` has, by link to another machine, the address of that machine; ``address`` is this machine's,
+    ``port`` the UDP port of the lab's tunnels, ``mtu`` that of all links of the lab.
+    """
+
+    nodes: frozenset[int]
+    peers: Mapping[int, str]
+    address: str
+    port: int
+    mtu: int = MTU
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        peers = {str(link): address for link, address in self.peers.items()}
+        more = {"address": self.address, "port": self.port, "mtu": self.mtu}
+        return {"nodes": sorted(self.nodes), "peers": peers, **more}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LocalPart:
+        """From a JSON object."""
+        peers = {int(link): str(address) for link, address in value["peers"].items()}
+        return cls(frozenset(value["nodes"]), peers, value["address"], value["port"], value["mtu"])
+
+
+def mtu(underlay: int, version: int) -> int:
+    """The MTU of links over an underlay with this MTU and this version of IP: 1500 bytes where that fits."""
+    return min(MTU, underlay - OVERHEAD[version])
