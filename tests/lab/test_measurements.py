@@ -34,6 +34,7 @@ COMMANDS = {
     "ping": "h0 h3",
     "stats": "",
     "stream": "h0 h3 --seconds 0.2 --every 0.01",
+    "trace": "h0 h3",
     "traceroute": "h0 h3",
 }
 
@@ -124,6 +125,13 @@ def test_python_has_the_same_measurements(lab: Lab) -> None:
     assert lab.ping("h0", "h3").received == 1
     assert lab.route("h0", "h3")[-1] == "h3"
     assert lab.traceroute("h0", "h3").hops == lab.route("h0", "h3")[1:]
+    traced = lab.trace("h0", "h3")
+    nodes = [hop.node for hop in traced.hops]
+    assert (nodes[0], nodes[-1], traced.length) == ("h0", "h3", 2)
+    assert f"to {nodes[1]}" in traced.hops[0].reason
+    assert traced.hops[1].reason.endswith("to h3")
+    assert traced.hops[1].entry
+    assert [hop.ms for hop in traced.hops] == sorted(hop.ms for hop in traced.hops)
     assert lab.measure(Iperf("h0", "h3", seconds=1)).mbps > 0
     with pytest.raises(UsageError, match="two different servers"):
         lab.iperf("h0", "h0")

@@ -159,8 +159,32 @@ def test_next_hops_and_colours(page: Any, lab: Lab) -> None:
     assert page.evaluate(leaving, "h3") == []
     page.select_option("#colour", "distance")
     assert page.evaluate("new Set(dcnlab.picture.marks.colours.values()).size") == 5
+    legend = "document.getElementById('legend').textContent"
+    assert page.evaluate(legend) == "links from h304"
     page.select_option("#colour", "label")
+    until(page, f"{legend} === 'label prefix00011011'")
+    assert page.evaluate("dcnlab.picture.marks.colours.size") == 4  # servers: switches have no labels
+    page.select_option("#colour", "entries")
+    until(page, f"{legend}.startsWith('entries in the table')")
     assert page.evaluate("new Set(dcnlab.picture.marks.colours.values()).size") == 2
+    page.select_option("#colour", "part")
+
+
+def test_a_real_packet_and_parallel_paths(page: Any, lab: Lab) -> None:
+    page.fill("#search", "h0 h3")
+    page.press("#search", "Enter")
+    page.click("#trace")
+    until(page, "document.querySelector('#details [role=status]')?.textContent.startsWith('answered after')")
+    shown = page.evaluate("[...document.querySelectorAll('#steps strong')].map((one) => one.textContent)")
+    assert [line.split()[0] for line in shown] == lab.route("h0", "h3")
+    assert len(page.query_selector_all("#steps code")) == 5
+    assert page.evaluate("dcnlab.picture.marks.path.length") == 4
+    page.click("#parallel")
+    until(page, "dcnlab.picture.marks.paths.length === 2")
+    assert page.evaluate("new Set(dcnlab.picture.marks.paths.flat()).size") == 8
+    page.check("#watch")
+    until(page, "document.querySelector('#details .chart figcaption')?.textContent.startsWith('RTT')")
+    page.uncheck("#watch")
 
 
 def test_a_notebook_shows_the_lab(lab: Lab) -> None:

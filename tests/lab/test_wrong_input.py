@@ -194,7 +194,7 @@ PRINTS_JSON = {
 IN_A_LAB = {
     "up", "ping", "fail", "heal", "impair", "restore", "stats", "down", "run", "demo", "capture", "view", "kv",
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
-    "traceroute", "check",
+    "trace", "traceroute", "check",
     "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
     "restart", "mn-file", "invariants", "chaos", "grade", "overruns", "services", "traffic",
 }  # fmt: skip

@@ -20,6 +20,7 @@ from dcnlab.lab.api.actions import Actions
 from dcnlab.lab.api.endpoint import endpoints
 from dcnlab.lab.api.page import page
 from dcnlab.lab.api.resources import Resources
+from dcnlab.lab.api.routing import Routing
 from dcnlab.lab.api.security import HOSTS, Guard
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.api.terminals import Terminals
@@ -43,9 +44,10 @@ def secured(routes: list[BaseRoute], token: str) -> Starlette:
 def interface(lab: Lab, broadcast: Broadcast) -> Starlette:
     """The resources of a lab, their description as OpenAPI and as a page; without any guard."""
     resources = Resources(lab, broadcast)
-    terminals = Terminals(lab, resources)
+    routing, terminals = Routing(lab, resources), Terminals(lab, resources)
     broadcast.closing.append(terminals.close)
-    answered = [*endpoints(resources), *endpoints(Actions(lab, resources)), *endpoints(terminals)]
+    parts = (resources, routing, Actions(lab, resources), terminals)
+    answered = [one for part in parts for one in endpoints(part)]
     routes: list[BaseRoute] = [Route(item.path, method, methods=[item.method]) for item, method in answered]
 
     @functools.cache

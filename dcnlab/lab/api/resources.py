@@ -18,7 +18,8 @@ from addressing.towards import next_hops_towards
 from dcnlab.lab import measurement
 from dcnlab.lab.api.endpoint import BOOLEAN, INTEGER, LINK, NODE, SERVER, TEXT, endpoint
 from dcnlab.lab.api.schemas import arguments_schema
-from dcnlab.lab.api.stream import Broadcast, state
+from dcnlab.lab.api.state import state
+from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
 from dcnlab.lab.drawing.document import fabric_json
 from dcnlab.lab.errors import UsageError
@@ -39,12 +40,13 @@ class Resources:
         self._broadcast = broadcast
 
     @cached_property
-    def _fabric(self) -> Fabric:
+    def fabric(self) -> Fabric:
+        """The lab's network."""
         return registry.fabric(self._lab.config.topology)
 
     @cached_property
     def _drawing(self) -> dict[str, Any]:
-        return fabric_json(self._fabric)
+        return fabric_json(self.fabric)
 
     # --- the lab --------------------------------------------------------------
 
@@ -56,8 +58,10 @@ class Resources:
         return JSONResponse(self._lab.info())
 
     @endpoint(
-        "GET", "/state", returns="`down`: numbers of links; `ended`: lines; `at`, `links`: as of `/counters`."
-    )
+        "GET", "/state",
+        returns="`down`: numbers of links; `ended`: lines; `at`, `links`: as of `/counters`; maybe `queues` by"
+        " port and `buffers` by server: packets that wait, and those dropped or the most in one buffer.",
+    )  # fmt: skip
     def state(self, _: Request) -> Response:
         """What changes: failed links, processes that have ended, counters of links."""
         return JSONResponse(state(self._lab))
@@ -82,7 +86,7 @@ class Resources:
     def node(self, request: Request) -> Response:
         """One node and its ports."""
         index = self._node(request)
-        links = [link for link in self._links() if self._fabric.name(index) in (link["a"], link["b"])]
+        links = [link for link in self._links() if self.fabric.name(index) in (link["a"], link["b"])]
         return JSONResponse({**self._lab.nodes()[index], "links": links})
 
     @endpoint(
@@ -151,7 +155,7 @@ class Resources:
     )  # fmt: skip
     def next_hops(self, request: Request) -> Response:
         """The next hops of all nodes when every server sends to this one, with the present failures."""
-        fabric, links = self._fabric, LinkState(frozenset(self._lab.info()["down"]))
+        fabric, links = self.fabric, LinkState(frozenset(self._lab.info()["down"]))
         scheme = bind(self._lab.config.scheme, fabric).with_failures(links)
         destination = self._node(request, "server")
         if destination not in scheme.endpoints():
@@ -223,22 +227,25 @@ class Resources:
 
     # --- names ----------------------------------------------------------------
 
-    def _node(self, request: Request, parameter: str = "node") -> int:
-        name = request.path_params[parameter]
+    def index(self, name: str) -> int:
+        """The number of a node."""
         try:
-            return self._fabric.index(name)
+            return self.fabric.index(name)
         except KeyError:
-            raise UsageError(f"there is no node {name!r} in {self._fabric.spec}") from None
+            raise UsageError(f"there is no node {name!r} in {self.fabric.spec}") from None
+
+    def _node(self, request: Request, parameter: str = "node") -> int:
+        return self.index(request.path_params[parameter])
 
     def _link(self, request: Request) -> int:
         text = request.path_params["link"]
         if text.isdecimal():
-            if int(text) >= len(self._fabric.link_ends):
+            if int(text) >= len(self.fabric.link_ends):
                 raise UsageError(f"there is no link number {text}")
             return int(text)
         a, dash, b = text.partition("-")
         try:
-            found = self._fabric.links_between(self._fabric.index(a), self._fabric.index(b))
+            found = self.fabric.links_between(self.fabric.index(a), self.fabric.index(b))
         except KeyError:
             found = ()
         if not dash or not len(found):
@@ -247,21 +254,21 @@ class Resources:
 
     def name(self, request: Request) -> str:
         """The name of the node in the request's path."""
-        return self._fabric.name(self._node(request))
+        return self.fabric.name(self._node(request))
 
     def ends(self, request: Request) -> tuple[str, str]:
         """The names of the ends of the link in the request's path."""
-        link = self._fabric.link(self._link(request))
-        return self._fabric.name(link.a.node), self._fabric.name(link.b.node)
+        link = self.fabric.link(self._link(request))
+        return self.fabric.name(link.a.node), self.fabric.name(link.b.node)
 
     def _links(self) -> list[dict[str, Any]]:
-        down, name = set(self._lab.info()["down"]), self._fabric.name
+        down, name = set(self._lab.info()["down"]), self.fabric.name
         return [
             {
                 "number": number, "a": name(link.a.node), "a_port": link.a.number,
                 "b": name(link.b.node), "b_port": link.b.number, "up": number not in down,
             }
-            for number, link in enumerate(self._fabric.links())
+            for number, link in enumerate(self.fabric.links())
         ]  # fmt: skip
 
 

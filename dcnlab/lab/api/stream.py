@@ -18,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from dcnlab.lab.api.state import state
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
@@ -165,12 +166,6 @@ class Broadcast:
         for client in tuple(self._clients):
             if kind == "end" or (client.state if kind else not client.kinds or data["kind"] in client.kinds):
                 client.put(message)
-
-
-def state(lab: Lab) -> dict[str, Any]:
-    """Failed links, processes that have ended, counters of links."""
-    info = lab.info()
-    return {"down": info["down"], "ended": info["ended"], **lab.counters().to_json()}
 
 
 async def _next(client: _Client) -> Message:

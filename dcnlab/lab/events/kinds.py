@@ -65,7 +65,7 @@ class TablesChanged(Event):
     ms: float
 
     def text(self) -> str:
-        return f"{self.switch} has carried out {self.flow_mods} flow mods after {self.ms:g} ms"
+        return f"{self.switch} has carried out {_count(self.flow_mods, 'flow mod')} after {self.ms:g} ms"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class LearnedFailures(Event):
     down: Sequence[int]
 
     def text(self) -> str:
-        return f"{self.who}: {len(self.down)} links down"
+        return f"{self.who}: {_count(len(self.down), 'link')} down"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Converged(Event):
     error: str = ""
 
     def text(self) -> str:
-        return self.error or f"{len(self.down)} links down, {self.ms:g} ms after the first change"
+        return self.error or f"{_count(len(self.down), 'link')} down, {self.ms:g} ms after the first change"
 
 
 @dataclass(frozen=True)
@@ -233,6 +233,10 @@ def _of(process: str, nodes: Sequence[str]) -> str:
         return process
     more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
     return f"{process} of {', '.join(nodes[:_SHOWN])}{more}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _words(values: Mapping[str, Any]) -> str:

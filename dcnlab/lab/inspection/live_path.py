@@ -6,7 +6,7 @@ another one, by any controller, the step names that entry, and the path goes on 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from addressing.fields import mac
@@ -42,14 +42,27 @@ def steps(session: RunningLab, source: int, destination: int, follow: Follow = F
     return [_shown(step), *walk.onward(arrivals)]
 
 
+def decisions(session: RunningLab, source: int, destination: int, arrivals: list[Arrival]) -> Steps:
+    """What the source and each node does with a packet that was seen to arrive there."""
+    walk, found = _Walk(session, destination, Follow.heaviest), []
+    for number, (at, frame) in enumerate([(Port(source, 0), Frame(0, 0, 0, 0)), *arrivals]):
+        following = arrivals[number][0] if number < len(arrivals) else None
+        before = None if following is None else session.fabric.peer(following.node, following.number)
+        walk.taken = before.number if before is not None and before.node == at.node else 0
+        found.append(walk.arrive(at, frame)[0] if number else walk.sent(source))
+    return found
+
+
 @dataclass
 class _Walk:
-    """The path of one packet; ``seen`` has the arrivals that were followed already."""
+    """The path of one packet; ``seen`` has the arrivals that were followed already, ``taken`` is the port by
+    which the packet has left the node, where that is known."""
 
     session: RunningLab
     destination: int
     follow: Follow
     seen: set[Arrival] = field(default_factory=set)
+    taken: int = 0
 
     def __post_init__(self) -> None:
         self.links = self.session.link_state.state()
@@ -77,6 +90,19 @@ class _Walk:
             step, arrivals = self.arrive(at, frame)
             found.append(step)
         return found
+
+    def sent(self, source: int) -> dict[str, Any]:
+        """The source's step, by the port that the packet has taken."""
+        if not self.taken:
+            return _shown(Step(self.fabric.name(source), "sends, but no node has seen the packet", False))
+        for header, _ in self.scheme.headers(source, self.destination, self.links):
+            hop = self._hop(source, header)
+            if isinstance(hop.action, Forward) and hop.action.port == self.taken:
+                plain = self.fabric.is_end_host(source)
+                step = explain.step(self.scheme, hop, self.destination, self.links)
+                return _shown(replace(step, entry="") if plain and not self.ours else step)
+        reason = f"sends by port {self.taken} to {self._peer(source, self.taken)}"
+        return _shown(Step(self.fabric.name(source), reason, False))
 
     def arrive(self, at: Port, frame: Frame) -> tuple[dict[str, Any], list[Arrival]]:
         """What a node does with a frame at a port of it, and where that frame arrives next."""
@@ -148,7 +174,9 @@ class _Walk:
         return Frame(dl_src, dl_dst, frame.nw_src, frame.nw_dst)
 
     def _hop(self, node: int, header: Header) -> Hop:
-        action, weight = pick(self.scheme.act(node, header, self.links), None, self.follow is Follow.heaviest)
+        choices = self.scheme.act(node, header, self.links)
+        taken = (one for one in choices if isinstance(one[0], Forward) and one[0].port == self.taken)
+        action, weight = next(taken, None) or pick(choices, None, self.follow is Follow.heaviest)
         return Hop(node, header, action, weight)
 
     def _header(self, at: Port, frame: Frame) -> Header:

@@ -40,6 +40,8 @@ def recorded(name: str, operation: Operation, journal: Journal) -> Operation:
         return operation
 
     def run(call: Call) -> Any:
+        if name == "impair" and "kind" not in call.request:
+            return operation(call)
         if name == "measure":
             if call.request.get("name") in COUNTERS:
                 return operation(call)
@@ -94,7 +96,14 @@ def _cut(value: Any) -> Any:
 
 
 def _scalars(result: Any) -> dict[str, Any]:
-    """The numbers and words of an outcome: what fits a line."""
+    """The numbers and words of an outcome, as ``rtt_ms.p50`` also those one level below: what fits a line."""
     if not isinstance(result, Mapping):
         return {}
-    return {key: _cut(value) for key, value in result.items() if isinstance(value, int | float | str)}
+    below = {
+        f"{key}.{name}": value
+        for key, values in result.items()
+        if isinstance(values, Mapping)
+        for name, value in values.items()
+        if isinstance(value, int | float)
+    }
+    return {key: _cut(value) for key, value in result.items() if isinstance(value, int | float | str)} | below

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from dcnlab.lab.api.resources import lab_drawing
-from dcnlab.lab.api.stream import state
+from dcnlab.lab.api.state import state
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 

@@ -56,8 +56,9 @@ export class Camera {
     this.clamp();
   }
 
-  // Move as little as shows a point, away from the edges.
+  // Move as little as shows a point, away from the edges; the whole network shows every point.
   reveal(point) {
+    if (this.fitted) return;
     const at = this.screen(point), room = 60;
     const dx = Math.max(0, room - at.x) - Math.max(0, at.x - this.width + room);
     const dy = Math.max(0, room - at.y) - Math.max(0, at.y - this.height + room);

@@ -4,20 +4,35 @@ import { bits, element } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg", WIDTH = 300;
 
-// The load of the last minutes: [{at, value}].
+// The load of the last minutes: [{at, value}] in bits per second.
 export function loadChart(parent, points, title) {
-  const height = 46, most = Math.max(1e4, ...points.map(({ value }) => value));
+  return lineChart(parent, points, title, { words: bits, least: 1e4 });
+}
+
+// Something of the last minutes: [{at, value, lost}]; where packets were lost, there is a cross.  A value may be
+// null, where nothing was answered.
+export function lineChart(parent, points, title, { words, least = 0 }) {
+  const height = 46, known = points.filter(({ value }) => value !== null && value !== undefined);
+  const largest = Math.max(0, ...known.map(({ value }) => value)), most = Math.max(least, largest) || 1;
   const figure = element(parent, "figure", { class: "chart" });
   const svg = element(figure, "svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": title }, "", SVG);
-  if (points.length > 1) {
-    const first = points[0].at, span = points.at(-1).at - first || 1;
-    const line = points.map(({ at, value }) =>
-      `${(WIDTH * (at - first) / span).toFixed(1)} ${(height - 2 - (height - 6) * value / most).toFixed(1)}`).join("L");
-    element(svg, "path", { class: "area", d: `M0 ${height}L${line}L${WIDTH} ${height}Z` });
+  const first = points[0]?.at ?? 0, span = (points.at(-1)?.at ?? 0) - first;
+  const x = (at) => (span ? WIDTH * (at - first) / span : WIDTH / 2).toFixed(1);
+  const y = (value) => (height - 2 - (height - 8) * value / most).toFixed(1);
+  if (known.length > 1) {
+    const line = known.map(({ at, value }) => `${x(at)} ${y(value)}`).join("L");
+    element(svg, "path", { class: "area", d: `M${x(known[0].at)} ${height}L${line}L${x(known.at(-1).at)} ${height}Z` });
     element(svg, "path", { class: "line", d: `M${line}` });
+  } else if (known.length) element(svg, "circle", { class: "dot", cx: x(known[0].at), cy: y(known[0].value), r: 3 });
+  for (const { at } of points.filter(({ lost }) => lost > 0)) {
+    const place = Math.min(WIDTH - 4, Math.max(4, x(at)));
+    element(svg, "path", { class: "lost", d: `M${place - 3} 2l6 6M${place - 3} 8l6 -6` });
   }
-  const seconds = points.length > 1 ? Math.round(points.at(-1).at - points[0].at) : 0;
-  element(figure, "figcaption", {}, `${title}: last ${seconds} s, at most ${bits(Math.max(0, ...points.map(({ value }) => value)))}`);
+  const lost = points.reduce((sum, point) => sum + (point.lost ?? 0), 0), ago = Math.round(span);
+  element(figure, "figcaption", {}, [
+    `${title}: last ${ago < 120 ? `${ago} s` : `${Math.round(ago / 60)} min`}`,
+    known.length ? `at most ${words(largest)}` : "", lost ? `${lost} lost` : "",
+  ].filter(Boolean).join(", "));
   return figure;
 }
 

@@ -41,7 +41,8 @@ export class Model {
       });
     } else if (old) rates.set(old);
     const total = rates.reduce((sum, rate) => sum + rate, 0);
-    this.states.push({ at: now.at, down: new Set(now.down), rates, total, ended: now.ended });
+    const { queues = null, buffers = null } = now;
+    this.states.push({ at: now.at, down: new Set(now.down), rates, total, ended: now.ended, queues, buffers });
     const most = Math.max(60, Math.min(MOST_STATES, Math.floor(MOST_RATES / rates.length)));
     if (this.states.length > most) this.states.shift();
   }
@@ -93,6 +94,29 @@ export class Model {
     }));
   }
 
+  // Packets that wait at ports (`h0:1`), and those dropped there since the state before; empty without queues.
+  queueSeries(ports) {
+    const sum = (state, which) => ports.reduce((all, port) => all + (state.queues[port]?.[which] ?? 0), 0);
+    const known = this.states.filter(({ queues }) => queues && ports.some((port) => queues[port]));
+    return known.map((state, index) => ({
+      at: state.at, value: sum(state, 0), lost: index ? Math.max(0, sum(state, 1) - sum(known[index - 1], 1)) : 0,
+    }));
+  }
+
+  // Packets that wait in the buffers of servers; empty where buffers have no limit.
+  bufferSeries(servers) {
+    return this.states.filter(({ buffers }) => buffers && servers.some((name) => buffers[name]))
+      .map((state) => ({ at: state.at, value: servers.reduce((all, name) => all + (state.buffers[name]?.[0] ?? 0), 0) }));
+  }
+
+  // Round-trip times of pings in milliseconds and requests without an answer: of all, or of pairs that fit.
+  pings(fits = () => true) {
+    const begun = new Map(this.events.filter(({ kind }) => kind === "measurement").map((event) => [event.number, event]));
+    return this.events.filter(({ kind, name, error }) => kind === "measurement-ended" && name === "ping" && !error)
+      .filter(({ measurement }) => fits(pairsOf(begun.get(measurement)?.arguments ?? {})))
+      .map(({ clock, figures }) => ({ at: clock, value: figures["rtt_ms.p50"] ?? null, lost: figures.sent - figures.received }));
+  }
+
   // What belongs to one convergence: from the first change of a link to the event `converged`.
   episode(event) {
     const here = this.events.indexOf(event);
@@ -105,6 +129,11 @@ export class Model {
     const first = parts.findIndex((one) => one.kind === "link");
     return first < 0 ? [] : parts.slice(first).filter((one) => EPISODE.includes(one.kind));
   }
+}
+
+// The pairs that a ping asks by name.
+function pairsOf({ a, b, pairs }) {
+  return a && b ? [[a, b]] : Array.isArray(pairs) ? pairs : [];
 }
 
 const EPISODE = ["link", "learned", "tables", "converged"];

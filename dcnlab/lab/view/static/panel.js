@@ -1,17 +1,19 @@
 // The side panel: what is chosen, with its load, its table, its path, and what can be done with it.
 
-import { convergenceChart, loadChart } from "./charts.js";
+import { convergenceChart, lineChart, loadChart } from "./charts.js";
 import { impairForm, linkImpairments, scenarioForm } from "./doing.js";
 import { bits, brief, button, clockTime, count, element, keep } from "./dom.js";
 import { eventText } from "./model.js";
-import { distances } from "./distances.js";
+import { Pair } from "./pair.js";
 import { ask, file } from "./source.js";
 
 const MOST_ROWS = 40;
 
 export class Panel {
-  constructor(box, model, { refresh, chooseEvent, showArrows, openTerminal, isRecording }) {
-    Object.assign(this, { box, model, refresh, chooseEvent, showArrows, openTerminal, isRecording });
+  // `actions`: refresh(), chooseEvent(event), showArrows(arrows), showPaths(paths), playPacket(hops),
+  // openTerminal(node); and isRecording.
+  constructor(box, model, actions) {
+    Object.assign(this, { box, model, ...actions });
     this.serial = 0;
   }
 
@@ -23,7 +25,7 @@ export class Panel {
     try {
       if (choice.event) this.event(box, choice.event);
       else if (choice.link !== null) this.link(box, choice.link);
-      else if (choice.nodes.length === 2) steps = await this.pair(box, ...choice.nodes);
+      else if (choice.nodes.length === 2) steps = await new Pair(this, box, ...choice.nodes).show();
       else if (choice.nodes.length === 1) await this.node(box, choice.nodes[0]);
       else this.lab(box);
     } catch (error) {
@@ -52,10 +54,27 @@ export class Panel {
     });
   }
 
+  // Charts of what is there: round-trip times of pings, packets that wait.
+  moreCharts(box, { pings = null, ports = [], servers = [] }) {
+    const place = element(box, "div"), { model } = this;
+    const paint = (points, title, words) => { if (points.length) lineChart(place, points, title, { words }); };
+    this.keepUp(() => {
+      place.replaceChildren();
+      if (pings) paint(model.pings(pings), "RTT of pings, median", (ms) => `${ms.toFixed(2)} ms`);
+      paint(model.queueSeries(ports), "packets that wait at ports", (number) => String(number));
+      paint(model.bufferSeries(servers), "packets in buffers of agents", (number) => String(number));
+    });
+  }
+
   // --- the lab ------------------------------------------------------------------
 
   lab(box) {
+    const { model } = this;
     this.chart(box, null, "traffic on all links");
+    this.moreCharts(box, {
+      pings: () => true, servers: model.nodes.filter(({ kind }) => kind === "server").map(({ name }) => name),
+      ports: model.nodes.flatMap(({ name }, node) => model.ports[node].map(({ port }) => `${name}:${port}`)),
+    });
     const latest = element(box, "ol", { class: "latest" });
     this.keepUp(() => {
       const events = this.model.events.filter((event) => event.clock <= this.model.shown).slice(-8).reverse();
@@ -104,6 +123,11 @@ export class Panel {
     this.linkRow(table, number, link.a, `${model.name(link.a)} → ${model.name(link.b)}`);
     this.linkRow(table, number, link.b, `${model.name(link.b)} → ${model.name(link.a)}`);
     this.chart(box, [number], "both directions");
+    const ends = [model.name(link.a), model.name(link.b)];
+    this.moreCharts(box, {
+      pings: (pairs) => pairs.some((pair) => ends.every((end) => pair.includes(end))),
+      ports: [`${ends[0]}:${link.a_port}`, `${ends[1]}:${link.b_port}`],
+    });
     this.cutButton(element(box, "p"), number);
     if (this.isRecording) return;
     const state = element(box, "p", { class: "quiet", role: "status" }), name = `${model.name(link.a)}-${model.name(link.b)}`;
@@ -161,6 +185,10 @@ export class Panel {
     }
     if (ports.length > MOST_ROWS) element(box, "p", { class: "quiet" }, `and ${ports.length - MOST_ROWS} more ports`);
     this.chart(box, ports.map(({ index }) => index), "all its links");
+    this.moreCharts(box, {
+      pings: (pairs) => pairs.some((pair) => pair.includes(node.name)), servers: [node.name],
+      ports: ports.map(({ port }) => `${node.name}:${port}`),
+    });
     if (!this.isRecording) await this.table(box, node);
   }
 
@@ -197,56 +225,6 @@ export class Panel {
     const entries = lines.length === 1 ? "1 entry" : `${lines.length || "no"} entries`;
     element(box, "p", { class: "quiet" }, lines.length ? entries + verdict : entries);
     if (lines.length) element(box, "pre", {}, lines.map(brief).join("\n"));
-  }
-
-  // --- two servers ------------------------------------------------------------------
-
-  async pair(box, a, b) {
-    const { model } = this;
-    element(box, "h2", {}, `${model.name(a)} → ${model.name(b)}`);
-    if (this.isRecording) {
-      element(box, "p", { class: "quiet" }, "A recording has no paths: they are asked of a running lab.");
-      return [];
-    }
-    const steps = await ask(`paths/${model.name(a)}/${model.name(b)}`);
-    element(box, "p", { class: "quiet" }, this.lengthOf(steps, a, b));
-    this.measureButtons(box, a, b);
-    const list = element(box, "ol");
-    for (const step of steps) {
-      const item = element(list, "li");
-      element(item, "strong", {}, `${step.node} `);
-      item.append(brief(step.reason));
-      if (step.entry) element(item, "code", {}, brief(step.entry));
-      if (step.overrides) element(item, "code", {}, `overrides: ${brief(step.overrides)}`);
-    }
-    return steps;
-  }
-
-  lengthOf(steps, a, b) {
-    if (!steps.at(-1).delivered) return "not delivered with the present failures";
-    const length = steps.length - 1, shortest = distances(this.model, a, this.model.down)[b];
-    return `${count(length, "link")}, shortest path ${shortest}, stretch ${(length / shortest).toFixed(2)}`;
-  }
-
-  measureButtons(box, a, b) {
-    const doing = element(box, "p"), said = element(box, "p", { class: "quiet", role: "status" });
-    const ends = { a: this.model.name(a), b: this.model.name(b) };
-    this.measureButton(doing, said, "ping", { pairs: [[ends.a, ends.b]] });
-    this.measureButton(doing, said, "iperf", ends);
-  }
-
-  measureButton(parent, said, name, body) {
-    const made = button(parent, name, async () => {
-      made.disabled = true;
-      said.textContent = `${name} runs …`;
-      try {
-        const { figures } = await ask(`measurements/${name}`, "POST", body);
-        said.textContent = Object.entries(figures).map(([key, value]) => `${key} ${value}`).join(", ");
-      } catch (error) {
-        said.textContent = error.message;
-      }
-      made.disabled = false;
-    });
   }
 }
 

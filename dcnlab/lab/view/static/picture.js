@@ -1,6 +1,7 @@
 // Paints the network on a canvas.  The network itself is painted once per state into a copy larger than the
 // window; while the picture is moved, the copy is moved.  What is chosen or pointed at is painted over it.
 
+import { LINES } from "./colouring.js";
 import { bits, share } from "./dom.js";
 
 const MARGIN = 0.3;        // of the window, around it in the copy
@@ -16,7 +17,7 @@ export class Picture {
     this.copied = null;      // the camera of the copy
     this.stale = true;
     this.times = [];         // milliseconds that frames took, for the benchmark
-    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null };
+    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null, tree: [], paths: [], packet: null };
     this.servers = model.nodes.flatMap((node, number) => node.kind === "server" ? [number] : []);
     this.switches = model.nodes.flatMap((node, number) => node.kind === "server" ? [] : [number]);
     this.readColours();
@@ -214,18 +215,43 @@ export class Picture {
       (camera.width / 2 - camera.x * camera.scale) * dense, (camera.height / 2 - camera.y * camera.scale) * dense);
     context.lineCap = "round";
     for (const mark of [marks.hover, marks.focus]) if (mark) this.paintNeighbourhood(context, mark);
-    if (marks.link !== null) this.strokeLink(context, marks.link, "ink", 3);
+    if (marks.link !== null) this.paintLink(context, marks.link);
+    for (const link of marks.tree) this.strokeLink(context, link, "ink", 2.5, 0.7);
+    marks.paths.forEach((links, index) => this.paintParallel(context, links, index));
     for (const link of marks.path) this.strokeLink(context, link, "path", 7, 0.6);
     this.paintArrows(context);
-    const onPath = new Set(marks.path.flatMap((link) => [this.model.links[link].a, this.model.links[link].b]));
+    const onPath = this.endsOf(marks.path), beside = this.endsOf([...marks.tree, ...marks.paths.flat()]);
+    for (const node of beside) if (!onPath.has(node)) this.repaint(context, node);
     for (const node of onPath) this.repaint(context, node, "path");
     for (const node of marks.nodes) this.paintChosen(context, node);
     if (marks.focus) this.paintFocus(context, marks.focus);
+    if (marks.packet) this.paintPacket(context, marks.packet);
+  }
+
+  endsOf(links) { return new Set(links.flatMap((link) => [this.model.links[link].a, this.model.links[link].b])); }
+
+  // One of several parallel paths: a colour and a dash of its own.
+  paintParallel(context, links, index) {
+    const { scale } = this.camera;
+    context.setLineDash([[], [9, 9], [3, 8], [14, 7, 3, 10]][index % 4].map((length) => length / scale));
+    for (const link of links) this.strokeLink(context, link, LINES[index % LINES.length], 4);
+    context.setLineDash([]);
+  }
+
+  // A packet on a link: {link, from, t}, t from 0 at the node `from` to 1.
+  paintPacket(context, { link, from, t }) {
+    const { x, y } = this.geometry.along(link, this.model.links[link].a === from ? t : 1 - t), path = new Path2D();
+    path.arc(x, y, 8 / this.camera.scale, 0, 2 * Math.PI);
+    context.fillStyle = this.colour("hot");
+    context.strokeStyle = this.colour("paper");
+    context.lineWidth = 2 / this.camera.scale;
+    context.fill(path);
+    context.stroke(path);
   }
 
   paintNeighbourhood(context, { node, link }) {
     if (link !== undefined) {
-      this.strokeLink(context, link, this.model.down.has(link) ? "cut" : "ink", 3);
+      this.paintLink(context, link);
       return;
     }
     for (const { index, peer } of this.model.ports[node]) {
@@ -233,6 +259,12 @@ export class Picture {
       this.repaint(context, peer);
     }
     this.repaint(context, node);
+  }
+
+  // A link, with its ends over it.
+  paintLink(context, number) {
+    this.strokeLink(context, number, this.model.down.has(number) ? "cut" : "ink", 3);
+    for (const end of ["a", "b"]) this.repaint(context, this.model.links[number][end]);
   }
 
   // A node over links that were painted over it.
@@ -248,7 +280,7 @@ export class Picture {
   strokeLink(context, number, colour, width, alpha = 1) {
     const path = new Path2D();
     this.geometry.trace(path, number);
-    context.strokeStyle = this.colour(colour);
+    context.strokeStyle = colour.startsWith("#") ? colour : this.colour(colour);
     context.lineWidth = width / this.camera.scale;
     context.globalAlpha = alpha;
     context.stroke(path);

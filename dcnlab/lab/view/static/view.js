@@ -1,12 +1,13 @@
 // The page of `dcnlab view`: draws the network, follows the lab's state and events, and keeps the last minutes.
 
 import { Camera } from "./camera.js";
-import { colours } from "./distances.js";
 import { bits, byId, clockTime, count, element, keep } from "./dom.js";
 import { Geometry } from "./geometry.js";
 import { Gestures } from "./gestures.js";
 import { Keyboard } from "./keyboard.js";
+import { Legend } from "./legend.js";
 import { Model } from "./model.js";
+import { PacketPlayer } from "./packet.js";
 import { Panel } from "./panel.js";
 import { Picture } from "./picture.js";
 import { ask, begin, follow } from "./source.js";
@@ -21,12 +22,14 @@ const model = new Model(drawing);
 const geometry = new Geometry(model);
 const picture = new Picture(byId("picture"), model, geometry, new Camera(geometry.bounds, geometry.radius));
 const panel = new Panel(byId("details"), model, {
-  refresh, chooseEvent, showArrows, openTerminal: (node) => terminal.open(node), isRecording: recorded !== null,
+  refresh, chooseEvent, showArrows, showPaths, playPacket: (hops) => player.play(hops), openTerminal: (node) => terminal.open(node), isRecording: recorded !== null,
 });
 const terminal = new TerminalWindow(byId("terminal"));
 const timeline = new Timeline(byId("timeline"), model, picture, {
   onTime: showTime, onEvent: (event) => choose({ ...NOTHING, event }),
 });
+const player = new PacketPlayer(picture);
+const legend = new Legend(model, picture, { isRecording: recorded !== null, said });
 let chosen = NOTHING;
 // What `dcnlab draw` marks, whatever is chosen.
 const lasting = { path: [], arrows: [], nodes: [], ...drawing.marks };
@@ -47,8 +50,9 @@ function chooseMark(mark) {
 
 async function choose(next) {
   chosen = next;
-  Object.assign(picture.marks, { nodes: next.nodes.length ? next.nodes : lasting.nodes, link: next.link, path: lasting.path, arrows: lasting.arrows });
-  colourNodes();
+  player.stop();
+  Object.assign(picture.marks, { nodes: next.nodes.length ? next.nodes : lasting.nodes, link: next.link, path: lasting.path, arrows: lasting.arrows, paths: [] });
+  legend.show({ to: next.nodes[0] ?? 0, times: next.event?.times ?? null });
   picture.request();
   const steps = await panel.show(next);
   if (steps === null) return;
@@ -62,12 +66,10 @@ function showArrows(arrows) {
   picture.request();
 }
 
-function colourNodes() {
-  const by = byId("colour").value, to = chosen.nodes[0] ?? 0;
-  const found = by ? new Map(colours(model, by, to, picture.colour("paper"))) : null;
-  if (!found && !picture.marks.colours) return;
-  picture.marks.colours = found;
-  picture.change();
+function showPaths(paths) {
+  player.stop();
+  Object.assign(picture.marks, { paths, path: [] });
+  picture.request();
 }
 
 function chooseEvent(event) {
@@ -184,7 +186,6 @@ function listen() {
   byId("png").addEventListener("click", async () => keep(await picture.png(), `${model.title}.png`));
   byId("svg").addEventListener("click", () =>
     keep(new Blob([svgOf(picture)], { type: "image/svg+xml" }), `${model.title}.svg`));
-  byId("colour").addEventListener("change", colourNodes);
   byId("find").addEventListener("submit", (event) => {
     event.preventDefault();
     const found = search(byId("search").value);
@@ -195,7 +196,7 @@ function listen() {
   new ResizeObserver(() => { picture.resize(); timeline.resize(); }).observe(byId("stage"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     picture.readColours();
-    colourNodes();
+    legend.show();
     timeline.request();
   });
 }
@@ -217,9 +218,6 @@ function describe() {
   byId("name").textContent = model.title;
   const servers = picture.servers.length, switches = picture.switches.length;
   byId("caption").textContent = [model.caption, ...model.lines ?? []].filter(Boolean).join(" ");
-  byId("by-part").hidden = byId("by-part").disabled = !model.part_name;
-  byId("by-part").textContent = `by ${model.part_name}`;
-  if (model.part_name) byId("colour").value = "part";
   byId("about").textContent = `${[model.topology, model.scheme].filter(Boolean).join(" with ")} · ${count(servers, "server")}, `
     + `${switches === 1 ? "1 switch" : `${switches} switches`}, ${count(model.links.length, "link")}`;
 }
@@ -242,4 +240,4 @@ if (recorded) {
   showNow(null);
 } else follow({ state: showState, event: showEvent, ended: (over) => { byId("ended").hidden = !over; } });
 // For tests and the benchmark.
-window.dcnlab = { model, picture, timeline, panel, terminal, get chosen() { return chosen; } };
+window.dcnlab = { model, picture, legend, timeline, panel, terminal, get chosen() { return chosen; } };

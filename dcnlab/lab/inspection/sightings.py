@@ -1,0 +1,131 @@
+"""One real echo request, seen wherever it arrives: the port, the frame's addresses, the kernel's time.
+
+A packet socket in every network namespace takes only echo requests with one identifier, so that other traffic
+does not fill it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import select
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.launch import interface
+from dcnlab.lab.inspection.trace import Frame
+from dcnlab.lab.running.lab import RunningLab
+from topos.graph import Port
+
+_ETH_P_ALL, _ETH_P_IP, _REQUEST = 0x0003, 0x0800, 8
+_SO_ATTACH_FILTER, _SO_TIMESTAMPNS = 26, 35
+_TIMESPEC = struct.Struct("=qq")
+_LONGEST = 128
+#: Milliseconds without a packet after which the last copy counts as arrived.
+_QUIET = 50
+#: A packet that goes round in a circle is seen again and again.
+_MOST = 256
+#: Classic BPF: the code, how far to jump where a comparison is true and where not, and the operand.
+_INSTRUCTION = struct.Struct("=HBBI")
+_HALF_AT, _BYTE_AT, _HEADER_LENGTH, _BYTE_FROM, _HALF_FROM = 0x28, 0x30, 0xB1, 0x50, 0x48
+_EQUAL, _RETURN = 0x15, 0x06
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """The request arrived at ``at`` with the addresses of ``frame``, ``ms`` after it left its source."""
+
+    at: Port
+    frame: Frame
+    ms: float
+
+
+class _Frame(NamedTuple):
+    """A frame at an interface, in nanoseconds of the kernel's clock."""
+
+    interface: str
+    data: bytes
+    at: int
+    leaves: bool
+
+
+@contextlib.contextmanager
+def taps(lab: RunningLab, identity: int) -> Iterator[list[socket.socket]]:
+    """A tap in every namespace of a lab for echo requests with that identifier, in a ``with`` block."""
+    names = sorted({lab.running.namespace(node) for node in range(lab.fabric.size)})
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(netns.inside(name, lambda: _tap(identity))) for name in names]
+
+
+def read(lab: RunningLab, opened: list[socket.socket], source: int) -> list[Sighting]:
+    """Where a request of server ``source`` was seen to arrive, in the order of time."""
+    fabric = lab.fabric
+    ports = {
+        interface(fabric, node, port): Port(node, port)
+        for node in range(fabric.size)
+        for port, _ in fabric.ports(node)
+    }
+    frames = sorted((one for one in _received(opened) if one.interface in ports), key=lambda one: one.at)
+    sent = (one.at for one in frames if one.leaves and ports[one.interface].node == source)
+    arrived = [one for one in frames if not one.leaves]
+    begun = next(sent, arrived[0].at if arrived else 0)
+    return [Sighting(ports[one.interface], _frame(one.data), (one.at - begun) / 1e6) for one in arrived]
+
+
+def _tap(identity: int) -> socket.socket:
+    """A packet socket in this thread's namespace for echo requests with that identifier."""
+    tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
+    program = _program(identity)
+    buffer = ctypes.create_string_buffer(program)
+    filtered = struct.pack("@HP", len(program) // _INSTRUCTION.size, ctypes.addressof(buffer))
+    tap.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, filtered)
+    tap.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+    tap.setblocking(False)
+    return tap
+
+
+def _program(identity: int) -> bytes:
+    """The filter: IPv4, ICMP, an echo request, the identifier."""
+    tests = [
+        ((_HALF_AT, 12), _ETH_P_IP), ((_BYTE_AT, 23), socket.IPPROTO_ICMP),
+        ((_BYTE_FROM, 14), _REQUEST), ((_HALF_FROM, 18), identity),
+    ]  # fmt: skip
+    code: list[tuple[int, int, int, int]] = []
+    for number, ((load, at), value) in enumerate(tests):
+        if number == 2:
+            code.append((_HEADER_LENGTH, 0, 0, 14))
+        code += [(load, 0, 0, at), (_EQUAL, 0, 0xFF, value)]
+    code += [(_RETURN, 0, 0, _LONGEST), (_RETURN, 0, 0, 0)]
+    last = len(code) - 1
+    return b"".join(
+        _INSTRUCTION.pack(what, yes, last - at - 1 if no else 0, value)
+        for at, (what, yes, no, value) in enumerate(code)
+    )
+
+
+def _received(opened: list[socket.socket]) -> Iterator[_Frame]:
+    """What the taps have seen, until nothing comes any more."""
+    poll, by_number = select.poll(), {tap.fileno(): tap for tap in opened}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    count = 0
+    while (ready := poll.poll(_QUIET)) and count < _MOST:
+        for number, _ in ready:
+            data, ancillary, _, address = by_number[number].recvmsg(_LONGEST, 64)
+            name, _, kind, *_ = address
+            times = [value for _, what, value in ancillary if what == _SO_TIMESTAMPNS]
+            if times:
+                seconds, rest = _TIMESPEC.unpack(times[0][: _TIMESPEC.size])
+                count += 1
+                at = seconds * 1_000_000_000 + rest
+                yield _Frame(name, data, at, kind == socket.PACKET_OUTGOING)
+
+
+def _frame(data: bytes) -> Frame:
+    """The addresses in an Ethernet frame with an IPv4 packet."""
+    fields = (data[6:12], data[0:6], data[26:30], data[30:34])
+    return Frame(*(int.from_bytes(one, "big") for one in fields))
