@@ -44,6 +44,7 @@ namespace; the guard then removes the socket.
     graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
     local_part.py  what of a network this machine runs, where several do
     host_load.py   what the machine was busy with meanwhile
+    collectors.py  hosts to which switches send sFlow or IPFIX
     images.py      root file systems of hosts, by name
     program.py     a program to run in a node       popen.py       one that Python has started
 """

@@ -20,6 +20,7 @@ from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
 from dcnlab.lab import exposure, images, multipath, naming
+from dcnlab.lab.collectors import PORTS, Collector
 from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape
@@ -87,6 +88,13 @@ class LabConfig(Options):
     nat: bool = param("Hosts reach what this machine reaches, by slirp4netns (docs/outside.md).", default=False)
     expose: str = param(
         "Ports of servers at this machine's loopback address, such as h0:80=8080,h1:22=2222.", default=""
+    )
+    sflow: str = param(
+        "Switches send sFlow to a collector in this host, such as h3 or h3:6343 (docs/metrics.md).", default=""
+    )
+    ipfix: str = param("The same by IPFIX, such as h3 or h3:4739.", default="")
+    sampling: int = param(
+        "For sflow and ipfix: one of this many packets is sampled.", low=1, high=1 << 20, default=64
     )
     miswire: str = param(
         "Swap the cables at two ports, such as h3:2,h7:1: an error for AACM to find.", default=""
@@ -169,6 +177,11 @@ class LabConfig(Options):
     def choice(self) -> ControllerChoice:
         """The option ``controller``, taken apart; OptionError if it cannot be."""
         return ControllerChoice.parse(self.controller)
+
+    def collectors(self) -> tuple[Collector, ...]:
+        """The collectors to which switches send what they see; OptionError for what names none."""
+        named = (Collector.parse(protocol, getattr(self, protocol)) for protocol in PORTS)
+        return tuple(filter(None, named))
 
     def outside(self) -> dict[str, Any]:
         """What the guard opens outside the sandbox (:mod:`dcnlab.lab.emulation.outside`)."""
@@ -323,6 +336,21 @@ def _check_image(config: LabConfig, scheme: Scheme) -> None:
         raise OptionError("image", "image needs a lab without isolate: isolated hosts cannot mount")
 
 
+def _check_collectors(config: LabConfig, scheme: Scheme) -> None:
+    """Collectors are in servers, and switches see all packets."""
+    for collector in config.collectors():
+        option = collector.protocol
+        if not scheme.fabric.switches:
+            raise OptionError(option, f"{scheme.fabric.spec} has no switches, which could send {option}")
+        try:
+            naming.server(scheme.fabric, collector.server, scheme)
+        except UsageError as error:
+            raise OptionError(option, f"{option}: {error}") from error
+        if config.switch_fast_path != "off":
+            text = f"{option} does not see what the kernel forwards for switches: leave out switch_fast_path"
+            raise OptionError(option, text)
+
+
 _CHECKS = (
     _check_controller,
     _check_packets,
@@ -333,6 +361,7 @@ _CHECKS = (
     _check_fast_path,
     _check_outside,
     _check_image,
+    _check_collectors,
 )
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from addressing.fields import ipv4, ipv6, mac
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
-from dcnlab.lab import images
+from dcnlab.lab import images, naming
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import controllers, neighbours, netns, openvswitch, tunnels
+from dcnlab.lab.emulation import controllers, export, neighbours, netns, openvswitch, tunnels
 from dcnlab.lab.emulation.connections import Connections
 from dcnlab.lab.emulation.flooding import FloodingTree
 from dcnlab.lab.emulation.images.roots import Root, Roots
@@ -260,7 +260,23 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         if not agents_first:
             _await_agents(running, clock)
         carrying.result()
+    _export(running)
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
+
+
+def _export(running: Running) -> None:
+    """Have the switches send what they see to the collectors that the user wants."""
+    fabric, scheme, shards = running.fabric, running.scheme, running.shards
+    hosts: list[int] = []
+    for collector in running.config.collectors():
+        if running.part is not None:
+            raise LabError(f"{collector.protocol} needs a lab on one machine")
+        server = naming.server(fabric, collector.server, scheme)
+        address = ipv4.text(scheme.ipv4(server)) if 4 in scheme.ip_versions else ""
+        if server not in hosts:
+            hosts.append(server)
+            export.connect(shards, hosts.index(server), fabric.name(server), address)
+        export.start(shards, collector, hosts.index(server), address, running.config.sampling)
 
 
 def _create_hosts(running: Running) -> None:
