@@ -15,6 +15,7 @@
     cost.py          price and power of networks: ``dcnlab cost``
     borel_search.py  the largest Borel Cayley graph of a diameter: ``dcnlab borel-search``
     statistics.py    means with confidence intervals
+    averages.py      means over seeds of a comparison's results
 
 Importing the package imports no module; numba is loaded with the modules that use it.  A new
 scheme needs no code here; a module in routing/vector/ makes its evaluation fast.

@@ -114,7 +114,8 @@ def requests(
     """All combinations in which the scheme fits the topology; over ``loads`` only with latency or fct.
 
     A ``pattern`` requests throughput under it.  A seed draws the failures, the sampled pairs, and
-    a random topology whose specification names no seed.  Raises SpecError with one line.
+    a random topology whose specification names no seed.  What no seed changes is evaluated once.
+    Raises SpecError with one line.
     """
     wanted = list(dict.fromkeys((*metrics, *(("throughput",) if pattern else ()))))
     at = loads if {"latency", "fct"} & set(wanted) else (0.0,)
@@ -131,10 +132,17 @@ def requests(
             one = Request(
                 spec, scheme, pairs, failing, seed, failure_knowledge, hops, pattern, names, load, flow_control
             )  # fmt: skip
-            found[one] = None
+            found[one if _uses_seed(one, text) else dataclasses.replace(one, seed=seeds[0])] = None
     if not found:
         raise SpecError("none of these schemes fits any of these topologies")
     return list(found)
+
+
+def _uses_seed(one: Request, text: str) -> bool:
+    """Whether another seed could give another result: without failures and samples one evaluation is enough."""
+    return bool(
+        one.failures or one.metrics or one.pairs.startswith("sample") or one.topology != parse(text).spec
+    )
 
 
 def _reseeded(text: str, seed: int) -> str:

@@ -12,3 +12,9 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     """The mean, and half its 95 % confidence interval (Student's t); NaN for fewer than two values."""
     error = float(np.std(values, ddof=1)) / len(values) ** 0.5
     return float(np.mean(values)), float(stats.t.ppf(0.975, len(values) - 1)) * error
+
+
+def mean_and_half(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and half its 95 % interval; 0 for a single value, and for a rounding error."""
+    mean, half = mean_and_error(values) if len(values) > 1 else (values[0], 0.0)
+    return mean, half if half > 1e-9 * abs(mean) else 0.0

@@ -1,8 +1,8 @@
 """Failure sweeps: how throughput, delivery and path length degrade as servers, switches or links fail.
 
 A point is one topology with one scheme under one random set of failures.  Its ABT (aggregate
-bottleneck throughput) is that of all-to-all traffic between the servers that are up, with link
-capacity 1 in each direction.
+bottleneck throughput) is that of all-to-all traffic between the servers that are up, with links of rate
+1 in each direction.
 """
 
 from __future__ import annotations
@@ -10,28 +10,38 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from addressing.registry import bind, compatible_schemes
 from addressing.schemes.ecmp import Ecmp
 from dcnlab.evaluator.compare import Row, key_of
+from dcnlab.evaluator.cost import bill, design, read_prices
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.failures import KINDS, Failures, draw
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.reporting.plots import Chart, Series
-from dcnlab.evaluator.statistics import mean_and_error
+from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
+from dcnlab.evaluator.statistics import mean_and_half
 from dcnlab.evaluator.traffic.loads import carried_load, link_loads
 from topos.registry import fabric, parse
 from topos.spec import SpecError, split_spec
 
 #: The metrics of a sweep, and the labels of their axes.
 METRICS = {
-    "abt": "all-to-all ABT (link capacity 1)",
-    "delivered": "share of live pairs delivered",
+    "abt": "all-to-all ABT (in link rates)",
+    "delivered": "share of pairs delivered",
     "path": "mean path (links)",
 }
+#: What the ABT is divided by; "" decides by the sizes of the networks.
+Per = Literal["", "network", "server", "cost"]
+_ABT = (
+    "ABT: the sum of the rates of all pairs of servers that are up, when all have the same rate;"
+    " the rate of a link is 1 in each direction."
+)
+#: Paths whose lengths differ by more than this factor are drawn on a logarithmic axis.
+_WIDE = 4
 
 
 @dataclass(frozen=True)
@@ -113,36 +123,78 @@ def _figures(point: Point, failed: Failures) -> Row:
     }
 
 
-def charts(rows: Sequence[Row], kinds: Sequence[str]) -> list[Chart]:
-    """A row of panels per metric, one panel per kind of failure: means over the seeds with 95 % bands."""
+def figure(rows: Sequence[Row], kinds: Sequence[str], per: Per = "") -> Panels:
+    """A row of panels per metric, one panel per kind of failure: means over the seeds with 95 % intervals.
+
+    ``per`` divides the ABT by the servers or by the price of the whole network; the default is by the servers
+    where the networks have different numbers of them.
+    """
+    shared = scale(rows, per)
+    seeds = len({row["seed"] for row in rows})
+    topologies = tuple(dict.fromkeys(row["topology"] for row in rows))
+    drawn = [
+        Chart(
+            "", f"{kind} failed, %", shared.label if metric == "abt" else label,
+            tuple(
+                _series(one, [row for row in rows if row["topology"] == one and row["kind"] in (kind, "")],
+                        metric, shared.of(one) if metric == "abt" else 1.0)
+                for one in topologies
+            ),
+            groups=topologies, log_y=metric == "abt" or (metric == "path" and _is_wide(rows, metric)),
+        )
+        for metric, label in METRICS.items()
+        for kind in kinds
+    ]  # fmt: skip
+    intervals = f"means of {seeds} seeds, bars: 95 % interval" if seeds > 1 else "1 seed"
+    caption = f"{_schemes(rows)}; {intervals}. {_ABT}{shared.note}"
+    return Panels("", tuple(drawn), len(kinds), caption)
+
+
+def _schemes(rows: Sequence[Row]) -> str:
     schemes = {row["topology"]: row["scheme"] for row in rows}
     used = set(schemes.values())
-    shown = used.pop() if len(used) == 1 else ", ".join(f"{s} on {t}" for t, s in schemes.items())
-    seeds = len({row["seed"] for row in rows})
-    caption = f"{shown}; {seeds} seeds, bands: 95 % interval of the mean"
-    drawn = []
-    for metric, label in METRICS.items():
-        for kind in kinds:
-            mine = [row for row in rows if row["kind"] in (kind, "")]
-            series = tuple(
-                _series(topology, [row for row in mine if row["topology"] == topology], metric)
-                for topology in dict.fromkeys(row["topology"] for row in mine)
-            )
-            drawn.append(Chart("", f"{kind} failed, %", label, series, caption, log_y=metric == "abt"))
-    return drawn
+    return used.pop() if len(used) == 1 else ", ".join(f"{s} on {t}" for t, s in schemes.items())
 
 
-def _series(topology: str, rows: Sequence[Row], metric: str) -> Series:
+def _is_wide(rows: Sequence[Row], metric: str) -> bool:
+    values = [row[metric] for row in rows if row[metric] > 0]
+    return bool(values) and max(values) > _WIDE * min(values)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the ABT is divided by: a number per topology, and the words for it."""
+
+    label: str
+    note: str
+    by_topology: Mapping[str, float]
+
+    def of(self, topology: str) -> float:
+        """What the ABT of a topology is divided by."""
+        return self.by_topology.get(topology, 1.0)
+
+
+def scale(rows: Sequence[Row], per: Per = "") -> Scale:
+    """What the ABT is divided by; raises SpecError for a network without a price."""
+    servers = {row["topology"]: row["servers"] for row in rows}
+    if per == "cost":
+        prices = read_prices()
+        costs = {one: bill(design(parse(one)), prices).price / 1000 for one in servers}
+        listed = ", ".join(f"{one} {1000 * price:,.0f}" for one, price in costs.items())
+        return Scale("ABT per 1000 dollars", f" Dollars (dcnlab cost): {listed}.", costs)
+    if per == "server" or (not per and len(set(servers.values())) > 1):
+        listed = ", ".join(f"{one} {count:,}" for one, count in servers.items())
+        return Scale("ABT per server", f" Servers: {listed}.", servers)
+    return Scale("ABT (in link rates)", "", {})
+
+
+def _series(topology: str, rows: Sequence[Row], metric: str, divisor: float) -> Series:
     shares = sorted({row["share"] for row in rows})
-    points = [_interval([row[metric] for row in rows if row["share"] == share]) for share in shares]
+    points = [
+        mean_and_half([row[metric] / divisor for row in rows if row["share"] == share]) for share in shares
+    ]
     percent = tuple(100 * share for share in shares)
     return Series(topology, percent, tuple(mean for mean, _ in points), tuple(half for _, half in points))
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and half its 95 % interval, 0 for a single value."""
-    mean, half = mean_and_error(values) if len(values) > 1 else (values[0], 0.0)
-    return mean, half if half > 1e-9 * abs(mean) else 0.0
 
 
 def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
@@ -157,6 +209,6 @@ def summary(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 def _line(topology: str, kind: str, share: float, group: Sequence[Row]) -> tuple[str, ...]:
     cells = []
     for metric in METRICS:
-        mean, half = _interval([row[metric] for row in group])
+        mean, half = mean_and_half([row[metric] for row in group])
         cells.append(f"{mean:.4g}" + (f" +- {half:.2g}" if half else ""))
     return topology, f"{100 * share:.3g}% {kind}" if kind else "none", str(len(group)), *cells

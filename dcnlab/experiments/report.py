@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.experiments.summary import Mean, accepted, means
 from dcnlab.lab.scenario.check import LAB

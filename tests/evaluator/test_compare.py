@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.cli.commands.compare import _draw
+from dcnlab.cli.commands.compare import _draw, _show_rows
 from dcnlab.cli.program import main
+from dcnlab.evaluator.averages import combinations
 from dcnlab.evaluator.compare import (
     RESULTS,
     Request,
@@ -29,8 +30,9 @@ from dcnlab.evaluator.compare import (
     write_parquet,
 )
 from dcnlab.evaluator.evaluate import evaluate
-from dcnlab.evaluator.reporting.plots import Chart, Series, alt_text, save, svg
-from dcnlab.evaluator.reporting.report import charts, comparison
+from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
+from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
+from dcnlab.evaluator.reporting.plots import alt_text, save, svg
 from tests.ovs import poll
 from topos.spec import SpecError
 
@@ -47,7 +49,11 @@ def test_the_grid_has_each_fitting_combination_once() -> None:
     assert len(WANTED) == (2 + 1) * 2 * 2
     assert len({request.key for request in WANTED}) == len(WANTED)
     seeded = requests(["random:10,3", "random:10,3,seed=9"], ["wmgr"], seeds=[1, 2])
-    assert [r.topology for r in seeded] == ["random:10,3", "random:10,3,seed=2"] + ["random:10,3,seed=9"] * 2
+    assert [r.topology for r in seeded] == ["random:10,3", "random:10,3,seed=2", "random:10,3,seed=9"]
+    # Without failures and samples no seed changes anything: one evaluation is enough.
+    once = requests(["bcube:3,1"], ["brp"], ["", "links=10%"], [1, 2, 3])
+    assert [(r.failures, r.seed) for r in once] == [("", 1)] + [("links=10%", seed) for seed in (1, 2, 3)]
+    assert len(requests(["bcube:3,1"], ["brp"], seeds=[1, 2], pairs="sample:5")) == 2
     with pytest.raises(SpecError, match="none of these"):
         requests(["torus:3x4"], ["brp"])
 
@@ -152,6 +158,73 @@ def test_table_sizes_are_drawn_per_family_without_failures(rows: list[Row]) -> N
     small["servers"] = cut["servers"] = 16
     [chart] = [c for c in charts([small, large, cut, alone]) if c.title == "Largest table"]
     assert [(s.label, s.x, s.y) for s in chart.series] == [("torus, dor", (16.0, 64.0), (5.0, 9.0))]
+
+
+def made(rows: list[Row], topology: str, scheme: str, failures: str, seed: int, **figures: object) -> Row:
+    """A row of a comparison with figures of its own."""
+    return {**rows[0], "topology": topology, "scheme": scheme, "failures": failures, "seed": seed, **figures}
+
+
+def test_the_table_has_means_with_intervals_over_the_seeds(
+    rows: list[Row], capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = [made(rows, "bcube:3,1", "brp", "links=5%", seed, **{"path.mean": 3.0 + seed}) for seed in (1, 2, 3)]
+    intact = made(rows, "bcube:3,1", "brp", "", 1, **{"path.mean": 3.0})
+    _show_rows([intact, *some], ["path.mean"])
+    header, *lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert header == ["topology", "scheme", "failures", "seeds", "path.mean"]
+    # Student's t for 2 degrees of freedom: 4.303 / sqrt(3) = 2.48.
+    assert lines == [
+        ["bcube:3,1", "brp", "none", "1", "3"], ["bcube:3,1", "brp", "links=5%", "3", "5", "+-", "2.5"],
+    ]  # fmt: skip
+    assert "<td>5 ± 2.5</td>" in comparison([intact, *some])
+
+
+def test_seeds_of_a_random_topology_are_one_combination(rows: list[Row]) -> None:
+    drawn = [made(rows, f"random:10,3{',seed=2' * (seed > 1)}", "wmgr", "", seed) for seed in (1, 2)]
+    assert [(one.topology, len(one.rows)) for one in combinations(drawn)] == [("random:10,3", 2)]
+
+
+def test_totals_are_drawn_per_server_where_sizes_differ(rows: list[Row]) -> None:
+    """And figures in which nothing differs are named instead of drawn."""
+    some = [
+        made(rows, topology, scheme, failures, 1, servers=servers, delivered=1.0,
+             **{"failed_share": len(failures) / 90, "throughput.abt": abt * (2 - bool(failures)),
+                "path.mean": 3.0})
+        for topology, servers, abt in (("bcube:3,1", 9, 9.0), ("bcube:4,1", 16, 32.0))
+        for scheme in ("brp", "wmgr")
+        for failures in ("", "links=10%")
+    ]  # fmt: skip
+    found = figures(some)
+    [abt] = [one for one in found.drawn if one.title.startswith("ABT")]
+    assert isinstance(abt, Panels)
+    assert abt.title == "ABT per server under failures"
+    assert [[series.y for series in chart.series] for chart in abt.charts] == [
+        [(2.0, 1.0)] * 2,
+        [(4.0, 2.0)] * 2,
+    ]
+    assert "servers: bcube:3,1 9, bcube:4,1 16" in abt.caption
+    assert "share of pairs delivered under failures (1 everywhere)" in found.equal
+    assert "mean path under failures (3 everywhere)" in found.equal
+    same = [row for row in some if row["topology"] == "bcube:3,1"]
+    assert [one.title for one in figures(same).drawn if one.title.startswith("ABT")] == [
+        "ABT under failures: bcube:3,1"
+    ]
+
+
+def test_a_stretch_of_1_everywhere_needs_no_curve(rows: list[Row]) -> None:
+    flat = {key: 1.0 for key in rows[0] if key.startswith("stretch.cdf.")}
+    bent = {**flat, "stretch.cdf.1": 0.5}
+    some = [
+        made(rows, topology, scheme, "", 1, **(flat if scheme == "brp" or topology == "clot:2x2" else bent))
+        for topology in ("bcube:3,1", "clot:2x2")
+        for scheme in ("brp", "wmgr")
+    ]
+    [stretch] = [one for one in figures(some).drawn if one.title.startswith("Stretch")]
+    assert isinstance(stretch, Chart)
+    assert stretch.title == "Stretch: bcube:3,1"
+    assert [series.label for series in stretch.series] == ["wmgr"]
+    assert "stretch 1 for every pair: brp, wmgr on clot:2x2" in stretch.caption
 
 
 def test_invalid_failures_are_refused_before_the_evaluations() -> None:

@@ -12,9 +12,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from dcnlab.evaluator.reporting import panels
-from dcnlab.evaluator.reporting.plots import STYLE, Chart, Series, draw
+from dcnlab.evaluator.reporting.axes import COLOURS, STYLE
+from dcnlab.evaluator.reporting.charts import Chart, Drawable, Panels, Series
+from dcnlab.evaluator.reporting.plots import alt_text, draw
 
 SIZES = (256.0, 1024.0, 8192.0)
 CHART = Chart("Tables", "switches", "entries", (Series("hrsw", SIZES, (31.0, 79.0, 527.0)),), "seed 1")
@@ -25,7 +27,7 @@ BLIND = {
 }
 
 
-def rendered(chart: Chart) -> Figure:
+def rendered(chart: Drawable) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure = draw(chart)
         FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
@@ -51,9 +53,11 @@ def test_captions_and_legends_are_inside_the_figure(curves: int) -> None:
     figure = rendered(replace(CHART, series=many, caption="all that it was measured under; " * 8))
     axes, whole = figure.axes[0], figure.bbox
     legend = axes.get_legend()
-    assert legend is not None
+    names = [text for text in axes.texts if text.get_text()]
+    assert len(names) == (curves if curves == 5 else 0)
+    assert (legend is None) == bool(names)  # names beside the curves, or a legend
     assert len(figure.texts) == 1  # the caption
-    for part in (*figure.texts, axes.title, axes.yaxis.label, legend):
+    for part in (*figure.texts, axes.title, axes.yaxis.label, *filter(None, [legend]), *names):
         box = part.get_window_extent()
         assert whole.x0 <= box.x0 <= box.x1 <= whole.x1
         assert whole.y0 <= box.y0 <= box.y1 <= whole.y1
@@ -81,11 +85,79 @@ def test_an_axis_starts_at_zero_unless_values_are_close(values: tuple[float, ...
 def test_panels_of_a_row_show_all_their_values() -> None:
     """The panels share the axis: its range must cover all of them, not only the first."""
     pair = [replace(CHART, series=(Series("a", (0.0, 1.0), y),)) for y in ((1.0, 4.0), (30.0, 40.0))]
-    with matplotlib.rc_context(STYLE):
-        left, right = panels.figure(pair, 2).axes
+    left, right = draw(Panels("both", tuple(pair), 2)).axes
     assert left.get_ylim() == right.get_ylim()
     assert left.get_ylim()[0] == 0
     assert left.get_ylim()[1] > 40
+
+
+def failing(schemes: dict[str, float], kinds: tuple[str, ...] = ("links", "switches")) -> Chart:
+    """A curve per scheme and kind of failure; the number is the scheme's last value."""
+    curves = tuple(
+        Series(
+            f"{scheme}, {kind}", (0.0, 5.0, 10.0), (1.0, (1 + last) / 2, last), (0.0, 0.1, 0.1), scheme, kind
+        )
+        for scheme, last in schemes.items()
+        for kind in kinds
+    )
+    return Chart("under failures", "links down, %", "mean path (links)", curves)
+
+
+def test_schemes_have_colours_and_failures_line_styles() -> None:
+    axes = rendered(failing({"brp": 2.0, "wmgr": 3.0})).axes[0]
+    drawn = [(line[0].get_color(), line[0].get_linestyle()) for line in axes.containers]
+    assert drawn == [(colour, style) for colour in COLOURS[:2] for style in ("-", "--")]
+    assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
+        ("brp", COLOURS[0]), ("wmgr", COLOURS[1]),
+    ]  # fmt: skip
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["links", "switches"]
+
+
+def test_names_beside_curves_that_end_together_do_not_overlap() -> None:
+    """Both on one pair of axes and in panels, each beside the height of its own curve, in their order."""
+    chart = failing({"brp": 2.0, "wmgr": 2.001, "dor": 2.002, "pow": 3.0})
+    for figure in (rendered(chart), rendered(Panels("both", (chart, chart), 2))):
+        names = [text for text in figure.axes[-1].texts if text.get_text()]
+        boxes = sorted((Text.get_window_extent(text) for text in names), key=lambda box: box.y0)
+        assert len(boxes) == 4
+        assert all(low.y0 + 0.7 * low.height < high.y0 for low, high in itertools.pairwise(boxes))
+        assert [text.get_text() for text in sorted(names, key=lambda one: one.xyann[1])] == [
+            "brp", "wmgr", "dor", "pow",
+        ]  # fmt: skip
+        assert boxes[0].y0 >= 0
+        assert boxes[-1].y1 <= figure.bbox.y1
+
+
+def test_panels_without_a_difference_are_left_out_and_said() -> None:
+    flat = replace(
+        CHART, title="flat", y_label="share delivered", series=(Series("a", (1.0, 2.0), (1.0, 1.0)),)
+    )
+    bent = replace(CHART, title="bent")
+    figure = rendered(Panels("four", (flat, bent, flat, flat), 2, "seed 1"))
+    assert [axes.axison for axes in figure.axes] == [False, True]
+    assert "1 everywhere" in figure.axes[0].texts[0].get_text()
+    assert figure.get_supxlabel() == "seed 1; share delivered: 1 everywhere, not drawn"
+    assert "bent: entries over switches. hrsw: 31 to 527" in alt_text(Panels("four", (flat, bent), 2))
+
+
+def test_a_distribution_starts_below_its_least_value_and_ends_where_its_curves_do() -> None:
+    curves = (
+        Series("brp", (1.0, 1.5, 2.0, 8.0), (0.8, 0.9, 1.0, 1.0)),
+        Series("wmgr", (1.0, 1.5, 2.0, 8.0), (0.7, 0.8, 0.9995, 1.0)),
+    )
+    axes = rendered(Chart("Stretch", "stretch", "share of pairs", curves, steps=True)).axes[0]
+    assert axes.get_xlim()[1] < 3
+    assert 0.6 < axes.get_ylim()[0] < 0.7
+
+
+def test_intervals_of_shares_stay_between_0_and_1() -> None:
+    curve = Series("a", (0.0, 1.0), (1.0, 0.1), (0.2, 0.3))
+    axes = rendered(replace(CHART, y_label="share delivered", series=(curve,))).axes[0]
+    [bars] = axes.containers[0][2]
+    ends = [y for segment in bars.get_segments() for _, y in segment]
+    assert (min(ends), max(ends)) == (0, 1)
 
 
 def test_series_over_categories_stand_side_by_side() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from dcnlab.evaluator import compare, sweep
 from dcnlab.evaluator.graph.failures import draw
-from dcnlab.evaluator.reporting import panels
+from dcnlab.evaluator.reporting import plots
 from tests.topos.graphs import graph
 from topos.registry import fabric
 from topos.spec import SpecError
@@ -76,10 +77,19 @@ def test_a_sweep_is_stored_resumed_and_drawn(tmp_path: Path) -> None:
     again = compare.collect(sweep.measure, wanted, tmp_path, progress=lambda done, of, row: seen.append(done))
     assert again == rows
     assert seen == []
-    charts = sweep.charts(rows, ["servers", "links"])
+    figure = sweep.figure(rows, ["servers", "links"])
+    charts = figure.charts
     assert [len(chart.series) for chart in charts] == [2] * 2 * len(sweep.METRICS)
     assert all(series.x == (0.0, 10.0, 20.0) for chart in charts for series in chart.series)
-    panels.save(charts, 2, tmp_path / "sweep.png")
+    plots.save(figure, tmp_path / "sweep.png")
     assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    same = len({row["servers"] for row in rows}) == 1
+    assert charts[0].y_label == ("ABT (in link rates)" if same else "ABT per server")
+    whole = sweep.figure(rows, ["servers", "links"], "network").charts[0].series[0]
+    shared = sweep.figure(rows, ["servers", "links"], "server").charts[0].series[0]
+    assert shared.y == pytest.approx([y / rows[0]["servers"] for y in whole.y])
+    priced = sweep.figure(rows, ["servers", "links"], "cost")
+    [dollars] = re.findall(r"hdcube:3,1 (\d+(?:,\d{3})*)", priced.caption)
+    assert priced.charts[0].series[0].y[0] == pytest.approx(1000 * whole.y[0] / float(dollars.replace(",", "")))
     summary = sweep.summary(rows)
     assert len(summary) == 1 + 2 * (1 + 2 * 2)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dcnlab.evaluator.reporting.plots import Chart, Series, draw
+from dcnlab.evaluator.reporting.charts import Chart, Series
+from dcnlab.evaluator.reporting.plots import draw
 from dcnlab.evaluator.reproduce import record
 from dcnlab.evaluator.reproduce.registry import html, run
 from dcnlab.evaluator.reproduce.wmgr import relettered, stretch

@@ -63,7 +63,10 @@ def compare(
     workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
-    """Compare schemes on topologies over failures and seeds, in parallel; resumes an interrupted run."""
+    """Compare schemes on topologies over failures and seeds, in parallel; resumes an interrupted run.
+
+    The table has means over the seeds with 95 % intervals; --csv, --parquet and --json have every evaluation.
+    """
     from dcnlab.evaluator import compare as grid
     from dcnlab.evaluator.metrics import expand_columns, required_metrics
 
@@ -95,7 +98,7 @@ def compare(
 def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | None, html: Path | None) -> None:
     """Write all figures to the requested files."""
     from dcnlab.evaluator import compare as grid
-    from dcnlab.evaluator.reporting.report import comparison
+    from dcnlab.evaluator.reporting.comparison import comparison
 
     if csv is not None:
         grid.write_csv(rows, csv)
@@ -107,8 +110,8 @@ def _write(rows: Sequence[dict[str, Any]], csv: Path | None, parquet: Path | Non
 
 def _draw(rows: Sequence[dict[str, Any]], folder: Path) -> None:
     """Write the figures of the report, one file each, numbered in their order."""
+    from dcnlab.evaluator.reporting.comparison import charts
     from dcnlab.evaluator.reporting.plots import save
-    from dcnlab.evaluator.reporting.report import charts
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = charts([row for row in rows if "error" not in row])
@@ -128,9 +131,20 @@ def _check_columns(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> No
 
 
 def _show_rows(rows: Sequence[dict[str, Any]], columns: list[str]) -> None:
-    """Print the parameters of each row and the requested columns."""
-    shown = ["topology", "scheme", "failures", "seed", *columns]
-    table(shown, [[cell(row.get(column)) for column in shown] for row in rows])
+    """Print a line per combination: its parameters, and the means over its seeds with 95 % intervals."""
+    from dcnlab.evaluator.averages import Average, combinations
+
+    def written(value: object) -> str:
+        return value.text() if isinstance(value, Average) else cell(value)
+
+    found = combinations(rows)
+    header = ["topology", "scheme", "failures", "seeds", *columns]
+    lines = [
+        [one.topology, one.scheme, one.failures or "none", str(len(one.rows))]
+        + [written(one.value(column)) for column in columns]
+        for one in found
+    ]
+    table(header, lines)
 
 
 def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,19 @@ from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError
 
 
-@command("dcnlab sweep hdcube:8,1 bcube:8,1 --failures servers,links --figure sweep.pdf")
+class Per(StrEnum):
+    """What the ABT of the figure is divided by."""
+
+    auto = ""
+    network = "network"
+    server = "server"
+    cost = "cost"
+
+
+@command(
+    "dcnlab sweep hdcube:8,1 bcube:8,1 --failures servers,links --figure sweep.pdf",
+    "dcnlab sweep hdcube:8,1 bcube:8,1 --per cost --figure per-dollar.pdf",
+)
 def sweep(
     topologies: Annotated[list[str], typer.Argument(metavar="TOPOLOGY...", help="One or more topologies.")],
     scheme: Annotated[
@@ -29,6 +42,14 @@ def sweep(
     steps: Annotated[int, options.number("Number of shares above 0.", 1, options.MAX_COUNT)] = 4,
     seeds: Annotated[int, options.number("Random draws per share.", 1, options.MAX_COUNT)] = 8,
     figure: options.Figure = None,
+    per: Annotated[
+        Per,
+        typer.Option(
+            help="In the figure, ABT per server, per cost (1000 dollars) or of the network"
+            " [default: per server where the networks differ in size].",
+            show_default=False,
+        ),
+    ] = Per.auto,
     results: options.Results = Path("results"),
     csv: options.Csv = None,
     workers: options.Workers = 0,
@@ -37,7 +58,7 @@ def sweep(
     """Sweep throughput, delivery and path length over shares of failures; resumes an interrupted run."""
     from dcnlab.evaluator import compare
     from dcnlab.evaluator import sweep as sweeps
-    from dcnlab.evaluator.reporting import panels
+    from dcnlab.evaluator.reporting import plots
 
     kinds = list(dict.fromkeys(kind.strip() for kind in failures.split(",")))
     shares = [_share(to) * step / steps for step in range(steps + 1)]
@@ -54,7 +75,10 @@ def sweep(
         compare.write_csv(rows, csv)
     good = [row for row in rows if "error" not in row]
     if figure is not None and good:
-        panels.save(sweeps.charts(good, kinds), len(kinds), figure)
+        try:
+            plots.save(sweeps.figure(good, kinds, per.value), figure)
+        except SpecError as error:
+            raise UsageError(str(error)) from error
     if json:
         print_json(rows)
     else:

@@ -1,6 +1,9 @@
 """Figures and HTML pages.
 
-plots.py   one chart as a figure, styled as in a paper
-panels.py  several charts as one figure with a shared legend
-report.py  one self-contained HTML page of text, tables and figures
+charts.py      what a figure shows; data only
+axes.py        curves, scales and names on one pair of axes
+panels.py      several charts as one figure
+plots.py       a chart or panels as a figure, styled as in a paper
+report.py      one self-contained HTML page of text, tables and figures
+comparison.py  the figures and the page of a comparison
 """

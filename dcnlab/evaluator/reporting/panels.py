@@ -1,51 +1,80 @@
-"""Several charts as panels of one figure; confidence intervals are drawn as bands."""
+"""Several charts as panels of one figure, with the names beside the curves and one legend of line styles."""
 
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dcnlab.evaluator.reporting.plots import LINES, MARKERS, STYLE, Chart, caption, label_axes, line_width
+from dcnlab.evaluator.reporting.axes import name_curves, paint, style_lines, with_curves_of
+from dcnlab.evaluator.reporting.charts import Chart, Panels
 
 
-def save(charts: Sequence[Chart], columns: int, path: Path) -> None:
-    """Write the charts row by row with one legend; the suffix selects the format (.pdf, .png, .svg)."""
-    with matplotlib.rc_context(STYLE):
-        figure(charts, columns).savefig(path, dpi=150)
-
-
-def figure(charts: Sequence[Chart], columns: int) -> Figure:
-    """The charts row by row: the panels of a row share the y axis, and all share the first one's legend."""
-    rows = -(-len(charts) // columns)
-    drawn = Figure(figsize=(3.1 * columns, 2.3 * rows + 0.6), layout="constrained")
-    grid = drawn.subplots(rows, columns, squeeze=False, sharey="row")
-    for axes, chart in itertools.zip_longest(grid.flat, charts):
-        if chart is None:
-            axes.set_axis_off()
+def figure(panels: Panels) -> Figure:
+    """The rows that show a difference; the panels of a row share the y axis."""
+    grid = panels.grid
+    rows = max(1, len(grid))
+    drawn = Figure(figsize=(2.9 * panels.columns + 1.2, 2.3 * rows + 0.7), layout="constrained")
+    if grid:
+        places = drawn.subplots(rows, panels.columns, squeeze=False, sharey="row")
+        for line, charts in zip(places, grid, strict=True):
+            _row(line, charts)
+        lines = style_lines(grid[0][0])
+        if lines:
+            drawn.legend(
+                handles=lines,
+                loc="outside upper center",
+                ncols=len(lines),
+                title=panels.title,
+                title_fontsize=10,
+            )
         else:
-            _paint(axes, chart, named=axes in grid[:, 0])
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 2 * columns))
-    caption(drawn, charts[0].caption)
+            drawn.suptitle(panels.title, fontsize=10)
+    caption(drawn, caption_of(panels))
     return drawn
 
 
-def _paint(axes: Axes, chart: Chart, named: bool) -> None:
-    for i, series in enumerate(chart.series):
-        colour = f"C{i}"
-        axes.plot(
-            series.x, series.y, LINES[i % len(LINES)], color=colour, marker=MARKERS[i % len(MARKERS)],
-            label=series.label, markersize=2.5 + line_width(i), linewidth=line_width(i),
-        )  # fmt: skip
-        if series.error:
-            low = [y - e for y, e in zip(series.y, series.error, strict=True)]
-            high = [y + e for y, e in zip(series.y, series.error, strict=True)]
-            axes.fill_between(series.x, low, high, color=colour, alpha=0.2, linewidth=0)
-    label_axes(axes, chart)
-    if not named:
-        axes.set_ylabel("")
+def caption_of(panels: Panels) -> str:
+    """The caption, and which rows are left out."""
+    said = [f"{chart.y_label}: {chart.everywhere()}, not drawn" for chart in panels.left_out]
+    return "; ".join(filter(None, [panels.caption, *said]))
+
+
+def _row(places: Sequence[Axes], charts: Sequence[Chart]) -> None:
+    shown = [(axes, chart) for axes, chart in zip(places, charts, strict=False) if chart.differs()]
+    for axes, chart in itertools.zip_longest(places, charts):
+        if chart is None or not chart.differs():
+            _blank(axes, chart)
+    for axes, chart in shown:
+        paint(axes, chart, with_curves_of(chart, [one for _, one in shown]))
+        axes.tick_params(labelleft=axes is shown[0][0])
+        if axes is not shown[0][0]:
+            axes.set_ylabel("")
+    _name_once(shown)
+
+
+def _name_once(shown: Sequence[tuple[Axes, Chart]]) -> None:
+    """Name each curve in the rightmost panel that has it; curves of distributions in every panel."""
+    named: set[str] = set()
+    for axes, chart in reversed(shown):
+        name_curves(axes, chart, named)
+        if not chart.steps:
+            named |= {series.colour_key for series in chart.series}
+
+
+def _blank(axes: Axes, chart: Chart | None) -> None:
+    """The place of a chart without a difference says which value it has."""
+    axes.set_axis_off()
+    if chart is not None:
+        words = "\n".join(filter(None, [chart.title, chart.x_label, f"{chart.y_label}: {chart.everywhere()}"]))
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color="0.4", fontsize=8)
+
+
+def caption(drawn: Figure, text: str) -> None:
+    """Add the caption below all axes, wrapped to the width of the figure."""
+    if text:
+        letters = int(18.5 * drawn.get_figwidth())
+        drawn.supxlabel(textwrap.fill(text, letters), fontsize=7)

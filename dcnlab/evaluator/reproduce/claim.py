@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dcnlab.evaluator.reporting.plots import Chart
+from dcnlab.evaluator.reporting.charts import Chart
 
 Verdict = Literal["holds", "holds by reading", "does not hold", "not measured", "not published"]
 Relation = Literal["=", "<=", ">=", "<", ">"]

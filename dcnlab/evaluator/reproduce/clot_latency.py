@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
 from dcnlab.evaluator.reproduce.clot import between_servers
 from dcnlab.evaluator.reproduce.clot_ideal import channel_load

@@ -17,7 +17,7 @@ from dcnlab.evaluator.graph.betweenness import shortest_path_loads
 from dcnlab.evaluator.graph.distances import Distances, distance_rows, distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.evaluator.traffic.loads import link_loads
 from dcnlab.evaluator.traffic.optimal import optimal_abt

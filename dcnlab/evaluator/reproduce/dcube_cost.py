@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from dcnlab.evaluator.cost import SIZES, Bill, bill, comparison, design, read_prices
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from topos.registry import parse
 

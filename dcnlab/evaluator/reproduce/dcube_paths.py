@@ -18,7 +18,7 @@ from addressing.multipath.general import General
 from addressing.multipath.neighbour_graph import NeighbourGraph
 from addressing.multipath.parallel_paths import parallel_paths, shareable_nodes
 from dcnlab.evaluator.graph.path_check import check_complete_graph, check_parallel, max_disjoint_paths
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.evaluator.reproduce.dcube_throughput import networks
 from dcnlab.evaluator.traffic.trees import pipelined, rates, replicated

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from dcnlab.evaluator.cost import comparison
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Relation, Row
 from dcnlab.evaluator.sweep import Point, measure
 

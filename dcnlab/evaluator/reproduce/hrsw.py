@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
 from dcnlab.evaluator.reproduce.measure import routed, scheme_or_none, to_sampled_destinations
 from dcnlab.evaluator.statistics import mean_and_error
@@ -238,7 +238,8 @@ def _set_mode_charts() -> tuple[Chart, ...]:
     series = []
     for name in ("hrsw", "hrsw-set"):
         points = [(c, *mean_and_error(sampled_means(c, name))) for c in clusters]
-        series.append(Series(name, *(tuple(float(p[i]) for p in points) for i in range(3))))
+        places, means, errors = (tuple(float(point[i]) for point in points) for i in range(3))
+        series.append(Series(name, places, means, errors))
     caption = f"8192 switches on a 64 x 128 torus, one random link each; seeds {_SEEDS[0]}-{_SEEDS[-1]}"
     return (Chart("Average path", "clusters", "hops between switches", tuple(series), caption, log_x=True),)
 

@@ -18,7 +18,7 @@ import numpy as np
 from addressing.hierarchy import Hierarchy
 from addressing.registry import bind
 from addressing.schemes.tz import Tz
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
 from dcnlab.evaluator.reproduce.hrsw import HOW, PAPER, mean_row, over_seeds
 from dcnlab.evaluator.reproduce.measure import from_node, scheme_or_none, to_sampled_destinations

@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 
 from dcnlab.evaluator import reproduce
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Result, Row, Verdict
 from topos.spec import lookup

@@ -15,7 +15,7 @@ import numpy as np
 
 from addressing.registry import bind
 from dcnlab.evaluator.graph.pairs import choose
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce import wmgr_charts as charts
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from dcnlab.evaluator.reproduce.measure import routed

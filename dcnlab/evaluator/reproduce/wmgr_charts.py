@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.routing.path_lengths import PathLengths
 
 #: The x axis ends where at most this share of the pairs of every curve is to the right.

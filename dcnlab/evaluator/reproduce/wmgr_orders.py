@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from addressing.algorithms.wmgr_scan_order import ORDERS
-from dcnlab.evaluator.reporting.plots import Chart, Series
+from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Row
 from dcnlab.evaluator.reproduce.measure import routed
 from dcnlab.evaluator.routing.path_lengths import PathLengths

@@ -14,7 +14,7 @@ from functools import cache
 from addressing.automata.differences import differences, rule_differences
 from addressing.automata.group import of_graph
 from addressing.automata.orders import named
-from dcnlab.evaluator.reporting.plots import Chart
+from dcnlab.evaluator.reporting.charts import Chart
 from dcnlab.evaluator.reproduce import wmgr_charts as charts
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Row
 from topos.cayley import CayleyGraph

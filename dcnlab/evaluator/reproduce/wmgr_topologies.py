@@ -14,7 +14,7 @@ import numpy as np
 
 from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import hop_graph
-from dcnlab.evaluator.reporting.plots import Chart
+from dcnlab.evaluator.reporting.charts import Chart
 from dcnlab.evaluator.reproduce import wmgr_charts as charts
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Relation, Row
 from topos.families.slimfly import SlimFly

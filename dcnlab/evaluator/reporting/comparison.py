@@ -1,0 +1,345 @@
+"""The figures and the page of a comparison: schemes by colour, failures by line style, means over seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dcnlab.evaluator.averages import Average, Combination, Row, combinations
+from dcnlab.evaluator.compare import columns
+from dcnlab.evaluator.reporting.charts import Chart, Drawable, Panels, Series
+from dcnlab.evaluator.reporting.report import Section, page
+from dcnlab.evaluator.traffic.latency import Settings
+
+#: The parameters of the latency simulation, for captions.
+_SETTINGS = (
+    f"{Settings.rate / 1e9:g} Gb/s, {Settings.packet} B, buffers of {Settings.buffer}, on/off;"
+    f" {Settings.processing // 1000} + {Settings.propagation // 1000} µs per hop"
+)
+#: The parameters in the captions of all charts, and their labels.
+_PARAMETERS = {
+    "pairs": "pairs:",
+    "hops": "path length in",
+    "failure_knowledge": "routing recomputed after failures:",
+    "traffic": "traffic:",
+}
+_MOST_COLUMNS = 3
+#: The columns of the comparison's table and their headings.
+_COLUMNS = {
+    "topology": "topology",
+    "scheme": "scheme",
+    "failures": "failures",
+    "delivered": "delivered",
+    "path.mean": "mean path, links",
+    "path.max": "longest path",
+    "stretch.mean": "mean stretch",
+    "stretch.cdf.2": "P(stretch <= 2)",
+    "table.entries_max": "table entries, max",
+    "table.entries_mean": "table entries, mean",
+    "table.bits_max": "table bits",
+    "table.label_bits_max": "label bits",
+    "throughput.aggregate": "throughput, link rates",
+    "throughput.abt": "ABT, link rates",
+    "loads.max": "max link load",
+    "latency.load": "offered load",
+    "latency.mean_us": "mean latency, µs",
+    "latency.p99_us": "99th percentile, µs",
+    "latency.throughput": "throughput per server",
+    "latency.loss": "loss",
+    "bisection.found": "bisection, best cut found",
+    "bisection.bound": "bisection, lower bound",
+    "diversity.mean": "edge-disjoint paths",
+}
+#: Figures whose value grows with the network: drawn per server where the sizes differ.
+_TOTALS = {"throughput.abt": "ABT", "throughput.aggregate": "throughput"}
+_CDF = "stretch.cdf."
+
+
+#: Reads a figure of a combination.
+Read = Callable[[Combination, str], Average | None]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is drawn, and what is not because all its values are equal."""
+
+    drawn: tuple[Drawable, ...]
+    equal: tuple[str, ...]
+
+
+def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
+    """The page for the rows of :func:`dcnlab.evaluator.compare.compare`: figures, then means over the seeds."""
+    failed = [row for row in rows if "error" in row]
+    found = figures(rows)
+    text = f"{_grid_summary(rows)}; {_caption(rows)}." if rows else "No evaluations were requested."
+    if found.equal:
+        text += f" Not drawn, because equal everywhere: {'; '.join(found.equal)}."
+    header, table = means(rows)
+    sections = [Section("Figures", text, charts=found.drawn), Section("Results", header=header, rows=table)]
+    if failed:
+        problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
+        sections.append(Section("Failed evaluations", header=("topology", "scheme", "error"), rows=problems))
+    return page(title, sections)
+
+
+def means(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
+    """The header of the table, and a line per combination: means over the seeds with 95 % intervals."""
+    found = combinations(rows)
+    shown = [key for key in _COLUMNS if key in columns([row for row in rows if "error" not in row])]
+    lines = tuple((*(one.value(key) for key in shown), len(one.rows)) for one in found)
+    return (*(_COLUMNS[key] for key in shown), "seeds"), lines
+
+
+def _grid_summary(rows: Sequence[Row]) -> str:
+    """The grid of evaluations in words."""
+    parts = []
+    for key, words in (("topology", "topologies"), ("scheme", "schemes"), ("failures", "failures")):
+        parts.append(f"{words} {', '.join(dict.fromkeys(row[key] or 'none' for row in rows))}")
+    return f"{len(rows)} evaluations: {'; '.join(parts)}"
+
+
+def charts(rows: Sequence[Row]) -> tuple[Drawable, ...]:
+    """The figures: see :func:`figures`."""
+    return figures(rows).drawn
+
+
+def figures(rows: Sequence[Row]) -> Figures:
+    """Stretch distributions, and figures over size, failures and load where the rows vary in these."""
+    every = combinations(rows)
+    # Figures that do not depend on the load are repeated in the rows of every load.
+    once = list({(one.topology, one.scheme, one.failures): one for one in every}.values())
+    caption = _caption(rows)
+    wanted = [_stretch(once), *_tables(once)]
+    broken = len({one.failures for one in every}) > 1
+    wanted += _over_failures(once) if broken else _over_topologies(once)
+    if len({one.load for one in every}) > 1:
+        wanted += _over_loads(every)
+    drawn, equal = [], []
+    for one in wanted:
+        charts = [replace(chart, caption="") for chart in one.charts]
+        if any(chart.differs() for chart in charts):
+            drawn.append(_arranged(replace(one, caption=". ".join(filter(None, (caption, one.caption))))))
+        elif any(chart.series for chart in charts):
+            equal.append(f"{one.title.lower()} ({charts[0].everywhere()})")
+    return Figures(tuple(drawn), tuple(equal))
+
+
+def _arranged(panels: Panels) -> Drawable:
+    """A figure of the charts that have curves; of one chart without panels."""
+    shown = [chart for chart in panels.charts if chart.series and (chart.differs() or not chart.steps)]
+    if len(shown) > 1:
+        return replace(panels, charts=tuple(shown), columns=min(_MOST_COLUMNS, len(shown)))
+    of = f": {shown[0].title}" if shown[0].title else ""
+    return replace(shown[0], title=panels.title + of, caption=panels.caption)
+
+
+def _stretch(found: Sequence[Combination]) -> Panels:
+    """The distribution of stretch per topology, as means over the seeds; curves at 1 everywhere are named."""
+    drawn: list[Chart] = []
+    flat, bent = dict[str, list[str]](), set[str]()
+    for topology, some in _by_topology(found):
+        curves = [(one, _distribution(one)) for one in some]
+        for one, series in curves:
+            if set(series.y) == {1.0}:
+                flat.setdefault(one.scheme, []).append(f"{series.label} on {topology}")
+            else:
+                bent.add(one.scheme)
+        shown = [series for _, series in curves if len(set(series.y)) > 1]
+        drawn.append(_chart(found, topology, "stretch", "share of pairs", shown, steps=True))
+    named = [scheme if scheme not in bent else ", ".join(places) for scheme, places in flat.items()]
+    return Panels("Stretch", tuple(drawn), 1, f"stretch 1 for every pair: {', '.join(named)}" if named else "")
+
+
+def _distribution(one: Combination) -> Series:
+    keys = [key for key in one.rows[0] if key.startswith(_CDF)]
+    points = [(float(key.removeprefix(_CDF)), found.mean) for key in keys if (found := one.average(key))]
+    return Series(
+        " ".join(filter(None, (one.scheme, one.failures))), tuple(x for x, _ in points),
+        tuple(y for _, y in points), group=one.scheme, style=one.failures,
+    )  # fmt: skip
+
+
+def _by_topology(found: Sequence[Combination]) -> list[tuple[str, list[Combination]]]:
+    names = dict.fromkeys(one.topology for one in found)
+    return [(name, [one for one in found if one.topology == name]) for name in names]
+
+
+def _chart(
+    found: Sequence[Combination],
+    title: str,
+    x_label: str,
+    y_label: str,
+    series: Sequence[Series],
+    steps: bool = False,
+) -> Chart:
+    """A panel, with the colours and line styles of the whole page."""
+    groups = tuple(dict.fromkeys(one.scheme for one in found))
+    styles = tuple(dict.fromkeys(one.style for one in series))
+    if any(one.failures for one in found) and set(styles) <= {one.failures for one in found}:
+        styles = tuple(dict.fromkeys(one.failures for one in found))
+    return Chart(title, x_label, y_label, tuple(series), steps=steps, groups=groups, styles=styles)
+
+
+def _tables(found: Sequence[Combination]) -> Iterator[Panels]:
+    """The largest table without failures: of families in several sizes over the size, else by topology."""
+    key = "table.entries_max"
+    intact = [one for one in found if not one.failures]
+    groups: dict[tuple[str, str], list[Combination]] = {}
+    for one in intact:
+        groups.setdefault((one.topology.partition(":")[0], one.scheme), []).append(one)
+    curves = []
+    for (family, scheme), some in groups.items():
+        series = _line(f"{family}, {scheme}", some, "servers", key, group=scheme, style=family)
+        if len(series.x) > 1 and min(series.y) > 0:
+            curves.append(series)
+    if curves:
+        chart = _chart(intact, "", "servers", "entries", curves)
+        yield Panels("Largest table", (replace(chart, log_x=True, log_y=True),), 1)
+    else:
+        yield Panels("Largest table", (_categories(intact, key, "entries"),), 1)
+
+
+def _over_topologies(found: Sequence[Combination]) -> Iterator[Panels]:
+    """Without failures: the mean path, and totals, by topology."""
+    yield Panels("Mean path", (_categories(found, "path.mean", "links"),), 1)
+    for key in _TOTALS:
+        yield _normalised(found, key, _by_category)
+
+
+def _by_category(found: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
+    return (_categories(found, key, label, read),)
+
+
+def _categories(found: Sequence[Combination], key: str, label: str, value: Read = Combination.average) -> Chart:
+    """A figure by topology, with a point per scheme."""
+    names = tuple(dict.fromkeys(one.topology for one in found))
+    curves = []
+    for scheme in dict.fromkeys(one.scheme for one in found):
+        points = [
+            (float(names.index(one.topology)), average)
+            for one in found
+            if one.scheme == scheme and (average := value(one, key))
+        ]
+        curves.append(_points(scheme, points, group=scheme))
+    some = tuple(series for series in curves if series.x)
+    values = [y for series in some for y in series.y if y > 0]
+    wide = bool(values) and max(values) > 20 * min(values)
+    return replace(_chart(found, "", "", label, some), names=names, log_y=wide)
+
+
+def _over_failures(found: Sequence[Combination]) -> Iterator[Panels]:
+    for key, title, unit in (
+        ("path.mean", "Mean path", "links"),
+        ("delivered", "Share of pairs delivered", ""),
+        ("stretch.mean", "Mean stretch", ""),
+    ):
+        label = f"{title.lower()} ({unit})" if unit else title.lower()
+        yield Panels(f"{title} under failures", _failing(found, key, label, Combination.average), 1)
+    for key in _TOTALS:
+        yield _normalised(found, key, _failing, " under failures")
+
+
+def _normalised(
+    found: Sequence[Combination],
+    key: str,
+    draw: Callable[[Sequence[Combination], str, str, Read], tuple[Chart, ...]],
+    when: str = "",
+) -> Panels:
+    """A total in link rates; per server where the networks differ in size, and the caption says how large."""
+    servers = {one.topology: one.rows[0].get("servers") or 1 for one in found}
+    name = _TOTALS[key]
+    if len(set(servers.values())) == 1:
+        return Panels(
+            f"{name[0].upper()}{name[1:]}{when}",
+            draw(found, key, f"{name} (in link rates)", Combination.average),
+            1,
+        )
+
+    def read(one: Combination, key: str) -> Average | None:
+        whole, count = one.average(key), servers[one.topology]
+        return whole and Average(whole.mean / count, whole.half / count)
+
+    listed = ", ".join(f"{name} {count:,}" for name, count in servers.items())
+    title = f"{name[0].upper()}{name[1:]} per server{when}"
+    return Panels(title, draw(found, key, f"{name} per server (in link rates)", read), 1, f"servers: {listed}")
+
+
+def _failing(found: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
+    """A panel per topology over the share of links that are down: a line style per kind of failure."""
+    kinds = list(dict.fromkeys(_kind(one) for one in found if one.failures))
+    drawn = []
+    for topology, some in _by_topology(found):
+        curves = []
+        for scheme in dict.fromkeys(one.scheme for one in some):
+            for kind in kinds:
+                mine = [
+                    one for one in some if one.scheme == scheme and (not one.failures or _kind(one) == kind)
+                ]
+                points = [(100 * _mean(one, "failed_share"), y) for one in mine if (y := read(one, key))]
+                label_of = f"{scheme}, {kind}" if len(kinds) > 1 else scheme
+                curves.append(_points(label_of, points, group=scheme, style=kind))
+        drawn.append(_chart(found, topology, "links down, %", label, [one for one in curves if one.x]))
+    return tuple(drawn)
+
+
+def _kind(one: Combination) -> str:
+    """What fails, without how much: ``links``, or ``links,switches``."""
+    return re.sub(r"=[^,]*", "", one.failures)
+
+
+def _mean(one: Combination, key: str) -> float:
+    found = one.average(key)
+    return found.mean if found else 0.0
+
+
+def _over_loads(found: Sequence[Combination]) -> Iterator[Panels]:
+    over = {
+        "mean_us": "mean latency (µs)",
+        "p99_us": "99th percentile of latency (µs)",
+        "throughput": "throughput per server (in link rates)",
+        "loss": "share of packets lost",
+    }
+    for key, label in over.items():
+        drawn = []
+        for topology, some in _by_topology(found):
+            names = dict.fromkeys((one.scheme, one.failures) for one in some)
+            curves = [
+                _line(" ".join(filter(None, name)), [one for one in some if (one.scheme, one.failures) == name],
+                      "latency.load", f"latency.{key}", group=name[0], style=name[1])
+                for name in names
+            ]  # fmt: skip
+            shown = [series for series in curves if series.x]
+            drawn.append(_chart(found, topology, "offered load per server (in link rates)", label, shown))
+        yield Panels(label.partition(" (")[0].capitalize(), tuple(drawn), 1, _SETTINGS)
+
+
+def _line(label: str, some: Sequence[Combination], x: str, y: str, group: str, style: str) -> Series:
+    points = [
+        (at.mean, value) for one in some if (at := one.average(x)) and (value := one.average(y))
+    ]  # fmt: skip
+    return _points(label, points, group=group, style=style)
+
+
+def _points(label: str, points: Sequence[tuple[float, Average]], group: str, style: str = "") -> Series:
+    """A curve from left to right, with its intervals where there are any."""
+    ordered = sorted(points, key=lambda point: point[0])
+    halves = tuple(value.half for _, value in ordered)
+    return Series(
+        label, tuple(x for x, _ in ordered), tuple(value.mean for _, value in ordered),
+        halves if any(halves) else (), group, style,
+    )  # fmt: skip
+
+
+def _caption(rows: Sequence[Row]) -> str:
+    parts = []
+    for key, words in _PARAMETERS.items():
+        values = sorted({str(row[key]) for row in rows if row.get(key)})
+        if values:
+            parts.append(f"{words} {', '.join(values)}")
+    seeds = sorted({row["seed"] for row in rows})
+    if len(seeds) > 1:
+        parts.append(f"means of {len(seeds)} seeds, bars: 95 % interval")
+    elif seeds:
+        parts.append(f"seed {seeds[0]}")
+    return "; ".join(parts)
