@@ -18,6 +18,7 @@ import dcnlab
 from addressing import registry as schemes
 from dcnlab.cli import app, catalogue, loading
 from dcnlab.lab.scenario import reading, reference
+from release import interface
 from tests import architecture
 from topos import registry as topologies
 
@@ -95,6 +96,12 @@ def test_the_diagrams_are_current() -> None:
 def test_the_reference_of_scenarios_is_current() -> None:
     text = (DOCS / "scenarios.md").read_text()
     assert reference.rewrite(text) == text, "run: python -m dcnlab.lab.scenario.reference docs/scenarios.md"
+
+
+def test_the_generated_parts_of_the_python_interface_are_current() -> None:
+    """The methods of ``Lab`` for measurements, and its options for type checkers."""
+    for path, text in interface.texts().items():
+        assert path.read_text() == text, "run: python -m release.interface"
 
 
 def test_every_key_of_scenarios_is_explained() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from dcnlab.lab.config import lab_options
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.scenario import traffic
-from dcnlab.lab.scenario.action import VERBS
+from dcnlab.lab.scenario.action import VERBS, nearest
 
 #: Keys of the file that state the sweep; no run has them.
 OWN_KEYS = ("matrix", "repeat")
@@ -81,9 +81,11 @@ def find(document: Mapping[str, Any], key: str) -> Place:
     if places:
         listed = " and ".join(".".join(map(str, place)) for place in places)
         raise UsageError(f"matrix: {key} stands for {listed}: write one of these")
+    known = [*_TOP, *lab_options(), *(str(place[-1]) for place in (*_keys(document), *_missing(document)))]
+    hint = nearest(key, known)
     raise UsageError(
         f"matrix: {key} is neither topology, scheme, an option of labs nor a key of this scenario's traffic,"
-        " events, links or services"
+        f" events, links or services{hint and ': '}{hint}"
     )
 
 

@@ -26,9 +26,10 @@ namespace; the guard then removes the socket.
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     machines/     one lab on many machines: which runs what
     mininet/      stock Mininet with our topologies, hosts and controller
+    operations/    what Lab can ask of a lab, with the dataclasses of the results
 
     client.py      Lab, for Python and the command line        foreground.py  programs on this terminal
-    measuring.py   the client's side of measurements          sampling.py    counters of links over time
+    sampling.py    counters of links over time
     rpc.py         the control socket's protocol    request.py     requests that are malformed
     config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose

@@ -14,46 +14,52 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from dcnlab.lab import ending, log, measurement, measuring, python_process, runtime, settings
+from dcnlab.lab import ending, log, python_process, runtime, settings
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
-from dcnlab.lab.instruments.measurement import Measurement, R
-from dcnlab.lab.kv.client import KeyValueClient
-from dcnlab.lab.link_shape import ImpairedLink
 from dcnlab.lab.local_part import LocalPart
-from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping, PingResult
-from dcnlab.lab.measuring import Underway
+from dcnlab.lab.operations.answers import LabInfo
+from dcnlab.lab.operations.capturing import CaptureOperations
+from dcnlab.lab.operations.keys import KeyValueClient
+from dcnlab.lab.operations.measurements import MeasurementOperations
+from dcnlab.lab.operations.network import NetworkOperations
+from dcnlab.lab.operations.processes import ProcessOperations
 from dcnlab.lab.popen import Process
 from dcnlab.lab.program import Program, ServiceState
 from dcnlab.lab.rpc import Connection, Progress
-from dcnlab.lab.sampling import Sampling
 
 if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
     from dcnlab.lab.config import LabConfig
+    from dcnlab.lab.operations.arguments import LabArguments
 
 _STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up answers.
 _INFO_TIMEOUT = 2.0
 
 
-class Lab(KeyValueClient):
+class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperations, MeasurementOperations):
     """A lab that ends with this process, or after :meth:`attach` one that runs already."""
 
     #: What :meth:`info` returned to :meth:`attach`.
-    _info: dict[str, Any]
+    _info: LabInfo
     #: What of the network this machine runs; None: all of it.
     _part: LocalPart | None = None
 
-    def __init__(self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Any) -> None:
-        """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`)."""
+    def __init__(
+        self, topology: str | Any, scheme: str = "shortest", name: str = "", **options: Unpack[LabArguments]
+    ) -> None:
+        """``topology``: a specification, or a networkx graph (attributes: :mod:`topos.file`).
+
+        ``options`` are those of ``dcnlab up``, with ``_`` for ``-``.
+        """
         from dcnlab.lab import graph_file
         from dcnlab.lab.config import LabConfig
 
@@ -248,19 +254,6 @@ class Lab(KeyValueClient):
 
     # --- operations -----------------------------------------------------------
 
-    def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
-        """Call any operation of the control socket and return its JSON value."""
-        with contextlib.closing(Connection(self.path)) as connection:
-            return connection.call(op, progress, **words)
-
-    def info(self) -> dict[str, Any]:
-        """Topology, scheme, counts, datapath, links that are down, processes that have ended."""
-        return dict(self.ask("info"))
-
-    def nodes(self) -> list[dict[str, Any]]:
-        """Name, kind, label and address of every node."""
-        return list(self.ask("nodes"))
-
     def _repr_html_(self) -> str | None:
         """The lab for notebooks: its network, with the links that are down; None while it does not run."""
         from dcnlab.lab.drawing.notebook import lab_html
@@ -270,114 +263,19 @@ class Lab(KeyValueClient):
         except LabError:
             return None
 
-    # --- measurements ---------------------------------------------------------
-
-    def measure(self, wanted: Measurement[R], progress: Progress | None = None) -> R:
-        """Run a measurement in the lab and return its result; ``progress`` gets ``done``, ``of``, ``what``.
-
-        UsageError for one that would never end: start it with :meth:`begin`.
-        """
-        return measuring.run(self.path, wanted, progress)
-
-    def begin(self, wanted: Measurement[R]) -> Underway[R]:
-        """Start a measurement and return once its traffic flows; it continues beside other operations."""
-        return Underway(self.path, wanted)
-
-    def pingall(self, progress: Progress | None = None, **arguments: Any) -> PingResult:
-        """Ping between all pairs of servers, or those given as ``pairs``."""
-        return self.measure(Ping(**arguments), progress)
-
-    def route(self, a: str, b: str) -> list[str]:
-        """The path that the scheme takes with the links that are up now."""
-        return self.measure(PathTaken(a, b)).path
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Every measurement is a method: ``lab.iperf("h0", "h5")`` is ``lab.measure(Iperf("h0", "h5"))``."""
-        known = measurement.known()
-        if name.startswith("_") or (spelled := name.replace("_", "-")) not in known:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-        def measure(*values: Any, progress: Progress | None = None, **arguments: Any) -> Any:
-            return self.measure(known[spelled](*values, **arguments), progress)
-
-        return measure
-
-    def __dir__(self) -> list[str]:
-        """Attributes, with the measurements."""
-        return [*super().__dir__(), *(name.replace("-", "_") for name in measurement.known())]
-
-    # --- links and tables -----------------------------------------------------
-
-    def fail(self, *names: str) -> dict[str, Any]:
-        """Cut the link between two nodes, or all links of one; returns when the lab has converged.
-
-        The result has ``links``, ``detection_ms`` and ``converged_ms``.
-        """
-        return dict(self.ask("fail", kind="link" if len(names) == 2 else "node", names=list(names)))
-
-    def restore(self, *names: str) -> dict[str, Any]:
-        """Undo :meth:`fail`."""
-        return dict(self.ask("restore", kind="link" if len(names) == 2 else "node", names=list(names)))
-
-    def impair(self, *names: str, clear: bool = False, **values: str) -> list[ImpairedLink]:
-        """Impair the link between two nodes, all links of one, or without names all links; as they are then.
-
-        ``values`` are ``delay="5ms"``, ``jitter``, ``loss="1%"``, ``rate="50Mbit"``, ``duplicate``,
-        ``reorder`` and ``corrupt``.  Those not given stay; "none" ends one; ``clear`` returns to the values of
-        the launch.  Names may be patterns: ``lab.impair("h*", "s4", loss="1%")``.  UsageError for what this
-        kernel cannot impose.
-        """
-        kind = ("all", "node", "link")[min(len(names), 2)]
-        found = self.ask("impair", kind=kind, names=list(names), values=values, clear=clear)
-        return [ImpairedLink.from_json(one) for one in found["links"]]
-
-    def impairments(self) -> list[ImpairedLink]:
-        """The links that have impairments now."""
-        return [ImpairedLink.from_json(one) for one in self.ask("impair")["links"]]
-
-    def restart(self, process: str) -> dict[str, Any]:
-        """End a process and start it again; returns when it works as before.
-
-        ``process`` is ``controller``, ``ovsdb``, ``agents``, a server (its agent) or a switch (its
-        ovs-vswitchd).  The result has ``processes`` and ``ms``.
-        """
-        return dict(self.ask("restart", what=process))
-
-    def kill(self, process: str) -> dict[str, Any]:
-        """End a process as a crash would; the lab starts it again, unless ``supervise`` is False."""
-        return dict(self.ask("kill", what=process))
-
-    def pause(self, process: str) -> dict[str, Any]:
-        """Stop a process until it is restarted; the lab leaves it alone."""
-        return dict(self.ask("pause", what=process))
-
-    def tables(self, node: str) -> dict[str, Any]:
-        """The ``predicted`` and ``installed`` entries of a node, and whether they are ``equal``."""
-        return dict(self.ask("tables", node=node))
-
-    def flows(self, switch: str) -> dict[str, Any]:
-        """The ``flows`` of a switch: table, priority, match, actions, cookie, ``packets``, ``bytes`` and
-        ``duration`` of each entry, of any controller; ``at`` is when they were read."""
-        return dict(self.ask("flows", node=switch))
-
-    def queues(self) -> list[dict[str, Any]]:
-        """Per port that has a queue (links with a rate, delay or loss): ``node``, ``port``, ``to``, the
-        ``packets`` and ``bytes`` that wait now, the packets ``dropped`` since the launch."""
-        return list(self.ask("queues"))
-
-    def sample(self, every: float = 0.1) -> Sampling:
-        """Read the counters of all links every so many seconds, while a ``with`` block runs.
-
-        ``frame()`` of what this returns is a pandas frame of bytes and rates over time.
-        """
-        return Sampling(self.counters, every)
-
-    def explain(self, a: str, b: str, follow: str = "heaviest") -> list[dict[str, Any]]:
-        """The path in words: per node the ``reason``, the matching ``entry``, the ``branches`` where several
-        next hops have weights, and for switches whether the entry is ``installed``.
-
-        Among branches ``follow`` is "heaviest" or "first"."""
-        return list(self.ask("explain", a=a, b=b, follow=follow))
+    def pingall(
+        self,
+        progress: Progress | None = None,
+        *,
+        pairs: str | tuple[tuple[str, str], ...] = "all",
+        size: int = 56,
+        timeout: float = 5.0,
+        ipv4: bool = False,
+        ipv6: bool = False,
+    ) -> PingResult:
+        """Ping between all pairs of servers, or those given as ``pairs``; ``timeout`` in seconds."""
+        wanted = Ping(pairs=pairs, size=size, timeout=timeout, ipv4=ipv4, ipv6=ipv6)
+        return self.measure(wanted, progress)
 
     # --- events ---------------------------------------------------------------
 
@@ -391,19 +289,6 @@ class Lab(KeyValueClient):
             request = {"follow": follow, "after": after, "kinds": list(kinds)}
             for batch in connection.stream("events", **request):
                 yield from map(Record.from_json, batch)
-
-    # --- the outside ----------------------------------------------------------
-
-    def attach_interface(self, switch: str, interface: str, host: str = "") -> dict[str, Any]:
-        """Make an interface of this machine a port of a switch, on a free port or in the place of a plain host.
-
-        The result has ``port``, and with a host its ``ipv4`` and ``mac`` for the machine behind the interface.
-        """
-        return dict(self.ask("attach", switch=switch, interface=interface, host=host))
-
-    def detach_interface(self, interface: str) -> dict[str, Any]:
-        """Give an interface back to this machine before the lab ends."""
-        return dict(self.ask("detach", interface=interface))
 
     # --- programs -------------------------------------------------------------
 
@@ -462,6 +347,11 @@ class Lab(KeyValueClient):
     def service_log(self, name: str, node: str = "") -> str:
         """What a service has written; ``node`` where several hosts have it."""
         return str(self.ask("service_log", name=name, node=node)["text"])
+
+    def await_service(self, name: str, node: str = "", within: float = 60.0) -> ServiceState:
+        """Wait until a service is ready, which for "exit:0" is when it has ended; LabError after so many
+        seconds."""
+        return ServiceState.from_json(self.ask("service_wait", name=name, node=node, within=within))
 
     def stop_service(self, name: str, node: str = "") -> list[ServiceState]:
         """End a service, in one host or in all."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import operator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
@@ -30,6 +32,7 @@ from dcnlab.lab.scenario.traffic import TrafficAction, model
 from dcnlab.lab.scenario.values import FailureTarget, read_duration, read_target, write_duration
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+VALIDATOR = Draft202012Validator(scenario_schema())
 BASE = """topology: bcube:2,1
 scheme: brp
 traffic:
@@ -189,7 +192,14 @@ def test_every_example_reads(path: Path) -> None:
         ("scheme: brp\n", "", ":1: scheme is missing"),
         ("ping: all", "pingg: all", ":4: traffic[0]: needs one of the keys "),
         ("ping: all", "pingg: all", ", flows: did you mean ping?"),
-        ("ping: all", "7", ", flows"),
+        ("ping: all", "7", ":4: traffic[0]: must be a mapping such as `ping: all`, not 7"),
+        ("ping: all", "ping: all\n    iperf: h0 -> h1", ":4: traffic[0]: has iperf and ping: make"),
+        ("ping: all", "ping: all\n    ping2: 1", ":5: traffic[0].ping2: unknown key: known here: at, name, "),
+        ("ping: all", "flows: {patern: incast}", ":4: traffic[0].flows.patern: unknown key: did you"),
+        ("expect:", "repeat: many\nexpect:", ":5: repeat: must be a whole number, not 'many'"),
+        ("expect:", "repeats: 2\nexpect:", ":5: repeats: unknown key: did you mean repeat?"),
+        ("expect:", "options: {seed: x}\nexpect:", ":5: options.seed: must be a whole number, not 'x'"),
+        ("expect:", "options: {nat: x}\nexpect:", ":5: options.nat: must be true or false, not 'x'"),
         ("scheme: brp", "scheme: nope", ":2: scheme: unknown scheme 'nope': known: "),
         ("expect:", "weather: 3\nexpect:", ":5: weather: unknown key: known here: title, "),
         ("expect:", "repeat: 0\nexpect:", ":5: repeat: should be greater than or equal to 1, not 0"),
@@ -246,6 +256,95 @@ def test_the_schema_refuses_what_reading_refuses(tmp_path: Path, old: str, new: 
     text = BASE.replace(old, new, 1)
     assert refusal(tmp_path, text)
     assert not Draft202012Validator(scenario_schema()).is_valid(YAML(typ="safe").load(text))
+
+
+NODES = st.sampled_from(["h0", "h1", "h2", "h3", "(0,1)"])
+TIMES = st.integers(0, 5000).map(lambda ms: f"{ms}ms") | st.sampled_from(["1s", "1.5s", "2min"])
+PAIRS = st.sampled_from(["h0 -> h1", "h2 -> h3", "h3 -> (0,1)"])
+IMPAIRMENTS = st.fixed_dictionaries(
+    {"rate": st.integers(1, 900).map(lambda n: f"{n}Mbit")},
+    optional={"delay": st.just("2ms"), "loss": st.sampled_from(["1%", "0.5%", "none"])},
+)
+ENTRIES = st.one_of(
+    st.fixed_dictionaries({"stream": PAIRS, "for": TIMES}, optional={"every": st.just("2ms"), "at": TIMES}),
+    st.fixed_dictionaries(
+        {"ping": st.just("all") | PAIRS}, optional={"size": st.integers(0, 9000), "at": TIMES}
+    ),
+    st.fixed_dictionaries({"iperf": PAIRS}, optional={"for": st.just("1s"), "udp": st.just("10M")}),
+    st.fixed_dictionaries({"replicate": st.just("h0 -> h1 h2")}, optional={"size": st.integers(1, 10**9)}),
+    st.fixed_dictionaries({"counters": st.none()}, optional={"at": TIMES}),
+    st.fixed_dictionaries(
+        {"flows": st.sampled_from(["incast", "stride:by=2"])}, optional={"load": st.just(0.5)}
+    ),
+    st.fixed_dictionaries(
+        {
+            "flows": st.fixed_dictionaries(
+                {"pattern": st.just("incast")}, optional={"sizes": st.just("fixed:20K")}
+            )
+        }
+    ),
+)
+EVENTS = st.one_of(
+    st.builds(lambda at, verb: {"at": at, verb: "link h0 s0"}, TIMES, st.sampled_from(["fail", "restore"])),
+    st.builds(lambda at, node: {"at": at, "fail": f"node {node}"}, TIMES, NODES),
+    st.builds(lambda at, to: {"at": at, "impair": "link h* s0", "to": to}, TIMES, IMPAIRMENTS),
+    st.builds(lambda at, verb: {"at": at, verb: "controller"}, TIMES, st.sampled_from(["kill", "restart"])),
+)
+SERVICES = st.fixed_dictionaries(
+    {"on": st.sampled_from(["h0", "h*", ["h1", "h2"]]), "run": st.sampled_from(["sleep 5", ["echo", "a b"]])},
+    optional={
+        "env": st.just({"A": "1"}), "ready": st.sampled_from(["tcp:80", "exit:0", "log:up"]), "at": TIMES,
+        "limits": st.just({"cpu": "20%"}), "within": TIMES, "private": st.just(["/tmp"]),
+        "figures": st.just({"rate": "([0-9.]+)"}),
+    },
+)  # fmt: skip
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "rate": st.just("20Mbit"), "seed": st.integers(0, 99), "agents": st.just("workers"),
+        "multipath": st.just(2), "datapath": st.just("userspace"), "supervise": st.booleans(),
+    },
+)  # fmt: skip
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    """Scenarios of all kinds of entries, with names so that no two results have the same."""
+    sections = {"services": SERVICES, "traffic": ENTRIES, "events": EVENTS}
+    found: dict[str, Any] = {
+        section: [
+            {**entry, "name": f"{section}{number}"}
+            for number, entry in enumerate(draw(st.lists(kind, max_size=3, min_size=section == "traffic")))
+        ]
+        for section, kind in sections.items()
+    }
+    found |= {"topology": "bcube:2,1", "scheme": "brp", "options": draw(OPTIONS)}
+    if draw(st.booleans()):
+        found["links"] = [{"link": "h0 s0", **draw(IMPAIRMENTS)}]
+        found["expect"] = ["lab.overruns == 0", "lab.servers >= 4"]
+        found |= {
+            "matrix": {"scheme": ["brp", "wmgr"], "seed": [1, 2]},
+            "repeat": 3,
+            "title": "made",
+            "name": "own",
+        }
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents())
+def test_models_survive_their_own_dump(document: dict[str, Any]) -> None:
+    """Also as JSON and as YAML; the schema accepts the document and its dump."""
+    scenario = Scenario.model_validate(document)
+    written = scenario.model_dump(mode="json")
+    assert Scenario.model_validate(written) == scenario
+    assert Scenario.model_validate(json.loads(scenario.model_dump_json())) == scenario
+    text = io.StringIO()
+    YAML(typ="safe").dump(written, text)
+    assert Scenario.model_validate(YAML(typ="safe").load(text.getvalue())) == scenario
+    assert Scenario.model_validate(written).model_dump(mode="json") == written
+    for each in (document, written):
+        assert [error.message for error in VALIDATOR.iter_errors(each)] == []
 
 
 @given(st.floats(0, 1e5))

@@ -116,7 +116,7 @@ def test_what_is_wrong_with_a_run_is_said_before_any_starts() -> None:
         plan({**DOCUMENT, "matrix": {"scheme": []}})
     with pytest.raises(UsageError, match=r"matrix.scheme: must be a list, not 'brp'"):
         plan(DOCUMENT, {"scheme": "brp"})
-    with pytest.raises(UsageError, match=r"options.seed: should be a valid integer"):
+    with pytest.raises(UsageError, match=r"options.seed: must be a whole number"):
         plan(DOCUMENT, {"seed": ["x"]})
     with pytest.raises(UsageError, match=r"repeat: should be greater than or equal to 1"):
         plan(DOCUMENT, repeat=0)

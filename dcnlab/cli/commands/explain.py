@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -35,7 +36,7 @@ def explain(
     from dcnlab.lab.inspection.explain import steps
 
     if not scheme and any(found.name == where for found in runtime.labs()):
-        found: list[dict[str, Any]] = Lab.attach(where).explain(a, b, follow.value)
+        found: Sequence[dict[str, Any]] = Lab.attach(where).explain(a, b, follow.value)
     elif not scheme:
         raise UsageError(f"there is no lab named {where}; for a topology, add --scheme")
     else:

@@ -12,5 +12,5 @@ from dcnlab.lab.client import Lab
 @command("dcnlab reconfigure LAB")
 def reconfigure(lab: LabName, json: JsonFlag = False) -> None:
     """Configure the servers of a lab again (needs `up --autoconfigure`); exit 1 on errors."""
-    found = Lab.attach(lab).ask("reconfigure")
+    found = Lab.attach(lab).reconfigure()
     print_json(found) if json else show_configured(found)

@@ -182,7 +182,7 @@ class Resources:
     )
     def controller(self, _: Request) -> Response:
         """Counters of the controller."""
-        return JSONResponse(self._lab.ask("controller"))
+        return JSONResponse(self._lab.controller() or {})
 
     # --- measurements ---------------------------------------------------------
 

@@ -4,5 +4,4 @@ placement.py  the servers that hold the copies of a key
 store.py      the store of one server, served over TCP in its namespace
 ring.py       put, get and delete from any server; copies and their newest version
 bulk.py       values that are larger than a line of the control socket
-client.py     the same for Python and the command line
 """

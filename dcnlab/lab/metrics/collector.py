@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -120,8 +119,8 @@ class LabCollector(Collector):
         counts = GaugeMetricFamily(
             "dcnlab_controller_count", "Counters of the controller.", labels=("counter",)
         )
-        counters: dict[str, Any] = self._lab.ask("controller")
-        for name, value in counters.items():
+        counters = self._lab.controller()
+        for name, value in counters.items() if counters else ():
             if isinstance(value, int):
                 counts.add_metric([name], value)
         yield counts

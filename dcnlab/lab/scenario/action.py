@@ -89,7 +89,10 @@ class StrictModel(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in value if isinstance(value, Mapping) else ():
             if key not in known:
-                hint = nearest(str(key), known) or f"known here: {', '.join(known)}"
+                hint = (
+                    nearest(str(key), [one for one in known if one not in value])
+                    or f"known here: {', '.join(known)}"
+                )
                 raise PydanticCustomError("unknown_key", "unknown key: {hint}", {"key": key, "hint": hint})
         return value
 

@@ -200,6 +200,14 @@ _PLAIN = {
     "model_type": "must be a mapping",
     "model_attributes_type": "must be a mapping",
     "string_type": "must be text",
+    "mapping": "must be a mapping such as `ping: all`",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
 }
 
 

@@ -16,7 +16,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.measurement.overruns import Overruns
-from dcnlab.lab.measuring import Underway
+from dcnlab.lab.operations.measuring import Underway
 from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario import bundled, reading
 from dcnlab.lab.scenario.action import Event

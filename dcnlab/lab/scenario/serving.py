@@ -76,4 +76,4 @@ class Serving:
         return found
 
     def _await(self, service: Service, host: str) -> None:
-        self.lab.ask("service_wait", name=service.result_name, node=host, within=service.within)
+        self.lab.await_service(service.result_name, host, service.within)

@@ -155,16 +155,22 @@ def _field(kind: type[Measurement[Any]], item: Argument[Any], hint: Any) -> tupl
 
 def _read(value: Any) -> TrafficAction:
     """The entry whose kind's key is there."""
-    keys = value if isinstance(value, Mapping) else ()
     known = kinds()
-    kind = next((kind for kind in known if kind in keys), None)
+    if not isinstance(value, Mapping):
+        raise PydanticCustomError("mapping", "must be a mapping such as `ping: all`")
+    kind = next((kind for kind in known if kind in value), None)
     if kind is None:
-        hints = (nearest(str(key), known) for key in keys)
+        hints = (nearest(str(key), known) for key in value)
         hint = next((f": {hint}" for hint in hints if hint), "")
         raise PydanticCustomError(
             "kind", "needs one of the keys {keys}{hint}", {"keys": ", ".join(known), "hint": hint}
         )
-    return model(entries()[kind]).model_validate(_flat(value, kind))
+    chosen = model(entries()[kind])
+    own = [field.alias or name for name, field in chosen.model_fields.items()]
+    if other := next((one for one in known if one in value and one not in own), None):
+        text = "has {kind} and {other}: make an entry of each"
+        raise PydanticCustomError("kind", text, {"kind": kind, "other": other})
+    return chosen.model_validate(_flat(value, kind))
 
 
 def _flat(value: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
@@ -178,7 +184,17 @@ def _flat(value: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     if twice:
         raise PydanticCustomError("kind", "{key} is given twice", {"key": twice})
     options = {key: item for key, item in within.items() if key != target}
+    known = [target, *_keys_within(entries()[kind])]
+    if unknown := next((key for key in options if key not in known), None):
+        hint = nearest(str(unknown), known) or f"known here: {', '.join(known)}"
+        raise PydanticCustomError("unknown_key", "unknown key: {hint}", {"key": unknown, "hint": hint})
     return {kind: within.get(target), **options, **beside}
+
+
+def _keys_within(kind: type[Measurement[Any]]) -> list[str]:
+    """The keys of the options that a kind's key may have as a mapping."""
+    fields = model(kind).model_fields
+    return [fields[f"option_{item.name}"].alias or item.name for item in _options(kind)]
 
 
 class _OneOfTheKinds:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
+from dcnlab.lab import measurement
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.measurement import Measurement, R
+from dcnlab.lab.measurement.path import PathTaken
+from dcnlab.lab.operations.asking import Asking
 from dcnlab.lab.rpc import Connection, Progress
 from topos import plugins
 
@@ -76,3 +80,39 @@ class Underway(Generic[R]):
         finally:
             self._connection.close()
             self._started.set()
+
+
+class MeasuringClient(Asking):
+    """The part of :class:`dcnlab.lab.client.Lab` that makes any measurement, also those of custom files."""
+
+    def measure(self, wanted: Measurement[R], progress: Progress | None = None) -> R:
+        """Run a measurement in the lab and return its result; ``progress`` gets ``done``, ``of``, ``what``.
+
+        UsageError for one that would never end: start it with :meth:`begin`.
+        """
+        return run(self.path, wanted, progress)
+
+    def begin(self, wanted: Measurement[R]) -> Underway[R]:
+        """Start a measurement and return once its traffic flows; it continues beside other operations."""
+        return Underway(self.path, wanted)
+
+    def route(self, a: str, b: str) -> list[str]:
+        """The path that the scheme takes with the links that are up now."""
+        return self.measure(PathTaken(a, b)).path
+
+    if not TYPE_CHECKING:  # type checkers see the methods of this program's measurements, and no others
+
+        def __getattr__(self, name: str) -> Callable[..., Any]:
+            """Measurements of custom files and of other packages are methods, too."""
+            known = measurement.known()
+            if name.startswith("_") or (spelled := name.replace("_", "-")) not in known:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+            def measure(*values: Any, progress: Progress | None = None, **arguments: Any) -> Any:
+                return self.measure(known[spelled](*values, **arguments), progress)
+
+            return measure
+
+    def __dir__(self) -> list[str]:
+        """Attributes, with the measurements."""
+        return [*super().__dir__(), *(name.replace("-", "_") for name in measurement.known())]

@@ -8,6 +8,7 @@ from typing import Any
 
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.kv import bulk
+from dcnlab.lab.operations.answers import Replica, StoredKey
 from dcnlab.lab.rpc import Connection
 
 
@@ -46,13 +47,13 @@ class KeyValueClient:
         """Delete a key; the servers that have deleted it."""
         return list(self._kv("del", key, origin)["servers"])
 
-    def where(self, key: str, origin: str = "h0") -> list[dict[str, Any]]:
-        """The replica servers of a key: ``server``, whether it ``answers``, ``bytes`` of the newest copy."""
-        return list(self._kv("where", key, origin)["places"])
+    def where(self, key: str, origin: str = "h0") -> list[Replica]:
+        """The replica servers of a key, in their order."""
+        return [Replica.from_json(one) for one in self._kv("where", key, origin)["places"]]
 
-    def keys(self, origin: str = "h0") -> list[dict[str, Any]]:
-        """All keys: ``key``, ``bytes``, ``servers``."""
-        return list(self._kv("ls", "", origin)["keys"])
+    def keys(self, origin: str = "h0") -> list[StoredKey]:
+        """All keys that the server ``origin`` can reach."""
+        return [StoredKey.from_json(one) for one in self._kv("ls", "", origin)["keys"]]
 
     def _kv(self, verb: str, key: str, origin: str, value: bytes | int = b"", **words: Any) -> dict[str, Any]:
         """One operation on keys; the value travels through a descriptor."""

@@ -1,0 +1,22 @@
+"""One request to a lab."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.rpc import Connection, Progress
+
+
+class Asking:
+    """The base of all parts of :class:`dcnlab.lab.client.Lab`."""
+
+    #: The lab's control socket.
+    path: Path
+
+    def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
+        """Call any operation of the control socket and return its JSON value; every operation also has a
+        method with a result of its own class."""
+        with contextlib.closing(Connection(self.path)) as connection:
+            return connection.call(op, progress, **words)
