@@ -147,6 +147,12 @@ class Scheme(ABC):
         distribute link state themselves."""
         return True
 
+    @property
+    def floods_everywhere(self) -> bool:
+        """Whether all servers keep the same link state where they flood it.  Then they compute labels and
+        tables from it."""
+        return type(self).in_flooding_scope is Scheme.in_flooding_scope
+
     def autoconfiguration(self) -> Autoconfiguration:
         """How servers that start without addresses learn them: AACM on a torus, unless the scheme's
         labels need a protocol of their own."""

@@ -24,7 +24,7 @@ LABS = (
     "bcube:4,1 --scheme brp --multipath 2 --load-balance probe",
     "torus:4x4 --scheme pow --autoconfigure",
     "dcell:4,1 --scheme shortest",
-    "torus:4x4 --scheme wmgr",
+    "torus:4x4 --scheme wmgr --link-state agents",
     "fattree:4 --scheme ecmp",
     "jellyfish:8,4,3 --scheme wmgr",
     "smallworld:4x4 --scheme hrsw",

@@ -89,7 +89,8 @@ class Relay:
         self.counters: Counter[str] = Counter()
         self._host_queue = Queue(0, agent.node, ADAPTIVE, ReceiveBuffer(buffers))
         self._round_robin: deque[Queue] = deque()
-        self._use_escape(escape or Escape(agent.current_scheme))
+        self._escape_routes = escape or Escape(agent.current_scheme)
+        self._next_servers: dict[tuple[int, bytes], int | None] = {}
 
     # --- arrivals ---------------------------------------------------------------
 
@@ -275,9 +276,9 @@ class Relay:
     def _next_server(self, port: int, target: bytes, addresses: bytes) -> int | None:
         """The server that next handles a frame which leaves like this."""
         framing = self.agent.framing
-        key = (port, target if framing.by_address else addresses[:6])
+        escape, key = self._escape, (port, target if framing.by_address else addresses[:6])
         if key not in self._next_servers:
-            end = self._escape.leg(self.agent.node, port, framing.label(key[1]))
+            end = escape.leg(self.agent.node, port, framing.label(key[1]))
             self._next_servers[key] = None if end is None else end.node
         return self._next_servers[key]
 
@@ -294,11 +295,14 @@ class Relay:
     def apply_link_state(self, links: LinkState) -> None:
         """The lab reports that ``links`` are down."""
         self.agent.apply_link_state(links)
-        self._use_escape(Escape(self.agent.current_scheme))
 
-    def _use_escape(self, escape: Escape) -> None:
-        self._escape = escape
-        self._next_servers: dict[tuple[int, bytes], int | None] = {}
+    @property
+    def _escape(self) -> Escape:
+        """The escape routes under the agent's present scheme."""
+        if self._escape_routes.scheme is not self.agent.current_scheme:
+            self._escape_routes = Escape(self.agent.current_scheme)
+            self._next_servers = {}
+        return self._escape_routes
 
     def _count(self, what: str) -> int:
         self.counters[what] += 1

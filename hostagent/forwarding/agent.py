@@ -87,6 +87,8 @@ class Agent:
     _lab_link_state: LinkState = field(init=False, default=ALL_UP)
     _lost_carriers: frozenset[int] = field(init=False, default=frozenset())
     _peer_failures: LinkState = field(init=False, default=ALL_UP)
+    #: The failures of :attr:`current_scheme`.
+    _common_failures: LinkState = field(init=False, default=ALL_UP)
     _suspected: LinkState = field(init=False, default=ALL_UP)
     _round_trips: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
     _flows: dict[float, NextHop] = field(init=False, default_factory=dict)
@@ -214,7 +216,7 @@ class Agent:
     def apply_link_state(self, links: LinkState) -> None:
         """The lab reports that ``links`` are down: labels and tables follow from now on."""
         self._lab_link_state = links
-        self._bind(self.scheme.with_failures(links) if links else self.scheme)
+        self._follow_failures()
 
     def handle_link_change(self, port: int, up: bool) -> bool:
         """The interface of ``port`` has lost or regained its carrier; False if that is known already."""
@@ -239,10 +241,12 @@ class Agent:
             self.fast_path.invalidate()
 
     def learn_failures(self, links: LinkState) -> None:
-        """Other agents advertise that ``links`` are down: next hops avoid them; labels and tables stay."""
+        """Other agents advertise that ``links`` are down: labels and tables follow.
+
+        Where the scheme limits the flooding, agents know different links: only next hops avoid them then."""
         if links != self._peer_failures:
             self._peer_failures = links
-            self._invalidate()
+            self._follow_failures()
 
     def pin(self, paths: Iterable[ServerPath]) -> None:
         """Send packets along these paths to the last server of each, while its links are up."""
@@ -265,21 +269,44 @@ class Agent:
 
     def towards(self, server: int) -> NextHop | None:
         """How frames for another server leave while nothing is down; None without a path."""
-        headers = self.scheme.headers(self.node, server)
-        for header, _ in headers[:1]:
-            hop = self._next_hop(header, self.scheme.next_hops(self.node, header)[0][0])
-            return hop if hop.port > 0 else None
+        scheme, framing = self.scheme, Framing(self.scheme)
+        for header, _ in scheme.headers(self.node, server)[:1]:
+            action = scheme.next_hops(self.node, header)[0][0]
+            if isinstance(action, Forward):
+                hop = self._forward_hop(action, header, framing)
+                return hop if hop.port > 0 else None
         return None
+
+    def readdress(self, hop: NextHop, server: int) -> bytes:
+        """The MAC addresses of control frames to a server one hop away, by its present label: failures change
+        the labels of some schemes, and a switch on the way knows the present ones only."""
+        before, now = self.scheme, self._current_scheme
+        if now is before or (now.label(server), now.label_bits) == (before.label(server), before.label_bits):
+            return hop.addresses
+        return self.framing.addresses(Header(now.label(server)), mac.hardware(self.node, hop.port))
 
     @property
     def current_scheme(self) -> Scheme:
-        """The scheme under the link state of the last :meth:`apply_link_state`."""
+        """The scheme under the failures that all agents know, by the lab or by each other."""
         return self._current_scheme
 
     @property
     def links(self) -> LinkState:
         """All links that the agent takes for down."""
         return self._links
+
+    def _follow_failures(self) -> None:
+        """Compute labels and tables by the failures that all agents know.
+
+        Most schemes compute when a packet needs it, so failures that are learned of together cost one time."""
+        common = self._lab_link_state
+        if self.scheme.floods_everywhere:
+            common = common.fail(self._peer_failures.down)
+        if common == self._common_failures:
+            self._invalidate()
+        else:
+            self._common_failures = common
+            self._bind(self.scheme.with_failures(common) if common else self.scheme)
 
     def _bind(self, scheme: Scheme) -> None:
         self._current_scheme = scheme
@@ -357,13 +384,13 @@ class Agent:
             return NextHop(TO_HOST)
         if isinstance(action, Drop):
             return NextHop(CONSUMED, reason=action.reason)
-        return self._forward_hop(action, header)
+        return self._forward_hop(action, header, self.framing)
 
-    def _forward_hop(self, action: Forward, header: Header) -> NextHop:
-        after = action.apply(header, self._current_scheme.tag_bits)
-        if self._by_address and after.label != header.label:
+    def _forward_hop(self, action: Forward, header: Header, framing: Framing) -> NextHop:
+        after = action.apply(header, framing.scheme.tag_bits)
+        if framing.by_address and after.label != header.label:
             return NextHop(CONSUMED, reason="the rule rewrites an IPv4 address")
-        return NextHop(action.port, self.framing.addresses(after, mac.hardware(self.node, action.port)))
+        return NextHop(action.port, framing.addresses(after, mac.hardware(self.node, action.port)))
 
     def pick(self, decision: ForwardingDecision, slot: memoryview, end: int) -> NextHop:
         """One of several next hops: at random per packet, or by a hash of the flow."""

@@ -28,8 +28,8 @@ class Targets:
     """What may fail: links as ``h0 s4``, nodes whose links may all be cut, processes that may be killed, agents
     that may be paused, and whether the controller may be.
 
-    ``together``: what fails must leave all other servers joined by paths.  Servers that are cut off together
-    cannot tell the others, where they tell each other of failures themselves.
+    ``together``: what fails must leave all other servers joined by paths, as where each server knows only the
+    failures near it.
     """
 
     links: tuple[str, ...]

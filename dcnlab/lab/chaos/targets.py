@@ -25,5 +25,6 @@ def targets(config: LabConfig, fabric: Fabric) -> Targets:
     shared = (("agents",) if fabric.relaying else ()) + (("controller", "ovsdb") if switches else ())
     # As often one of these as one of all agents.
     processes = (*agents, *switches, *shared * max(1, (len(agents) + len(switches)) // 4))
-    together = config.link_state == "agents" and config.load_balance != "probe"
+    local = config.link_state == "agents" and not config.validate().floods_everywhere
+    together = local and config.load_balance != "probe"
     return Targets(links, tuple(names), processes, agents, bool(switches), together)

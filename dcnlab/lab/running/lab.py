@@ -21,13 +21,13 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
 from dcnlab.lab.local_part import LocalPart
-from dcnlab.lab.running import parts, recovery
+from dcnlab.lab.running import parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
 from dcnlab.lab.running.port_watch import PortWatch
 from dcnlab.lab.switchpath import driver
-from topos.graph import Link, LinkState
+from topos.graph import ALL_UP, Link, LinkState
 
 if TYPE_CHECKING:
     from dcnlab.lab.emulation.mininet import LabNet
@@ -75,7 +75,8 @@ class RunningLab:
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
         self._link_lock = threading.Lock()
-        self._silence_distributed = False
+        #: What was told last, and to whom: see :meth:`_tell`.
+        self._told = self._tell(ALL_UP, ALL_UP)
         self.link_state.start()
 
     def end(self) -> None:
@@ -102,23 +103,19 @@ class RunningLab:
 
     @property
     def distributed_state(self) -> LinkState:
-        """The failed links that the lab has distributed; where agents exchange link state themselves, only
-        those of silent agents."""
-        return self.link_state.state() if self.config.link_state == "lab" else self.link_state.silent_links()
+        """The failed links that all agents know; where they exchange link state, once they have converged."""
+        state, scheme = self.link_state.state(), self.running.scheme
+        if self.config.link_state == "lab" or scheme.floods_everywhere:
+            return state
+        return telling.to_agents(scheme, state, self.link_state.silent_links())
 
     @property
     def controller_state(self) -> LinkState:
-        """The failed links that the controller knows; where agents exchange link state, those of silent agents
-        and those of switches, which report their ports."""
+        """The failed links that the controller knows."""
+        state = self.link_state.state()
         if self.config.link_state == "lab":
-            return self.link_state.state()
-        fabric = self.fabric
-        reported = (
-            link
-            for link in self.link_state.state().down
-            if not all(fabric.is_server(end.node) for end in (fabric.link(link).a, fabric.link(link).b))
-        )
-        return self.link_state.silent_links().fail(frozenset(reported))
+            return state
+        return telling.seen_by_controller(self.running.scheme, state, self.link_state.silent_links())
 
     def node(self, name: str) -> int:
         """The node of that name; UsageError with one line."""
@@ -269,30 +266,41 @@ class RunningLab:
     def _distribute(self, state: LinkState) -> None:
         """Send link state to the agents and the controller and wait until both have converged.
 
-        Where agents exchange it themselves: only which links silent agents have, which nobody else can tell.
+        Where agents exchange it themselves: only what nobody else can tell (:mod:`telling`).
         """
         if self.running.flooding is not None:
             self.running.flooding.follow(state.down)
-        if self.config.link_state == "agents":
-            state = self.link_state.silent_links()
-            if not state and not self._silence_distributed:
-                return
-            self._silence_distributed = bool(state)
+        to_agents, to_controller = self._to_tell(state)
+        if self.config.link_state == "agents" and self._told == self._tell(to_agents, to_controller):
+            return
         self.supervision.settle()
         agents, problem = self.running.agents, ""
         if agents is not None:
-            agents.links(state.down)
+            agents.links(to_agents.down)
         if self.running.controller is not None and self.running.choice.tables:
             try:
-                self._distribute_to_controller(state)
+                self._distribute_to_controller(to_controller)
             except (ControllerError, LabError) as error:  # the agents follow nevertheless
                 problem = str(error)
         self.running.introduce_hosts(self.running.scheme.with_failures(state))
         if agents is not None:
-            agents.wait_links(state.down)
-            self.journal.add(LearnedFailures("all agents", sorted(state.down)))
+            agents.wait_links(to_agents.down)
+            self.journal.add(LearnedFailures("all agents", sorted(to_agents.down)))
         if problem:
             raise LabError(problem)
+        self._told = self._tell(to_agents, to_controller)
+
+    def _to_tell(self, state: LinkState) -> tuple[LinkState, LinkState]:
+        """The failed links to tell agents and controller of."""
+        if self.config.link_state == "lab":
+            return state, state
+        scheme = self.running.scheme
+        silent = self.link_state.silent_links()
+        return telling.to_agents(scheme, state, silent), telling.to_controller(scheme, state, silent)
+
+    def _tell(self, to_agents: LinkState, to_controller: LinkState) -> tuple[object, ...]:
+        """What agents and controller know when they have been told this; others know nothing of it."""
+        return self.running.agents, to_agents, self.running.controller, to_controller
 
     def _distribute_to_controller(self, state: LinkState) -> None:
         """Wait until the tables follow, also where the controller is started again meanwhile."""
