@@ -23,7 +23,7 @@ from dcnlab.lab import exposure, images, multipath, naming
 from dcnlab.lab.collectors import PORTS, Collector
 from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.errors import OptionError, UsageError
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.link_shape import Shape, of_attributes
 from dcnlab.lab.miswiring import swapped_ports
 from hostagent.flowcontrol import relay
 from hostagent.options import FastPathMode, Options
@@ -85,6 +85,10 @@ class LabConfig(Options):
     delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
     loss: str = param("Packet loss on every link, such as 0.1% (by netem, or as root by eBPF).", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")
+    link_attributes: bool = param(
+        "Impose delay, jitter, loss, rate and so on where a topology's file states them for a link.",
+        default=True,
+    )
     nat: bool = param("Hosts reach what this machine reaches, by slirp4netns (docs/outside.md).", default=False)
     expose: str = param(
         "Ports of servers at this machine's loopback address, such as h0:80=8080,h1:22=2222.", default=""
@@ -129,6 +133,19 @@ class LabConfig(Options):
         """Delay, loss and rate of links, and the frames that wait for one."""
         return Shape(self.delay, self.loss, self.rate, relay.CHANNELS * self.frames)
 
+    def shapes(self, fabric: Fabric) -> dict[int, Shape]:
+        """The links to which the topology's file gives another shape; OptionError for wrong values."""
+        found = {}
+        for number in range(len(fabric.link_ends)) if self.link_attributes else ():
+            if values := of_attributes(fabric.attributes(number)):
+                link = fabric.link(number)
+                ends = "-".join(fabric.name(end.node) for end in (link.a, link.b))
+                try:
+                    found[number] = self.shape.changed(values)
+                except OptionError as error:
+                    raise OptionError("topology", f"link {ends} of {fabric.spec}: {error}") from None
+        return found
+
     @property
     def frames(self) -> int:
         """Frames per buffer of a relay; 0 where buffers are unlimited."""
@@ -161,6 +178,7 @@ class LabConfig(Options):
         for check in _CHECKS:
             check(self, scheme)
         self.shape.check()
+        self.shapes(scheme.fabric)
         return scheme
 
     def note(self) -> str:

@@ -81,6 +81,31 @@ class Shape:
                 raise OptionError(name, f"{name} needs a delay: packets that do not wait arrive in order")
 
 
+#: What a number stands for that has no unit, in the attributes of a graph's links.
+_UNITS = {"delay": "ms", "jitter": "ms", "rate": "Mbit"}
+
+
+def of_attributes(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """The impairments among the attributes of a link in a graph.
+
+    Numbers are milliseconds, megabits a second and percent; 0 is none.
+    """
+    return {
+        name: text for name in IMPAIRMENTS if (text := _with_unit(attributes.get(name), _UNITS.get(name, "%")))
+    }
+
+
+def _with_unit(value: Any, unit: str) -> str:
+    if value is None:
+        return ""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value).strip()
+    text = f"{number:.6f}".rstrip("0").rstrip(".")
+    return f"{text}{unit}" if number else ""
+
+
 def bits_per_second(rate: str) -> float:
     """The number that a rate stands for; OptionError, in one line, for a wrong one."""
     Shape(rate=rate).check()

@@ -6,15 +6,18 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import networkx
 import pytest
 
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
+from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import shaping
 from dcnlab.lab.emulation.shaping import Disciplines
 from dcnlab.lab.errors import OptionError, UsageError
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.link_shape import Shape, of_attributes
 from dcnlab.lab.measurement.stream import Stream
 from tests.ovs import poll
 from topos.registry import fabric
@@ -53,6 +56,57 @@ def test_links_by_pattern() -> None:
     for wrong in (("link", ["s*", "s*"]), ("all", ["h0"]), ("link", ["h*", "s9"]), ("node", ["h*"])):
         with pytest.raises(UsageError):
             naming.links_matching(bcube, *wrong)
+
+
+def test_attributes_of_links_are_impairments() -> None:
+    stated = {
+        "delay": 5,
+        "jitter": "200us",
+        "rate": 2.5,
+        "loss": "1",
+        "reorder": 0,
+        "length": 7,
+        "corrupt": "2%",
+    }
+    assert of_attributes(stated) == {
+        "delay": "5ms", "jitter": "200us", "rate": "2.5Mbit", "loss": "1%", "corrupt": "2%",
+    }  # fmt: skip
+    assert of_attributes({"colour": "red"}) == {}
+
+
+def graphml(folder: Path, **attributes: object) -> str:
+    """A file with a network of two servers at a switch, one of whose links has attributes."""
+    graph = networkx.Graph()
+    for name in ("a", "b"):
+        graph.add_node(name, kind="server")
+    graph.add_node("w", kind="switch")
+    graph.add_edge("a", "w", **attributes)
+    graph.add_edge("b", "w")
+    networkx.write_graphml(graph, folder / "own.graphml")
+    return f"file:{folder}/own.graphml"
+
+
+def test_a_file_that_states_nonsense_is_refused(tmp_path: Path) -> None:
+    spec = graphml(tmp_path, rate="fast")
+    with pytest.raises(
+        OptionError, match=r"link h0-s0 of file:.*: rate must be written as in 100Mbit, not 'fast'"
+    ):
+        LabConfig.of(spec, "shortest").validate()
+    LabConfig.of(spec, "shortest", link_attributes=False).validate()
+    config = LabConfig.of(graphml(tmp_path, rate=8), "shortest", rate="9Mbit", loss="1%")
+    assert config.shapes(config.validate().fabric) == {0: Shape(rate="8Mbit", loss="1%")}
+
+
+@pytest.mark.lab
+def test_a_file_shapes_links_at_the_launch(tmp_path: Path) -> None:
+    with Lab(graphml(tmp_path, rate=2), "shortest") as lab:
+        [link] = lab.impairments()
+        assert (set(link.link), link.impairments) == ({"h0", "s0"}, {"rate": "2Mbit"})
+        assert 0 < lab.iperf("h0", "h1", seconds=1).mbps < 2.2
+        lab.impair(rate="none")
+        assert lab.impairments() == []
+        lab.impair(clear=True)
+        assert lab.impairments() == [link]
 
 
 @pytest.mark.parametrize("netem", [True, False])

@@ -19,9 +19,16 @@ Nic = tuple[str, str]
 class Impairments:
     """The shape of each link, and what the kernel has at both of its ends."""
 
-    def __init__(self, fabric: Fabric, local_ends: Callable[[Link], Sequence[Nic]], launched: Shape) -> None:
+    def __init__(
+        self,
+        fabric: Fabric,
+        local_ends: Callable[[Link], Sequence[Nic]],
+        launched: Shape,
+        stated: Mapping[int, Shape] | None = None,
+    ) -> None:
+        """``launched`` is the shape of all links at the launch, but for those in ``stated``."""
         self._ends = [local_ends(link) for link in fabric.links()]
-        self._launched = launched
+        self._usual, self._stated = launched, dict(stated or {})
         self._shapes: dict[int, Shape] = {}
         self._link_of = {end: number for number, ends in enumerate(self._ends) for end in ends}
         self._disciplines: dict[Nic, Disciplines] = {}
@@ -38,9 +45,13 @@ class Impairments:
         with self._lock:
             self._impose([(namespace, name) for name in interfaces], again=True)
 
+    def any_launched(self) -> bool:
+        """Whether the launch shapes any link."""
+        return bool(self._usual) or any(self._stated.values())
+
     def shape(self, link: int) -> Shape:
         """The shape of a link now."""
-        return self._shapes.get(link, self._launched)
+        return self._shapes.get(link, self._launched(link))
 
     def changed(self) -> dict[int, Shape]:
         """The links whose shape is not that of the launch."""
@@ -61,14 +72,18 @@ class Impairments:
     def clear(self, links: Iterable[int]) -> dict[int, Shape]:
         """Return links to the shape of the launch."""
         with self._lock:
-            wanted = dict.fromkeys(links, self._launched)
+            wanted = {link: self._launched(link) for link in links}
             self._set(wanted)
         return wanted
+
+    def _launched(self, link: int) -> Shape:
+        """The shape of a link at the launch."""
+        return self._stated.get(link, self._usual)
 
     def _set(self, wanted: Mapping[int, Shape]) -> None:
         self._shapes |= wanted
         self._impose([end for link in wanted for end in self._ends[link]])
-        self._shapes = {link: shape for link, shape in self._shapes.items() if shape != self._launched}
+        self._shapes = {link: shape for link, shape in self._shapes.items() if shape != self._launched(link)}
 
     def _impose(self, ends: Iterable[Nic], *, again: bool = False) -> None:
         """Have the kernel impose the shapes; ``again``: at interfaces that have no disciplines."""

@@ -146,7 +146,9 @@ class Running:
         self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
         self._roots = Roots()
         #: Delay, loss and bandwidth of the links.
-        self.impairments = Impairments(self.fabric, self.local_ends, self.config.shape)
+        self.impairments = Impairments(
+            self.fabric, self.local_ends, self.config.shape, self.config.shapes(self.fabric)
+        )
 
 
 def local(fabric: Fabric, part: LocalPart | None, nodes: range) -> Sequence[int]:
@@ -255,7 +257,7 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         if running.flooding is not None:
             running.flooding.follow(())
         if running.datapath == "userspace":
-            running.receive_buffers = ReceiveBuffers(shards, queues=bool(running.config.shape))
+            running.receive_buffers = ReceiveBuffers(shards, queues=running.impairments.any_launched())
             running.receive_buffers.keep()
         if not agents_first:
             _await_agents(running, clock)

@@ -17,7 +17,8 @@ def check(config: LabConfig, part: LocalPart | None = None) -> Scheme:
         capacity.check_size(family(config.topology))  # before memory is spent on building the network
     scheme = config.validate()
     capacity.check(scheme.fabric, config.agents, None if part is None else part.nodes)
-    shaping.check_kernel(config.shape)
+    for shape in {config.shape, *config.shapes(scheme.fabric).values()}:
+        shaping.check_kernel(shape)
     if scheme.fabric.relaying and (problem := kernel.tun_problem()):
         state, remedy = problem
         raise UsageError(f"{kernel.TUN}: {state}; {remedy}")
