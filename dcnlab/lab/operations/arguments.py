@@ -60,6 +60,8 @@ class LabArguments(TypedDict, total=False):
     loss: str
     #: Bandwidth of every link, such as 100Mbit.
     rate: str
+    #: Impose delay, jitter, loss, rate and so on where a topology's file states them for a link.
+    link_attributes: bool
     #: Hosts reach what this machine reaches, by slirp4netns (docs/outside.md).
     nat: bool
     #: Ports of servers at this machine's loopback address, such as h0:80=8080,h1:22=2222.

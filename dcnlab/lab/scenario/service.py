@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, PrivateAttr, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.images import Image
@@ -18,6 +18,8 @@ from dcnlab.lab.scenario.action import Action, Duration, Name, StrictModel
 from dcnlab.lab.services.readiness import Readiness
 
 FIGURES = ("instances", "ready_ms", "running", "exit")
+#: The end of the folder of services that state none: their scenario's, or that of their host's image.
+_BY_DEFAULT = "/."
 _FIGURE = re.compile(r"[a-z]\w*", re.ASCII)
 
 
@@ -119,13 +121,9 @@ class Service(Action):
         examples=["keys: expressions"],
     )
 
-    #: ``cwd`` as it was given: in a host with an image it is a folder of the image.
-    _own_folder: str = PrivateAttr("")
-
     @model_validator(mode="after")
     def _check(self) -> Self:
         Readiness.parse(self.ready)
-        self._own_folder = self.cwd
         try:
             self.program()
             if self.image:
@@ -169,15 +167,17 @@ class Service(Action):
     def program(self, in_image: bool = False) -> Program:
         """What runs in each host, or in each host that has an image of its own (``in_image``)."""
         limits = self.limits.values()
-        folder = self._own_folder if in_image or self.image else self.cwd
+        folder = "" if in_image and self.cwd.endswith(_BY_DEFAULT) else self.cwd
         return Program(self.run, dict(self.env), folder, self.private, image=self.image, **limits)
 
     def relative_to(self, folder: Path) -> Self:
         """The service with the folders that it names as seen from this process."""
-        changed = {"cwd": str((folder / self.cwd).resolve())}
         if self.image:
-            changed["image"] = str(Image.parse(self.image, str(folder)))
-        return self.model_copy(update=changed)
+            return self.model_copy(update={"image": str(Image.parse(self.image, str(folder)))})
+        if self.cwd.endswith(_BY_DEFAULT):
+            return self
+        seen = str((folder / self.cwd).resolve())
+        return self.model_copy(update={"cwd": seen if self.cwd else seen + _BY_DEFAULT})
 
     def hosts(self, servers: Iterable[str]) -> list[str]:
         """The servers that ``on`` names, in the order of the network; patterns may match none."""
