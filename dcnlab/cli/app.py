@@ -26,7 +26,7 @@ PANELS = {
     "Labs": (
         "up", "ps", "info", "exec", "fail", "restore", "heal", "impair", "restart", "kill", "pause", "down",
         "logs", "run", "check", "chaos", "schema",
-        "events", "explain", "flows", "capture", "view", "replay", "api", "metrics", "services",
+        "events", "explain", "flows", "capture", "view", "top", "replay", "api", "metrics", "services",
         "aacm",
         "reconfigure", "dissector", "attach", "detach",
     ),
