@@ -83,6 +83,8 @@ class AgentPool:
         self._stopped: set[int] = set()
         self._answers: dict[int, Message] = {}
         self._coordinates: dict[int, tuple[int, ...]] = {}
+        #: When each server reported its coordinates.
+        self._configured_at: dict[int, float] = {}
         self._labels: dict[int, tuple[Label, float]] = {}
         self._outcome: Message | None = None
         self._link_state_serials: dict[tuple[int, ...], int] = {}
@@ -236,14 +238,15 @@ class AgentPool:
         """Have server 0 configure all servers by AACM.
 
         Returns ``success``, ``ms``, ``findings`` (lines of text), the numbers of ``causes`` and of
-        ``secondary`` alarms, and ``coordinates``, those that each server took.
+        ``secondary`` alarms, ``coordinates``, those that each server took, and ``at``, when it reported them,
+        in seconds on the clock of time.monotonic().
         """
         with self._changed:
-            self._coordinates, self._outcome = {}, None
+            self._coordinates, self._configured_at, self._outcome = {}, {}, None
         self.initiate("aacm", 0, sizes=sizes, epoch=epoch)
         self._wait(self._configured, timeout, "report how AACM went")
         assert self._outcome is not None
-        return {**self._outcome, "coordinates": dict(self._coordinates)}
+        return {**self._outcome, "coordinates": dict(self._coordinates), "at": dict(self._configured_at)}
 
     def label(self, root: int) -> None:
         """Have server ``root`` start labelling all servers; :meth:`wait_labels` waits for the result."""
@@ -270,6 +273,12 @@ class AgentPool:
         """The label that each server has learned last."""
         with self._changed:
             return {node: label for node, (label, _) in self._labels.items()}
+
+    @property
+    def labelled_at(self) -> dict[int, float]:
+        """When each server took its label, in seconds on the clock of time.monotonic()."""
+        with self._changed:
+            return {node: at for node, (_, at) in self._labels.items()}
 
     def _configured(self) -> bool:
         """Whether AACM has ended and, if it succeeded, all servers have their addresses."""
@@ -381,6 +390,7 @@ class AgentPool:
                 self._answers[message["serial"]] = message
             elif message["event"] == "configured":
                 self._coordinates[message["node"]] = tuple(message["address"])
+                self._configured_at[message["node"]] = time.monotonic()
             elif message["event"] == "labelled":
                 word, prefix, length = message["label"]
                 self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]

@@ -50,6 +50,9 @@ def test_configured_anew_while_traffic_flows() -> None:
         again = lab.ask("reconfigure")
         seen = stream.stop()
         assert (again["frames"]["config"], again["frames"]["config ack"]) == (32, 32)
+        assert again["servers"].keys() == {f"h{number}" for number in range(16)}
+        events = [record.event for record in lab.events(kinds=["configured"])]
+        assert [event.to_json()["servers"] for event in events] == [lab.aacm["servers"], again["servers"]]
         assert seen.sent > 0
         assert seen.lost == 0
         lab.fail("h5", "h9")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 from addressing.scheme import Scheme
@@ -20,20 +21,24 @@ def enable(agents: AgentPool, scheme: Scheme) -> None:
 
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
-    """Run AACM once: milliseconds until the origin has all reports (``ms``), ``frames`` sent by kind.
+    """Run AACM once: milliseconds until the origin has all reports (``ms``), ``frames`` sent by kind, and
+    ``servers``: by name, the milliseconds until the server reported its coordinates.
 
     LabError with every error that AACM found.
     """
     fabric, radices = scheme.fabric, scheme.fabric.family.torus_radices
     before = agents.sent("AACM")
     timeout = AacmTiming().timeout(radices) * (4 + sum(radices))
+    begun = time.monotonic()
     outcome = agents.configure(radices, epoch, timeout)
     if not outcome["success"]:
         raise LabError(_failure(fabric, outcome))
     for node, coordinates in outcome["coordinates"].items():
         if fabric.index(_text(coordinates)) != node:
             raise LabError(f"AACM gave {fabric.name(node)} the coordinates of another server")
-    return {"protocol": "AACM", "ms": outcome["ms"], "frames": dict(agents.sent("AACM") - before)}
+    servers = {fabric.name(node): round(1000 * (at - begun), 3) for node, at in sorted(outcome["at"].items())}
+    frames = dict(agents.sent("AACM") - before)
+    return {"protocol": "AACM", "ms": outcome["ms"], "frames": frames, "servers": servers}
 
 
 def _text(coordinates: tuple[int, ...]) -> str:

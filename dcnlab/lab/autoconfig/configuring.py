@@ -25,7 +25,8 @@ def enable_configuration(agents: AgentPool, scheme: Scheme) -> None:
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     """Run the protocol once: its name, milliseconds until all servers were configured (``ms``),
-    ``frames`` sent by kind.  LabError, in one line, with every error found."""
+    ``frames`` sent by kind, ``servers`` with the milliseconds of each.  LabError, in one line, with every error
+    found."""
     _, run = _protocol(scheme)
     return run(agents, scheme, epoch)
 

@@ -63,7 +63,8 @@ def enable(agents: AgentPool, scheme: Scheme) -> None:
 
 def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     """Let the servers label themselves: milliseconds until the last had its label (``ms``), ``frames``
-    sent by kind.  LabError when the labels are not those of ``scheme``."""
+    sent by kind, and ``servers``: by name, the milliseconds until the server had its label.  LabError when the
+    labels are not those of ``scheme``."""
     wmgr = _wmgr(scheme)
     begun, before = time.monotonic(), frames(agents)
     agents.label(wmgr.root_node)
@@ -71,7 +72,9 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     if last is None:
         raise LabError(mismatch_message(agents, wmgr))
     ms = round((last - begun) * 1000, 3)
-    return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before)}
+    times = sorted(agents.labelled_at.items())
+    servers = {scheme.fabric.name(node): round(1000 * (at - begun), 3) for node, at in times}
+    return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before), "servers": servers}
 
 
 def _wmgr(scheme: Scheme) -> Wmgr:

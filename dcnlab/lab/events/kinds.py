@@ -94,6 +94,19 @@ class Converged(Event):
 
 
 @dataclass(frozen=True)
+class Configured(Event):
+    """All servers have agreed on addresses or labels by a protocol; ``servers``: the milliseconds of each."""
+
+    kind: ClassVar[str] = "configured"
+    protocol: str
+    ms: float
+    servers: Mapping[str, float] = field(default_factory=dict)
+
+    def text(self) -> str:
+        return f"{_count(len(self.servers), 'server')} by {self.protocol} in {self.ms:g} ms"
+
+
+@dataclass(frozen=True)
 class SwitchConnection(Event):
     """The connection of a switch to the controller began or ended."""
 

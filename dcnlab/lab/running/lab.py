@@ -19,7 +19,7 @@ from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
-from dcnlab.lab.events.kinds import LabState, LearnedFailures, LinkChanged
+from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures, LinkChanged
 from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.running import parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
@@ -71,6 +71,7 @@ class RunningLab:
         #: Each gives lines about what is wrong with the control of the switches.
         self.notices: list[Callable[[], Iterable[str]]] = []
         port_watch.attach(self.running)
+        self.report_configuration()
         self.journal.add(LabState("ready", f"{self.fabric.spec} with {config.scheme}"))
         self.stop = threading.Event()
         #: Held while links change: each caller waits until the lab has converged on its change.
@@ -78,6 +79,11 @@ class RunningLab:
         #: What was told last, and to whom: see :meth:`_tell`.
         self._told = self._tell(ALL_UP, ALL_UP)
         self.link_state.start()
+
+    def report_configuration(self) -> None:
+        """Tell the journal how the servers have configured themselves, if they have."""
+        if found := self.running.aacm:
+            self.journal.add(Configured(found["protocol"], found["ms"], found["servers"]))
 
     def end(self) -> None:
         """End the lab; those who follow its events learn it."""

@@ -229,6 +229,7 @@ class _Operations:
         if not self._session.config.autoconfigure:
             raise UsageError("the servers of this lab were given their addresses: start one --autoconfigure")
         self._session.running.configure(self._session.scheme)
+        self._session.report_configuration()
         return self._session.running.aacm
 
     def _links(self, call: Call) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ export const COLOURINGS = [
   { key: "distance", title: () => "by distance" },
   { key: "label", title: () => "by label prefix", scheme: true },
   { key: "entries", title: () => "by table size", scheme: true, entries: true },
+  { key: "buffers", title: () => "by packets in buffers", fits: (model) => Boolean(model.states.at(-1)?.buffers) },
   { key: "cluster", title: () => "by cluster", scheme: true, fits: (_, scheme) => Boolean(scheme?.clusters ?? scheme?.landmarks) },
   { key: "word", title: () => "by word metric (tree)", scheme: true, fits: (_, scheme) => Boolean(scheme?.tree) },
 ];
@@ -28,6 +29,7 @@ export function colouring(model, by, { to, scheme, entries, paper, times }) {
     case "distance": return scaled(painter, distances(model, to, model.down), `links from ${model.name(to)}`);
     case "word": return scaled(painter, wordDistances(scheme.tree.words, to), `word metric from ${model.name(to)}`);
     case "entries": return scaled(painter, entries, "entries in the table");
+    case "buffers": return scaled(painter, waiting(model), "packets in buffers");
     case "part": return grouped(painter, model.nodes.map(({ part }) => part >= 0 ? part : null), model.part_name);
     case "cluster": return scheme.clusters
       ? grouped(painter, scheme.clusters.map((one) => one >= 0 ? one : null), "cluster")
@@ -35,6 +37,10 @@ export function colouring(model, by, { to, scheme, entries, paper, times }) {
     case "label": return grouped(painter, prefixes(scheme?.labels ?? model.nodes.map(({ label }) => label)), "label prefix");
     default: return null;
   }
+}
+
+function waiting(model) {
+  return model.nodes.map(({ name }) => model.state?.buffers?.[name]?.[0] ?? null);
 }
 
 // How many links of the tree are between a node and all others.

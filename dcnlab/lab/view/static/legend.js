@@ -4,6 +4,8 @@ import { byId, element } from "./dom.js";
 import { COLOURINGS, colouring } from "./colouring.js";
 import { ask } from "./source.js";
 
+const SPREAD = 2000; // milliseconds in which a configuration is played
+
 export class Legend {
   constructor(model, picture, { isRecording, said }) {
     Object.assign(this, { model, picture, isRecording, said, scheme: null, entries: null, loaded: null, serial: 0, times: null, to: 0 });
@@ -35,7 +37,8 @@ export class Legend {
     const serial = this.serial += 1, way = COLOURINGS.find(({ key }) => key === this.by);
     if (way?.scheme && !this.isRecording && !await this.load(way.entries)) return;
     if (serial !== this.serial) return;
-    this.paint(colouring(this.model, this.by, { ...this, paper: this.picture.colour("paper") }));
+    if (times && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play(times);
+    else this.paint(this.colours());
   }
 
   // What the scheme has decided, with the present failures.
@@ -52,6 +55,32 @@ export class Legend {
     }
     this.fill();
     return true;
+  }
+
+  // Another state: colours that follow it.
+  update() {
+    const hasBuffers = Boolean(this.model.states.at(-1)?.buffers);
+    if (hasBuffers !== this.hasBuffers) this.fill();
+    this.hasBuffers = hasBuffers;
+    if (this.by === "buffers") this.show();
+  }
+
+  // Times, from none to all in two seconds: how a configuration has spread.
+  play(times) {
+    const last = Math.max(...times.filter((ms) => ms !== null)), begin = performance.now(), { serial } = this;
+    const step = (now) => {
+      if (serial !== this.serial) return;
+      const until = last * (now - begin) / SPREAD;
+      const found = this.colours(times);
+      for (const node of found.faces.keys()) if (times[node] > until) found.faces.delete(node);
+      this.paint(found);
+      if (until < last) requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+
+  colours(times = this.times) {
+    return colouring(this.model, this.by, { ...this, times, paper: this.picture.colour("paper") });
   }
 
   paint(found) {

@@ -96,8 +96,20 @@ export class Panel {
     element(box, "h2", {}, event.kind.replace("-", " "));
     element(box, "p", { class: "quiet" }, clockTime(event.at));
     element(box, "p", {}, event.text);
+    if (event.kind === "configured") this.configuration(box, event);
     const parts = ["link", "learned", "tables", "converged"].includes(event.kind) ? this.model.episode(event) : [];
     if (parts.length > 1) this.convergence(box, parts);
+  }
+
+  // Which server was configured when: the slowest first.
+  configuration(box, { servers }) {
+    element(box, "p", { class: "quiet" }, "The colours show when each server was configured.");
+    const table = element(box, "table"), rows = Object.entries(servers).sort(([, one], [, other]) => other - one);
+    for (const [name, ms] of rows.slice(0, MOST_ROWS)) {
+      const row = element(table, "tr");
+      element(row, "td", {}, name);
+      element(row, "td", {}, `${ms.toFixed(2)} ms`);
+    }
   }
 
   convergence(box, parts) {

@@ -5,7 +5,7 @@ import { eventText } from "./model.js";
 
 const ROWS = [
   { title: "links", kinds: ["link"], colour: (event) => event.up ? "path" : "cut" },
-  { title: "routing", kinds: ["learned", "tables", "converged", "switch"], colour: (event) => event.error ? "cut" : "server" },
+  { title: "routing", kinds: ["learned", "tables", "converged", "configured", "switch"], colour: (event) => event.error ? "cut" : "server" },
   { title: "traffic", kinds: ["measurement", "measurement-ended"], colour: (event) => event.error ? "cut" : "switch" },
   { title: "commands", kinds: ["command", "command-ended", "lab", "dropped"], colour: () => "quiet" },
   { title: "alarms", kinds: ["process-ended", "process-restarted", "alarm"], colour: () => "cut" },

@@ -52,7 +52,7 @@ async function choose(next) {
   chosen = next;
   player.stop();
   Object.assign(picture.marks, { nodes: next.nodes.length ? next.nodes : lasting.nodes, link: next.link, path: lasting.path, arrows: lasting.arrows, paths: [] });
-  legend.show({ to: next.nodes[0] ?? 0, times: next.event?.times ?? null });
+  legend.show({ to: next.nodes[0] ?? 0, times: timesOf(next.event) });
   picture.request();
   const steps = await panel.show(next);
   if (steps === null) return;
@@ -64,6 +64,11 @@ async function choose(next) {
 function showArrows(arrows) {
   picture.marks.arrows = arrows;
   picture.request();
+}
+
+// When each server was configured, in the order of nodes; null for other events.
+function timesOf(event) {
+  return event?.kind === "configured" ? model.nodes.map(({ name }) => event.servers[name] ?? null) : null;
 }
 
 function showPaths(paths) {
@@ -116,6 +121,7 @@ function showNow(before) {
   byId("total").textContent = bits(model.state?.total ?? 0);
   byId("down").textContent = `${down.size} of ${model.links.length}`;
   showEnded(model.state?.ended ?? []);
+  legend.update();
   picture.change();
   const changed = before && (down.size !== before.size || [...down].some((link) => !before.has(link)));
   if (changed && chosen !== NOTHING && model.at === null && !chosen.event) choose(chosen);

@@ -1,0 +1,229 @@
+"""The pictures of the live view in the documents, and a short recording of the screen, made from real labs.
+
+    python -m tests.screenshots docs/images
+
+Look at each before you commit it.  ``tests/lab/test_screenshots.py`` checks that each can be made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.client import Lab
+from tests.lab.browser import open_browser, open_page, until
+
+READY = "window.dcnlab?.model.states.length >= 2"
+#: Width and height of pages, by name.
+SIZES = {"desk": (1400, 900), "phone": (390, 844), "wide": (2560, 1440)}
+#: Of the recording: size, milliseconds per frame.
+_RECORDED, _FRAME = (1120, 700), 250
+
+#: Starts a flow in a lab from one server to another.
+Flow = Callable[[Lab, str, str], None]
+Scene = Callable[[Any, Lab, Flow], None]
+
+
+def last(lab: Lab) -> str:
+    """The server with the highest number."""
+    return f"h{lab.info()['servers'] - 1}"
+
+
+def choose(page: Any, words: str) -> None:
+    """Search for nodes or a link, as a reader would."""
+    page.fill("#search", words)
+    page.press("#search", "Enter")
+    heading = words.replace(" ", " → ").replace("-", " – ")
+    until(page, "(heading) => document.querySelector('#details h2')?.textContent === heading", heading)
+
+
+def traffic(page: Any, lab: Lab, flow: Flow) -> None:
+    """A path, traffic and a link that is down."""
+    flow(lab, "h1", last(lab))
+    flow(lab, "h2", "h1")
+    until(page, "dcnlab.model.states.filter((state) => state.total > 1e6).length >= 2")
+    lab.fail("h0", "s0")
+    until(page, "dcnlab.model.down.size === 1")
+    choose(page, f"h0 {last(lab)}")
+    until(page, "dcnlab.picture.marks.path.length")
+
+
+def traced(page: Any, lab: Lab, _: Flow) -> None:
+    """A real packet on its path, with the entries that decided."""
+    choose(page, f"h0 {last(lab)}")
+    page.click("#trace")
+    until(page, "dcnlab.picture.marks.packet?.t > 0.2")
+
+
+def parallel(page: Any, lab: Lab, _: Flow) -> None:
+    """Parallel paths."""
+    choose(page, f"h0 {last(lab)}")
+    page.click("#parallel")
+    until(page, "dcnlab.picture.marks.paths.length")
+
+
+def next_hops(page: Any, lab: Lab, _: Flow) -> None:
+    """Where all nodes send for a server; colours by distance."""
+    choose(page, last(lab))
+    page.select_option("#colour", "distance")
+    page.click("#next-hops")
+    until(page, "dcnlab.picture.marks.arrows.length")
+
+
+def converged(page: Any, lab: Lab, _: Flow) -> None:
+    """The moment of a failure: who learned of it when."""
+    lab.restore("h0", "s0")
+    until(page, "dcnlab.model.down.size === 0")
+    failed = lab.fail("h0", "s0")["links"]
+    until(page, "(links) => links.every((link) => dcnlab.model.down.has(link))", failed)
+    until(page, "dcnlab.model.events.at(-1).kind === 'command-ended'")
+    page.evaluate("dcnlab.timeline.choose(dcnlab.model.events.findLast((e) => e.kind === 'link' && !e.up))")
+    until(page, "document.querySelector('.convergence')")
+
+
+#: By file: the scene, the size, and the colours of the page.
+SCENES: dict[str, tuple[Scene, str, str]] = {
+    "view": (traffic, "desk", "light"),
+    "view-trace": (traced, "desk", "dark"),
+    "view-parallel": (parallel, "wide", "light"),
+    "view-dark": (next_hops, "desk", "dark"),
+    "view-convergence": (converged, "desk", "light"),
+    "view-phone": (traced, "phone", "light"),
+}
+
+
+@contextlib.contextmanager
+def flowing() -> Iterator[Flow]:
+    """Starts TCP flows from one server to another, which end with the ``with`` block."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def flow(lab: Lab, a: str, b: str) -> None:
+        command = [sys.executable, "-m", "dcnlab.cli", "iperf", lab.config.name, a, b, "--seconds", "600"]
+        begun.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    try:
+        yield flow
+    finally:
+        for process in begun:
+            process.send_signal(signal.SIGINT)
+        for process in begun:
+            process.wait(timeout=120)
+
+
+@contextlib.contextmanager
+def served(lab: Lab) -> Iterator[str]:
+    """The address of a lab's view."""
+    command = [sys.executable, "-m", "dcnlab.cli", "view", lab.config.name]
+    serving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert serving.stdout is not None
+    try:
+        yield serving.stdout.readline().strip()
+    finally:
+        serving.send_signal(signal.SIGINT)
+        serving.communicate(timeout=120)
+
+
+def take(page: Any, lab: Lab, name: str, folder: Path) -> None:
+    """One scene as PNG: what a reader sees without scrolling, of a phone the whole page."""
+    scene, size, scheme = SCENES[name]
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    with flowing() as flow:
+        scene(page, lab, flow)
+        page.mouse.move(0, 0)
+        page.screenshot(path=folder / f"{name}.png", full_page=size == "phone")
+    page.evaluate("dcnlab.timeline.goTo(Infinity)")
+    page.select_option("#colour", "part")
+
+
+def spread(browser: Any, folder: Path, topology: str = "clot:4x4") -> None:
+    """How AACM's addresses have spread, as PNG."""
+    with (
+        Lab(topology, "pow", autoconfigure=True) as lab,
+        served(lab) as url,
+        open_page(browser, *SIZES["desk"]) as page,
+    ):
+        page.goto(url)
+        until(page, "window.dcnlab?.model.events.some((event) => event.kind === 'configured')")
+        page.evaluate("dcnlab.timeline.choose(dcnlab.model.events.find((e) => e.kind === 'configured'))")
+        servers = lab.info()["servers"]
+        until(page, "(all) => dcnlab.picture.marks.colours?.size === all", servers)
+        page.screenshot(path=folder / "view-addresses.png")
+
+
+class Film:
+    """Frames of a page, as one animated WebP that loops."""
+
+    def __init__(self, page: Any) -> None:
+        self._page, self._frames = page, list[tuple[bytes, int]]()
+
+    def shoot(self, frames: int = 1, hold: int = _FRAME) -> None:
+        """Some frames; each is shown for ``hold`` milliseconds."""
+        for _ in range(frames):
+            begun = time.monotonic()
+            self._frames.append((self._page.screenshot(), hold))
+            time.sleep(max(0.0, _FRAME / 1000 - (time.monotonic() - begun)))
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        from PIL import Image
+
+        images = [Image.open(io.BytesIO(data)).convert("RGB") for data, _ in self._frames]
+        times = [hold for _, hold in self._frames]
+        images[0].save(
+            path, save_all=True, append_images=images[1:], duration=times, loop=0, quality=60, method=4
+        )
+
+
+def film(browser: Any, url: str, lab: Lab, path: Path, frames: int = 8) -> None:
+    """Traffic, a cut, its convergence, and a packet on the new path."""
+    lab.restore("h0", "s0")
+    with open_page(browser, *_RECORDED) as page, flowing() as flow:
+        page.goto(url)
+        until(page, READY)
+        made = Film(page)
+        made.shoot(max(1, frames // 3))
+        flow(lab, "h0", last(lab))
+        until(page, "dcnlab.model.state.total > 1e6")
+        made.shoot(frames)
+        links = lab.fail(*lab.route("h0", last(lab))[:2])["links"]
+        until(page, "(links) => links.every((link) => dcnlab.model.down.has(link))", links)
+        made.shoot(frames)
+        page.evaluate("dcnlab.timeline.choose(dcnlab.model.events.findLast((e) => e.kind === 'link' && !e.up))")
+        until(page, "document.querySelector('.convergence')")
+        made.shoot(1, hold=2500)
+        page.click("#live")
+        choose(page, f"h0 {last(lab)}")
+        page.click("#trace")
+        until(page, "dcnlab.picture.marks.packet")
+        made.shoot(frames)
+        made.shoot(1, hold=2500)
+        made.save(path)
+
+
+def main() -> None:
+    """All pictures, into the folder of the command line."""
+    folder = Path(sys.argv[1])
+    with open_browser() as browser:
+        with Lab("bcube:4,1", "brp") as lab, served(lab) as url:
+            with open_page(browser) as page:
+                page.goto(url)
+                until(page, READY)
+                for name in SCENES:
+                    take(page, lab, name, folder)
+                    print(folder / f"{name}.png", flush=True)
+            film(browser, url, lab, folder / "view.webp", frames=12)
+        spread(browser, folder)
+        print(folder / "view.webp", folder / "view-addresses.png")
+
+
+if __name__ == "__main__":
+    main()
