@@ -65,7 +65,7 @@ _DEFINITIONS = {
     "grid": ("dcnlab.evaluator.compare", "requests"),
     "load_custom": ("dcnlab.lab.custom", "load"),
     "run_matrix": ("dcnlab.experiments.sweep", "run_matrix"),
-    "run_scenario": ("dcnlab.lab.scenario.runner", "run_scenario"),
+    "run_scenario": ("dcnlab.experiments.scenario", "run_scenario"),
     "scheme": ("addressing.registry", "bind"),
     "to_networkx": ("topos.export", "to_networkx"),
 }

@@ -4,12 +4,12 @@ from addressing.registry import bind as scheme
 from dcnlab.evaluator.compare import compare as compare
 from dcnlab.evaluator.compare import requests as grid
 from dcnlab.evaluator.evaluate import evaluate as evaluate
+from dcnlab.experiments.scenario import run_scenario as run_scenario
 from dcnlab.experiments.sweep import run_matrix as run_matrix
 from dcnlab.lab.client import Lab as Lab
 from dcnlab.lab.custom import load as load_custom
 from dcnlab.lab.errors import LabError as LabError
 from dcnlab.lab.errors import UsageError as UsageError
-from dcnlab.lab.scenario.runner import run_scenario as run_scenario
 from topos.export import to_networkx as to_networkx
 from topos.registry import fabric as fabric
 from topos.registry import from_networkx as from_networkx

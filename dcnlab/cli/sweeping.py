@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dcnlab.cli.show import table
+from dcnlab.cli.show import cell, table
 from dcnlab.cli.spec_lists import split_specs, words
 from dcnlab.lab.errors import UsageError
 
@@ -44,8 +44,12 @@ def show_sweep(sweep: Sweep) -> None:
     means = sweep.means()
     if means:
         keys = list(means[0].values)
-        rows = [(*mean.values.values(), mean.figure, mean.runs, str(mean)) for mean in means]
-        table((*keys, "figure", "runs", "mean ± 95 %"), rows)
+        rows = [
+            (*mean.values.values(), mean.figure, mean.runs, str(mean), cell(mean.predicted)) for mean in means
+        ]
+        heads = (*keys, "figure", "runs", "mean ± 95 %", "predicted")
+        shown = len(heads) if any(mean.predicted is not None for mean in means) else len(heads) - 1
+        table(heads[:shown], [row[:shown] for row in rows])
     for row in sweep.rows:
         where = " ".join([*(f"{key}={value}" for key, value in row["values"].items()), f"seed {row['seed']}"])
         if "error" in row:

@@ -291,7 +291,9 @@ def _half_width(deviation: float, count: float) -> float:
 
 def _figures(metrics: Mapping[str, Figures]) -> dict[str, Any]:
     return {
-        name: {key: value if isinstance(value, int) else _number(value) for key, value in figures.items()}
+        name: {
+            key: value if isinstance(value, int | list) else _number(value) for key, value in figures.items()
+        }
         for name, figures in metrics.items()
     }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from scipy import stats
 
@@ -29,7 +29,8 @@ from dcnlab.traffic.patterns import traffic
 from topos.fabric import Fabric
 from topos.spec import SpecError
 
-Figures = Mapping[str, float | int]
+#: Numbers, and for fct ``bins``: the figures by flow size.
+Figures = Mapping[str, Any]
 #: Called with what is computed now, and the share of it that is done, from 0 to 1; None if it is not known.
 Progress = Callable[[str, float | None], None]
 _Of = TypeVar("_Of", Fabric, Scheme)
@@ -119,12 +120,13 @@ def _latency(scheme: Scheme, conditions: Conditions) -> Figures:
 def _fct(scheme: Scheme, conditions: Conditions) -> Figures:
     """Completion times and slowdowns of flows that share the links max-min fairly."""
     wanted = workload.draw(scheme.fabric, conditions.demand, conditions.failed.nodes)
-    [found, *_] = predict(
+    bins = predict(
         scheme, wanted, conditions.rate, conditions.seed, conditions.failed.links,
         failure_knowledge=conditions.failure_knowledge,
     )  # fmt: skip
-    figures = {name: math.nan if value is None else value for name, value in vars(found).items()}
-    return {name: figures[name] for name in figures if name != "sizes"}
+    figures = {name: math.nan if value is None else value for name, value in vars(bins[0]).items()}
+    of_all = {name: figures[name] for name in figures if name != "sizes"}
+    return {**of_all, "bins": [dict(vars(one)) for one in bins]}
 
 
 FABRIC_METRICS: Mapping[str, Callable[[Fabric, Conditions], Figures]] = {

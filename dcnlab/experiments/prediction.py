@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+
 from dcnlab.evaluator.traffic.completion import predict
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import resolve
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
+from dcnlab.lab.operations.answers import LabInfo
+from dcnlab.lab.scenario.runner import FlowsMeasured, ScenarioResult
 from dcnlab.traffic.completion import SizeBin
 from dcnlab.traffic.workload import draw
 from topos import plugins
 from topos.graph import LinkState
+from topos.spec import SpecError
+
+_log = logging.getLogger(__name__)
 
 
 def predicted(lab: Lab, wanted: Traffic, measured: TrafficResult) -> list[SizeBin]:
@@ -17,10 +26,31 @@ def predicted(lab: Lab, wanted: Traffic, measured: TrafficResult) -> list[SizeBi
 
     Links have the rate that the measurement had, and every flow takes the median of its bases longer.
     """
-    info = lab.info()
-    plugins.load(info["custom"])
-    _, scheme = resolve(info["topology"], info["scheme"])
+    return _predicted(lab.info(), wanted, measured)
+
+
+def with_predictions(outcome: ScenarioResult) -> ScenarioResult:
+    """The outcome of a scenario with a prediction for each of its flows, as :func:`predicted`.
+
+    Links are down as they were when the flows began; failures during the flows are not predicted.
+    """
+    flows = {name: replace(one, predicted=_bins(one)) for name, one in outcome.flows.items()}
+    return replace(outcome, flows=flows)
+
+
+def _bins(one: FlowsMeasured) -> tuple[SizeBin, ...]:
+    """The prediction; none, with a line in the log, for what only a lab can do."""
+    try:
+        return tuple(_predicted(one.info, one.wanted, one.measured))
+    except (SpecError, LabError) as error:
+        _log.warning("no prediction of flows: %s", error)
+        return ()
+
+
+def _predicted(info: LabInfo, wanted: Traffic, measured: TrafficResult) -> list[SizeBin]:
+    plugins.load(info.custom)
+    _, scheme = resolve(info.topology, info.scheme)
     rate = measured.rate_mbps * 1e6
     workload = draw(scheme.fabric, wanted.demand(measured.load, rate if measured.load else 1.0))
-    down = LinkState(frozenset(info["down"]))
+    down = LinkState(frozenset(info.down))
     return list(predict(scheme, workload, rate, wanted.seed, down, base=measured.base_ms / 1000))

@@ -8,7 +8,7 @@ from typing import Any
 
 from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reporting.report import Section, page
-from dcnlab.experiments.summary import Mean, accepted, means
+from dcnlab.experiments.summary import Mean, accepted, by_size, means
 from dcnlab.lab.scenario.check import LAB
 
 #: More figures than these are in the table only.
@@ -23,6 +23,7 @@ def report(title: str, rows: Sequence[Row]) -> str:
     sections = [
         Section("Figures", _summary(rows), charts=tuple(charts(found))),
         _means(found),
+        _sizes(rows),
         _runs(rows),
         _provenance(rows),
     ]
@@ -49,15 +50,16 @@ def _chart(name: str, mine: Sequence[Mean]) -> Chart:
         groups: dict[str, list[Mean]] = {}
         for mean in mine:
             groups.setdefault(_label(mean, over), []).append(mean)
-        curves = [
-            _series(label, [scale[str(one.values[over])][0] for one in group], group)
-            for label, group in groups.items()
-        ]
+        curves = []
+        for label, group in groups.items():
+            at = [scale[str(one.values[over])][0] for one in group]
+            curves += [_series(label, at, group), *_predictions(at, group, label)]
         unit = next(iter(scale.values()))[1]
         return Chart(name, f"{over} ({unit})" if unit else over, name.partition(".")[2], tuple(curves), caption)
     labels = tuple(_label(mean, "") or "all" for mean in mine)
     series = _series("mean", [float(at) for at in range(len(mine))], mine)
-    return Chart(name, "", name.partition(".")[2], (series,), caption, names=labels)
+    drawn = (series, *_predictions(range(len(mine)), mine))
+    return Chart(name, "", name.partition(".")[2], drawn, caption, names=labels)
 
 
 def _scale(key: str, mine: Sequence[Mean]) -> dict[str, tuple[float, str]]:
@@ -66,6 +68,13 @@ def _scale(key: str, mine: Sequence[Mean]) -> dict[str, tuple[float, str]]:
     found = {text: (float(match[1]), match[2]) for text, match in read.items() if match}
     same = len(found) == len(read) > 1 and len({unit for _, unit in found.values()}) == 1
     return found if same else {}
+
+
+def _predictions(at: Sequence[float], mine: Sequence[Mean], label: str = "") -> tuple[Series, ...]:
+    """What the evaluator predicts, where it does for all points."""
+    values = tuple(mean.predicted for mean in mine if mean.predicted is not None)
+    name = f"{label}, predicted" if label else "predicted"
+    return (Series(name, tuple(at), values),) if len(values) == len(mine) else ()
 
 
 def _series(label: str, at: Sequence[float], group: Sequence[Mean]) -> Series:
@@ -106,10 +115,26 @@ def _means(found: Sequence[Mean]) -> Section:
             mean.mean,
             "-" if mean.half is None else mean.half,
             mean.runs,
+            "-" if mean.predicted is None else mean.predicted,
         )
         for mean in found
     )
-    return Section("Means and 95 % intervals", "", (*keys, "figure", "mean", "±", "runs"), rows)
+    heads = (*keys, "figure", "mean", "±", "runs", "predicted")
+    shown = len(heads) if any(mean.predicted is not None for mean in found) else len(heads) - 1
+    return Section("Means and 95 % intervals", "", heads[:shown], tuple(row[:shown] for row in rows))
+
+
+def _sizes(rows: Sequence[Row]) -> Section:
+    """Flows by size: what was measured, and below it what the evaluator predicts; means over the runs."""
+    found = by_size(rows)
+    keys = tuple(found[0][0]) if found else ()
+    shown = tuple(
+        (*map(str, values.values()), name, source, *("-" if one is None else one for one in figures.values()))
+        for values, name, source, figures in found
+    )
+    heads = (*keys, "result", "", *(found[0][3] if found else ()))
+    text = "Predicted: the same flows share the links max-min fairly, without packets."
+    return Section("Flows by size", text if shown else "", heads, shown)
 
 
 def _runs(rows: Sequence[Row]) -> Section:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from dcnlab.evaluator.statistics import mean_and_error
@@ -21,7 +22,8 @@ _PROVENANCE = ("commit", "kernel", "datapath", "processors", "host")
 class Mean:
     """A figure for one combination: the mean over ``runs`` runs, and half its 95 % interval.
 
-    ``half`` is None for a single run.
+    ``half`` is None for a single run.  ``predicted`` is the mean of what the evaluator predicts of flows; None
+    for other figures.
     """
 
     values: dict[str, Any]
@@ -29,6 +31,7 @@ class Mean:
     runs: int
     mean: float
     half: float | None
+    predicted: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
@@ -52,6 +55,16 @@ def figures(row: Row) -> Iterator[tuple[str, float]]:
                 yield f"{name}.{figure}", float(value)
 
 
+def predictions(row: Row) -> dict[str, float]:
+    """The figures of a run's flows that the evaluator has predicted, as ``RESULT.FIGURE``."""
+    return {
+        f"{name}.{figure}": float(value)
+        for name, flows in row.get("flows", {}).items()
+        for figure, value in (flows["predicted"][0] if flows["predicted"] else {}).items()
+        if isinstance(value, int | float)
+    }
+
+
 def means(rows: Sequence[Row]) -> list[Mean]:
     """The mean of each figure for each combination, in the order of the matrix."""
     groups: dict[str, list[Row]] = {}
@@ -60,13 +73,41 @@ def means(rows: Sequence[Row]) -> list[Mean]:
     found = []
     for group in groups.values():
         collected: dict[str, list[float]] = {}
+        expected: dict[str, list[float]] = {}
         for row in group:
             for name, value in figures(row):
                 collected.setdefault(name, []).append(value)
+            for name, value in predictions(row).items():
+                expected.setdefault(name, []).append(value)
         for name, values in collected.items():
             mean, half = mean_and_error(values) if len(values) > 1 else (values[0], None)
-            found.append(Mean(dict(group[0]["values"]), name, len(values), mean, half))
+            predicted = fmean(expected[name]) if name in expected else None
+            found.append(Mean(dict(group[0]["values"]), name, len(values), mean, half, predicted))
     return found
+
+
+def by_size(rows: Sequence[Row]) -> list[tuple[dict[str, Any], str, str, dict[str, Any]]]:
+    """Flows by size: the values of the matrix, the name of the result, ``measured`` or ``predicted``, and the
+    figures of a bin of sizes as means over the runs (None where no flow was complete)."""
+    groups: dict[tuple[str, str, str, str], tuple[dict[str, Any], list[dict[str, Any]]]] = {}
+    for row in accepted(rows):
+        for name, flows in row.get("flows", {}).items():
+            for measured in flows["measured"]:
+                for source in ("measured", "predicted"):
+                    bins = [one for one in flows[source] if one["sizes"] == measured["sizes"]]
+                    key = json.dumps(row["values"]), name, measured["sizes"], source
+                    groups.setdefault(key, (dict(row["values"]), []))[1].extend(bins)
+    return [
+        (values, name, source, {figure: _mean([one[figure] for one in bins]) for figure in bins[0]})
+        for (_, name, _, source), (values, bins) in groups.items()
+        if bins
+    ]
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    """The mean of the numbers among some values; of texts, which are all alike, the first."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return fmean(numbers) if numbers else values[0]
 
 
 def flat(row: Row) -> dict[str, Any]:
@@ -78,6 +119,7 @@ def flat(row: Row) -> dict[str, Any]:
     found |= {"held": row["held"], "rejected": row["rejected"]}
     for name, result in row["results"].items():
         found |= {f"{name}.{figure}": value for figure, value in result.items()}
+    found |= {f"predicted.{name}": value for name, value in predictions(row).items()}
     origin = row["provenance"]
     versions = {f"version.{name}": version for name, version in origin["versions"].items()}
     return {**found, **{name: origin[name] for name in _PROVENANCE}, **versions}

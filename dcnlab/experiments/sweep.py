@@ -17,6 +17,7 @@ from typing import Any
 
 from dcnlab.evaluator import compare
 from dcnlab.experiments import matrix, summary
+from dcnlab.experiments.prediction import with_predictions
 from dcnlab.experiments.provenance import provenance
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.scenario import bundled, reading, runner
@@ -165,7 +166,7 @@ def _run(
     row: Row = {"key": key, "values": one.values, "repetition": one.repetition, "seed": one.seed}
     begun = time.time()
     try:
-        outcome = runner.run(scenario, stage, note, keep)
+        outcome = runner.run(scenario, stage, note, keep, with_predictions)
     except UsageError:
         raise
     except LabError as error:
@@ -176,6 +177,7 @@ def _run(
     return {
         **row,
         **{name: found[name] for name in ("topology", "scheme", "results", "expect", "held")},
+        **({"flows": found["flows"]} if "flows" in found else {}),
         "rejected": any(broken),
         "warnings": outcome.warnings(),
         "scenario": scenario.model_dump(mode="json"),

@@ -126,6 +126,19 @@ def test_flows_that_are_not_delivered_fail() -> None:
     assert 1.0 <= fct["yes"]["slowdown_median"] <= fct["yes"]["slowdown_p99"]
 
 
+def test_evaluation_has_the_size_bins_of_labs() -> None:
+    wanted = {"traffic": "permutation", "sizes": "websearch", "load": 0.4, "seconds": 2.0, "metrics": ["fct"]}
+    [scheme] = evaluate("fattree:4", ["ecmp"], **wanted).as_dict()["schemes"]
+    found = scheme["fct"]
+    network = fabric("fattree:4")
+    flows = draw(network, Demand("permutation", "websearch", 0.4, 2.0, 1e9))
+    same = [vars(one) for one in predict(bind("ecmp", network), flows, 1e9)]
+    assert found["bins"] == same
+    assert [one["sizes"] for one in same] == ["all", "<= 10 KB", "<= 100 KB", "<= 1 MB", "<= 10 MB", "> 10 MB"]
+    assert found["fct_median_ms"] == same[0]["fct_median_ms"]
+    assert sum(one["flows"] for one in same[1:]) == found["flows"]
+
+
 def test_a_higher_load_slows_flows_down() -> None:
     p99 = [
         evaluate("fattree:4", ["ecmp"], metrics=["fct"], traffic="permutation", sizes="websearch", load=load)

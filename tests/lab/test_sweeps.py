@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dcnlab import Lab, UsageError, run_matrix
-from dcnlab.cli.sweeping import read_matrix
+from dcnlab.cli.sweeping import read_matrix, show_sweep
 from dcnlab.evaluator import compare
 from dcnlab.experiments import matrix, summary, sweep
 from dcnlab.experiments.provenance import provenance
@@ -181,6 +181,36 @@ def test_a_report_is_one_page(tmp_path: Path) -> None:
     assert text.count("<svg") == 1
     assert provenance()["kernel"] in text
     assert "http" not in text.replace("http://www.w3.org", "")
+
+
+def test_flows_stand_beside_their_prediction(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the means, in the table of the command and in the report, by size."""
+
+    def flows(load: float, number: int) -> dict[str, Any]:
+        sizes = [
+            {"sizes": name, "flows": 9, "fct_median_ms": 40 * load + number} for name in ("all", "<= 10 KB")
+        ]
+        lower = [{**one, "fct_median_ms": 20 * load} for one in sizes]
+        made = row("brp", load, 1.0, flows={"web": {"measured": sizes, "predicted": lower}})
+        made["results"]["web"] = {"fct_median_ms": 40 * load + number}
+        return made
+
+    rows = [flows(load, number) for load in (0.25, 0.5) for number in range(3)]
+    found = {(one.values["load"], one.figure): one for one in summary.means(rows)}
+    assert (found[0.5, "web.fct_median_ms"].mean, found[0.5, "web.fct_median_ms"].predicted) == (21, 10)
+    assert found[0.5, "stream.outage_ms"].predicted is None
+    assert summary.flat(rows[0])["predicted.web.fct_median_ms"] == 5
+    assert [(one[2], one[3]["fct_median_ms"]) for one in summary.by_size(rows)][-2:] == [
+        ("measured", 21), ("predicted", 10),
+    ]  # fmt: skip
+    show_sweep(sweep.Sweep("flows", tuple(rows)))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0][-1] == "predicted"
+    assert ["10"] in [line[-1:] for line in lines if "web.fct_median_ms" in line]
+    text = report("flows", rows)
+    assert "Flows by size" in text
+    assert "brp, predicted" in text
+    assert "predicted" not in report("none", [row("brp", 0.2, 1.0)])
 
 
 def test_the_load_of_the_machine() -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dcnlab.cli.outcome import show
 from dcnlab.experiments import matrix
+from dcnlab.experiments.prediction import with_predictions
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
@@ -170,7 +172,9 @@ def test_links_without_a_rate_are_as_fast_as_a_flow_alone(lab: Lab) -> None:
 
 
 @pytest.mark.lab
-def test_scenarios_have_flows(lab: Lab, tmp_path: Path) -> None:
+def test_scenarios_have_flows_measured_and_predicted(
+    lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "flows.yaml"
     (tmp_path / "pairs.txt").write_text("h0 h3\n")
     file.write_text(
@@ -179,9 +183,19 @@ def test_scenarios_have_flows(lab: Lab, tmp_path: Path) -> None:
         "  - flows: incast\n    name: burst\n    count: 1\n    sizes: fixed:10K\n    timeout: 60s\n"
         "expect:\n  - flows.failed == 0\n  - flows.slowdown_p99 > 0\n  - burst.flows == 3\n"
     )
-    result = runner.check(reading.read(file), lab, lambda _: None)
+    result = with_predictions(runner.check(reading.read(file), lab, lambda _: None))
     assert result.held, result.results
     assert result.results["flows"]["flows"] > 0
+    found = result.to_json()["flows"]
+    assert set(found) == {"flows", "burst"}
+    for name, of in found.items():
+        sizes, counts = ([[one[key] for one in of[source]] for source in of] for key in ("sizes", "flows"))
+        assert sizes[0] == sizes[1] == ["all", "<= 10 KB"]
+        assert counts[0] == counts[1] == [result.results[name]["flows"]] * 2
+    assert found["burst"]["predicted"][0]["slowdown_median"] > 1
+    show(result)
+    words = capsys.readouterr().out.split()
+    assert words.count("measured") == words.count("predicted") == 4
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -34,9 +35,11 @@ def check(
 
     Without --events the lab stays as it is, and expectations about failures are left out.
     """
+    from dcnlab.experiments.prediction import with_predictions
     from dcnlab.lab.scenario import bundled, reading, runner
 
     scenario = reading.read(bundled.find(file))
-    outcome = runner.check(scenario, Lab.attach(lab), lambda line: print(line, file=sys.stderr), events)
+    note = functools.partial(print, file=sys.stderr)
+    outcome = with_predictions(runner.check(scenario, Lab.attach(lab), note, events))
     print_json(outcome.to_json()) if json else show(outcome)
     raise typer.Exit(0 if outcome.held else 1)

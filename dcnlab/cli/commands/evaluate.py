@@ -135,9 +135,18 @@ def _show_schemes(schemes: Sequence[dict[str, Any]]) -> None:
 def _show_metric(name: str, report: dict[str, Any]) -> None:
     """Print the figures of a metric: of the fabric, or of each scheme."""
     named = [("", report)] if name in report else [(s["scheme"], s) for s in report["schemes"]]
-    if named:
+    if named and "bins" in named[0][1][name]:
+        _show_bins(name, named)
+    elif named:
         keys = list(named[0][1][name])
         heading = (name, *keys) if named[0][0] else tuple(f"{name} {key}" for key in keys)
         rows = [(*filter(None, [label]), *(cell(of[name][key]) for key in keys)) for label, of in named]
         print()
         table(heading, rows)
+
+
+def _show_bins(name: str, named: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    """Print the figures of each scheme by flow size, the bins that `dcnlab traffic` has, too."""
+    rows = [(label, *map(cell, one.values())) for label, of in named for one in of[name]["bins"]]
+    print()
+    table((name, *named[0][1][name]["bins"][0]), rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -76,6 +77,7 @@ def run(
 
     With --matrix or --repeat, or those keys in the file, it runs many times: a sweep.
     """
+    from dcnlab.experiments.prediction import with_predictions
     from dcnlab.lab.scenario import bundled, reading, runner
     from dcnlab.lab.scenario import junit as reports
 
@@ -90,7 +92,8 @@ def run(
     try:
         scenario = reading.read(bundled.find(file))
         with stages(quiet=False) as stage:
-            outcome = runner.run(scenario, stage, lambda line: print(line, file=sys.stderr), keep)
+            note = functools.partial(print, file=sys.stderr)
+            outcome = runner.run(scenario, stage, note, keep, with_predictions)
     except LabError as error:
         text = str(error)
         _report(junit, lambda: reports.launch_error(file.stem, text, time.monotonic() - begun))

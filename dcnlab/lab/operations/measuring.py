@@ -45,6 +45,7 @@ class Underway(Generic[R]):
     def __init__(self, path: Path, wanted: Measurement[R]) -> None:
         """Start it; return when its traffic flows, or when it has ended.  Raises what it raised until then."""
         wanted.check()
+        self.wanted = wanted
         self._connection = Connection(path)
         self._result: Future[R] = Future()
         self._started = threading.Event()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,11 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.measurement.overruns import Overruns
+from dcnlab.lab.measurement.traffic import Traffic as Flows
+from dcnlab.lab.measurement.traffic import TrafficResult as FlowsResult
+from dcnlab.lab.operations.answers import LabInfo
 from dcnlab.lab.operations.measuring import Underway
 from dcnlab.lab.rpc import Progress
-from dcnlab.lab.scenario import bundled, reading
 from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict
@@ -27,6 +28,7 @@ from dcnlab.lab.scenario.service import Service
 from dcnlab.lab.scenario.serving import Serving
 from dcnlab.lab.scenario.timeline import Moment, Step, timeline
 from dcnlab.lab.scenario.traffic import TrafficAction
+from dcnlab.traffic.completion import SizeBin
 
 Result = dict[str, Any]
 #: From this share in percent on, stolen time is worth a warning.
@@ -34,12 +36,33 @@ _MUCH_STOLEN = 5.0
 
 
 @dataclass(frozen=True)
+class FlowsMeasured:
+    """Flows of a scenario: what was wanted, what was measured, and the lab as it was when they began.
+
+    ``predicted`` are the same flows offline, by size as in ``measured.bins``; empty where nobody has predicted.
+    """
+
+    wanted: Flows
+    measured: FlowsResult
+    info: LabInfo
+    predicted: tuple[SizeBin, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Both by size."""
+        return {
+            "measured": [asdict(one) for one in self.measured.bins],
+            "predicted": [asdict(one) for one in self.predicted],
+        }
+
+
+@dataclass(frozen=True)
 class ScenarioResult:
-    """The results of a scenario and the verdicts on its expectations."""
+    """The results of a scenario and the verdicts on its expectations; flows also by size, by their name."""
 
     scenario: Scenario
     results: dict[str, Result]
     verdicts: tuple[Verdict, ...]
+    flows: Mapping[str, FlowsMeasured] = field(default_factory=dict)
 
     @property
     def held(self) -> bool:
@@ -53,6 +76,7 @@ class ScenarioResult:
             "topology": self.scenario.topology,
             "scheme": self.scenario.scheme,
             "results": self.results,
+            **({"flows": {name: one.to_json() for name, one in self.flows.items()}} if self.flows else {}),
             "expect": [
                 {"text": str(verdict.expectation), "value": verdict.value, "held": verdict.held}
                 for verdict in self.verdicts
@@ -87,24 +111,35 @@ def _cell(value: object) -> object:
     return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def run(scenario: Scenario, stage: Progress, note: Progress, keep: Path | None = None) -> ScenarioResult:
+#: What completes an outcome, such as a prediction of its flows.
+Completion = Callable[[ScenarioResult], ScenarioResult]
+
+
+def run(
+    scenario: Scenario,
+    stage: Progress,
+    note: Progress,
+    keep: Path | None = None,
+    complete: Completion = lambda outcome: outcome,
+) -> ScenarioResult:
     """Launch the lab, follow the timeline, end the lab, judge.
 
     ``stage`` gets the stages of the launch, ``note`` a line per moment.  With ``keep``, the results and the
-    final state of the lab are written into that folder.
+    final state of the lab are written into that folder, after ``complete``, which runs when the lab has ended.
     """
     lab = Lab(scenario.topology, scenario.scheme, scenario.name or "", **scenario.given_options())
     lab.start(stage)
     try:
         for entry in scenario.links:
             lab.impair(*entry.link.names, clear=False, **entry.values())
-        results = _measured(scenario, lab, note)
+        results, flows = _measured(scenario, lab, note)
         last = _final_state(lab) if keep is not None else {}
         if keep is not None:
             Serving(lab, note).write_logs(keep / "logs")
     finally:
         lab.stop()
-    outcome = ScenarioResult(scenario, results, tuple(item.judge(results) for item in scenario.expect))
+    verdicts = tuple(item.judge(results) for item in scenario.expect)
+    outcome = complete(ScenarioResult(scenario, results, verdicts, flows))
     if keep is not None:
         _write(keep, {"result": outcome.to_json(), **last})
         _write_csv(keep / "result.csv", outcome)
@@ -124,36 +159,17 @@ def check(scenario: Scenario, lab: Lab, note: Progress, events: bool = False) ->
     left_out = set() if events else {event.result_name for event in scenario.events}
     expected = tuple(item for item in scenario.expect if item.name not in left_out)
     chosen = scenario.model_copy(update={"events": scenario.events if events else (), "expect": expected})
-    results = _measured(chosen, lab, note)
-    return ScenarioResult(chosen, results, tuple(item.judge(results) for item in expected))
+    results, flows = _measured(chosen, lab, note)
+    return ScenarioResult(chosen, results, tuple(item.judge(results) for item in expected), flows)
 
 
-def run_scenario(
-    scenario: str | os.PathLike[str] | Mapping[str, Any],
-    stage: Progress | None = None,
-    note: Progress | None = None,
-    keep: Path | None = None,
-) -> ScenarioResult:
-    """Run a scenario: a file, the name of an example, or the keys of a file as a dictionary.
-
-    ``stage`` and ``note`` hear the stages of the launch and what happens; ``keep`` is a folder for the results.
-    UsageError, in one line, for what is wrong with it.
-    """
-    if isinstance(scenario, Mapping):
-        checked = reading.from_values(scenario)
-    else:
-        checked = reading.read(bundled.find(Path(scenario)))
-    return run(checked, stage or _nobody, note or _nobody, keep)
-
-
-def _nobody(_: Any) -> None:
-    """Nobody listens."""
-
-
-def _measured(scenario: Scenario, lab: Lab, note: Progress) -> dict[str, Result]:
-    """The results of a timeline, with those of the lab and of the machine meanwhile."""
+def _measured(
+    scenario: Scenario, lab: Lab, note: Progress
+) -> tuple[dict[str, Result], dict[str, FlowsMeasured]]:
+    """The results of a timeline, with those of the lab and of the machine meanwhile; and its flows by size."""
     lost, load = _overruns(lab), HostLoad.now()
-    results = _Run(lab, note, Serving(lab, note)).follow(scenario)
+    timed = _Run(lab, note, Serving(lab, note))
+    results = timed.follow(scenario)
     info, host = lab.info(), load.figures()
     lost_now = _overruns(lab)
     about = {
@@ -161,7 +177,7 @@ def _measured(scenario: Scenario, lab: Lab, note: Progress) -> dict[str, Result]
         **{key: info[key] for key in ("servers", "switches", "links", "datapath")},
         "overruns": None if lost is None or lost_now is None else max(0, lost_now - lost),
     }
-    return {LAB: {**about, **host}, **results}
+    return {LAB: {**about, **host}, **results}, timed.flows
 
 
 def _overruns(lab: Lab) -> int | None:
@@ -200,8 +216,11 @@ class _Run:
     lab: Lab
     note: Progress
     serving: Serving
+    #: The flows by the name of their result.
+    flows: dict[str, FlowsMeasured] = field(default_factory=dict)
     _results: dict[str, Result] = field(default_factory=dict)
     _underway: dict[str, Underway[Any]] = field(default_factory=dict)
+    _infos: dict[str, LabInfo] = field(default_factory=dict)
     _begun: float = 0.0
 
     def follow(self, scenario: Scenario) -> dict[str, Result]:
@@ -216,7 +235,7 @@ class _Run:
             time.sleep(max(0.0, self._begun + moment.at - time.monotonic()))
             self._do(moment)
         for name, underway in self._underway.items():
-            self._keep(name, partial(_summary, underway))
+            self._keep(name, partial(self._summary, name, underway))
         return {**self._results, **self.serving.results(scenario.services)}
 
     def _do(self, moment: Moment) -> None:
@@ -238,8 +257,18 @@ class _Run:
         return {}
 
     def _begin(self, action: TrafficAction) -> Result:
+        if isinstance(action.wanted, Flows):
+            self._infos[action.result_name] = self.lab.info()
         self._underway[action.result_name] = self.lab.begin(action.wanted)
         return {}
+
+    def _summary(self, name: str, underway: Underway[Any]) -> Result:
+        """The figures of a measurement, when it has ended; flows are also kept by size."""
+        found = underway.result()
+        if isinstance(found, FlowsResult) and isinstance(underway.wanted, Flows):
+            self.flows[name] = FlowsMeasured(underway.wanted, found, self._infos[name])
+        summary: Result = found.summary()
+        return summary
 
     def _keep(self, name: str, measure: Callable[[], Result]) -> None:
         """Keep a result; one that failed has no figures, so no expectation of it holds."""
@@ -263,11 +292,6 @@ def perform(lab: Lab, event: Event) -> Result:
         return {"links": len(lab.impair(*event.impair.names, clear=not values, **values))}
     done = (lab.fail if event.fail else lab.restore)(*event.target.names)
     return {key: done[key] for key in ("detection_ms", "converged_ms")} | {"links": len(done["links"])}
-
-
-def _summary(underway: Underway[Any]) -> Result:
-    summary: Result = underway.result().summary()
-    return summary
 
 
 def _event_text(event: Event) -> str:

@@ -184,7 +184,7 @@ def _flat(value: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     if twice:
         raise PydanticCustomError("kind", "{key} is given twice", {"key": twice})
     options = {key: item for key, item in within.items() if key != target}
-    known = [target, *_keys_within(entries()[kind])]
+    known = [target, *_keys_within(entries()[kind]), "at", "name"]
     if unknown := next((key for key in options if key not in known), None):
         hint = nearest(str(unknown), known) or f"known here: {', '.join(known)}"
         raise PydanticCustomError("unknown_key", "unknown key: {hint}", {"key": unknown, "hint": hint})
