@@ -6,6 +6,7 @@ of them wait, they are handled in batches (:mod:`hostagent.runtime.mmsg`).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -30,6 +31,8 @@ EventSink = Callable[[Message], None]
 #: Called when a descriptor is readable; the argument: whether it was readable in the last round, too.
 Handler = Callable[[bool], None]
 
+#: Bytes to read of a packet that is dropped: more than the offload header before it.
+_ENOUGH = 64
 #: The host, in place of a port number.
 _HOST = 0
 
@@ -106,6 +109,14 @@ class AgentIO:
     def apply_link_state(self, links: LinkState) -> None:
         """The lab reports that ``links`` are down."""
         self.agent.apply_link_state(links)
+
+    def discard_waiting(self) -> None:
+        """Drop what has waited for an agent that was stopped; control protocols repeat what matters."""
+        sockets = [each.fileno() for nic in self.devices.nics for each in (nic.socket, *nic.control)]
+        for descriptor in (*sockets, self.devices.tun):
+            with contextlib.suppress(OSError):  # nothing more, or the interface is down
+                while os.read(descriptor, _ENOUGH):
+                    self.sent["discarded: the agent was stopped"] += 1
 
     # --- control protocols ------------------------------------------------------
 

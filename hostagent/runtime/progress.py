@@ -3,6 +3,9 @@
 A process notes the number of its turn of the event loop before it handles what has arrived, and 0 before
 it waits for more.  A supervisor that finds the same turn again and again, though the process could have gone
 on, concludes that it hangs: in an endless loop of a scheme for instance.  Nothing wakes a process for this.
+
+The supervisor notes there when a process was stopped and when it went on.  Packets that have waited too long
+for a stopped agent are dropped: see :func:`discards`.
 """
 
 from __future__ import annotations
@@ -10,25 +13,47 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 #: Seconds that a turn may take: of processor time, or blocked.
 PATIENCE = 5.0
+#: The numbers of a cell: the turn, and the milliseconds at which the process was stopped and went on.
+TURN, STOPPED, CONTINUED = range(3)
+#: Milliseconds for which packets may wait for a stopped agent.
+_KEPT = 1000
+#: Milliseconds after which a process that went on has surely handled what had waited for it.
+_HANDLED = 500
 #: Bytes between two cells, a cache line: processes write them at each turn.
 _CELL = 64
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cells(count: int) -> list[memoryview]:
-    """So many cells, each of one 64-bit number.  Create them before the processes are forked."""
+    """So many cells, each of three 64-bit numbers.  Create them before the processes are forked."""
     memory = memoryview(mmap.mmap(-1, max(1, count) * _CELL))
-    return [memory[at : at + 8].cast("Q") for at in range(0, count * _CELL, _CELL)]
+    return [memory[at : at + 24].cast("Q") for at in range(0, count * _CELL, _CELL)]
 
 
 def shared_cell(descriptor: int) -> memoryview:
     """A cell in the memory of a descriptor, for processes that are no forks of each other."""
     return memoryview(mmap.mmap(descriptor, _CELL))[:8].cast("Q")
+
+
+def milliseconds() -> int:
+    """A clock that supervisor and agents share."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def discards(cell: memoryview, now: int) -> bool:
+    """Whether an agent that was stopped drops what waits for it; afterwards the cell says nothing of the stop.
+
+    A packet that comes seconds late is of little use, and looks like a slow path.  What waited less is kept."""
+    stopped, continued = cell[STOPPED], cell[CONTINUED]
+    cell[STOPPED] = 0
+    end = continued if continued >= stopped else now
+    return end - stopped > _KEPT and now - end < _HANDLED
 
 
 def new_memory() -> int:

@@ -314,6 +314,8 @@ class Supervisor:
             child = self._children.get(pid)
             if child is not None and child.stopped != stopped:
                 before, child.stopped, child.turn = child.silent, stopped, progress.Turn()
+                if child.cell is not None:
+                    child.cell[progress.STOPPED if stopped else progress.CONTINUED] = progress.milliseconds()
                 self._note_silence(child, before)
 
     def _look_at_progress(self) -> None:

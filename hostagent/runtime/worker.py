@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from hostagent.channel import Channel, Message
 from hostagent.runtime.agent_io import AgentIO, Handler
+from hostagent.runtime.progress import STOPPED, discards, milliseconds
 from hostagent.runtime.shared_links import SharedLinkState
 
 
@@ -82,6 +83,9 @@ class Worker:
             progress[0] = turn
             if cells[0] != self._epoch:
                 self._apply_link_state()
+            if progress[STOPPED] and discards(progress, milliseconds()):
+                for agent_io in self._agent_ios.values():
+                    agent_io.discard_waiting()
             for descriptor in ready:
                 handler = self._handlers.get(descriptor)
                 if handler is None:  # its agent has just failed

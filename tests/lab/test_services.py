@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from dcnlab import Lab, LabError, UsageError, run_scenario
@@ -20,6 +23,8 @@ from dcnlab.lab.program import Program, read_cpu, read_memory
 from dcnlab.lab.scenario.reading import from_values
 from dcnlab.lab.scenario.service import Service, in_order
 from dcnlab.lab.services.readiness import Readiness
+from tests.lab import processes
+from tests.ovs import poll
 
 BASE: dict[str, Any] = {"topology": "bcube:2,1", "scheme": "brp"}
 
@@ -250,3 +255,28 @@ def test_a_scenario_with_services(tmp_path: Path) -> None:
     first, second = (float((tmp_path / "logs" / log).read_text()) for log in ("h1/first.log", "h0/second.log"))
     assert first < second
     assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == ["h0", "h1", "h2", "h3"]
+
+
+@pytest.mark.lab
+def test_a_lab_that_is_killed_leaves_no_group_of_limits() -> None:
+    with Lab("bcube:2,1", scheme="brp") as lab:
+        try:
+            lab.popen("h0", ["sleep", "7301"], memory="40M")
+        except UsageError as error:
+            pytest.skip(str(error))
+
+        def groups() -> set[str]:
+            """Of the program, once it has been started within its limits."""
+            found = set()
+            for one in processes.inside(lab):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if one.cmdline() == ["sleep", "7301"]:
+                        text = Path(f"/proc/{one.pid}/cgroup").read_text()
+                        found |= {*re.findall(r"dcnlab-services/(\S+)", text)}
+            return found
+
+        poll(lambda: bool(groups()), 60)
+        (group,) = groups()
+        assert [*Path("/sys/fs/cgroup").glob(f"**/dcnlab-services/{group}")]
+        processes.modules(lab, "dcnlab.lab.session")[0].kill()
+        poll(lambda: not [*Path("/sys/fs/cgroup").glob(f"**/dcnlab-services/{group}")], 60)

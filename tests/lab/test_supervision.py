@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from dcnlab.lab.client import Lab
@@ -117,6 +119,22 @@ def test_an_agent_that_continues_forwards_again(lab: Lab) -> None:
     os.kill(agent.pid, signal.SIGCONT)
     await_links(lab)
     assert restarts(lab) <= before + 1  # one, should this test have been slower than supervision's patience
+    assert_whole(lab)
+
+
+def test_what_waited_long_for_a_stopped_agent_is_dropped(lab: Lab) -> None:
+    """A ping of the agent's own host, since all others go round it."""
+    lab.pause("h3")
+    (agent,) = (one for one in processes.agents(lab).agents if one.status() == psutil.STATUS_STOPPED)
+    begun = time.monotonic()
+    with lab.popen("h3", ["ping", "-c1", "-W60", "h0"]) as ping:
+        poll(lambda: time.monotonic() - begun > 1.5, 60)
+        agent.resume()
+        await_links(lab)
+        assert lab.stats().servers["h3"]["discarded: the agent was stopped"] >= 1
+        assert ping.poll() is None
+    lab.restart("h3")
+    await_links(lab)
     assert_whole(lab)
 
 

@@ -39,6 +39,13 @@ class Group:
                 folder.parent.rmdir()
 
 
+def remove_all(lab: str, mounts: Path = Path("/proc/self/mounts")) -> None:
+    """Remove the groups of a lab, whose processes have all ended: those with names that begin with ``lab``."""
+    for folder, _, _ in _mounts(mounts):
+        with contextlib.suppress(OSError):
+            Group(tuple((folder / _PARENT).glob(f"{lab}-*"))).remove()
+
+
 def group(name: str, cpu: float, memory: int, mounts: Path = Path("/proc/self/mounts")) -> Group:
     """A group with a limit in percent of one processor and in bytes (0: none); UsageError where there are no
     cgroups to impose it.  ``name`` is unique on this machine."""

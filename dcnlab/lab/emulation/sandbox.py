@@ -175,6 +175,7 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
         _fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
     connection, for_session = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     request["broker"] = for_session.fileno()
+    request["groups"] = os.urandom(6).hex()
     init = os.fork()
     if init == 0:
         _init(request, listener)
@@ -187,11 +188,21 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
         opened.end()
     if orderly:
         log.unlink(missing_ok=True)  # before the socket: afterwards a new lab may have the name
+    _remove_groups(request["groups"])
     if graph := request.get("remove"):
         Path(graph).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     listener.close()  # only now: a socket on which nobody listens may be removed by another process
     return code
+
+
+def _remove_groups(lab: str) -> None:
+    """Remove what is left of the cgroups by which the lab has limited programs: after kill -9 for instance."""
+    cgroups = Path("/sys/fs/cgroup")
+    if any(cgroups.glob("dcnlab-services")) or any(cgroups.glob("*/dcnlab-services")):
+        from dcnlab.lab.emulation import limits  # few labs have any
+
+        limits.remove_all(lab)
 
 
 def become_root() -> None:

@@ -16,7 +16,9 @@ _LONGEST = 1 << 16
 class Guard:
     """The connection to the guard; threads may share it."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, groups: str) -> None:
+        """``groups``: how the names of the lab's cgroups begin, which the guard removes in the end."""
+        self.groups = groups
         #: Interfaces of the machine that are ports of switches, by name, as JSON objects.
         self.attached: dict[str, dict[str, Any]] = {}
         #: Held while they change.

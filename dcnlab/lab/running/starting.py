@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import secrets
 import shutil
 import stat
 import subprocess
@@ -63,7 +62,7 @@ def start(
         pairs = [part for folder in program.private for part in (str(_own_folder(name, folder)), folder)]
         words = ["unshare", "--mount", "--", "sh", "-c", _BINDING, "sh", *pairs, "--", *words]
     prefix = ["setsid", "--ctty", "--"] if terminal else []
-    group = _group(program)
+    group = _group(program, session.guard.groups)
     if group is not None:
         prefix = group.command(prefix)
     environment = {**(root.environment() if root else node_environment(session, node)), **program.env}
@@ -99,12 +98,11 @@ def launch_error(program: str, root: Root | None) -> tuple[int, str] | None:
     return None if root.find(program) else (127, f"command not found in the image: {program!r}")
 
 
-def _group(program: Program) -> limits.Group | None:
+def _group(program: Program, lab: str) -> limits.Group | None:
     """The cgroup with the program's limits, if it has any."""
     if not program.cpu and not program.memory:
         return None
-    name = f"{os.getpid()}-{secrets.token_hex(4)}-{next(_numbers)}"
-    return limits.group(name, program.cpu, program.memory)
+    return limits.group(f"{lab}-{next(_numbers)}", program.cpu, program.memory)
 
 
 def node_environment(session: RunningLab, name: str) -> dict[str, str]:

@@ -46,7 +46,13 @@ def main() -> None:
 
     outside = Outside.received(request.get("outside", {}))
     part = LocalPart.from_json(request["part"]) if "part" in request else None
-    session = _launch(LabConfig.from_json(request["config"]), outside, Guard(request["broker"]), part, report)
+    session = _launch(
+        LabConfig.from_json(request["config"]),
+        outside,
+        Guard(request["broker"], request["groups"]),
+        part,
+        report,
+    )
     _reset_signal_handlers()
     running = session.running
     report(ready=True, seconds=running.seconds, datapath=running.datapath, aacm=running.aacm)
