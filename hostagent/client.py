@@ -81,6 +81,8 @@ class AgentPool:
         #: The process of each agent that has been ready.
         self._pids: dict[int, int] = {}
         self._stopped: set[int] = set()
+        #: By server the second-level supervisor that is stopped, and with it the orders to the agent.
+        self._stopped_parents: dict[int, int] = {}
         self._answers: dict[int, Message] = {}
         self._coordinates: dict[int, tuple[int, ...]] = {}
         #: When each server reported its coordinates.
@@ -185,11 +187,15 @@ class AgentPool:
             raise AgentError(failed[0])
 
     def _end(self, nodes: Iterable[int], timeout: float) -> None:
-        """End the processes of agents that still run, and wait until the supervisor has noticed."""
-        for node in nodes:
-            if (pid := self.process_of(node)) is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        """End the processes of agents that still run, and wait until the supervisor has noticed.
+
+        A stopped second-level supervisor notices nothing: it is ended, and with it all of its agents."""
+        with self._changed:
+            parents = {self._stopped_parents[node] for node in nodes if node in self._stopped_parents}
+        agents = {pid for node in nodes if (pid := self.process_of(node)) is not None}
+        for pid in parents | agents:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._wait(lambda: set(nodes) <= self._failed(), timeout, "end")
 
     def _failed(self) -> set[int | None]:
@@ -398,11 +404,16 @@ class AgentPool:
                 self._outcome = message
             elif message["event"] == "stopped":
                 self._stopped.update(message["nodes"])
+                if "parent" in message:
+                    self._stopped_parents.update(dict.fromkeys(message["nodes"], message["parent"]))
                 _log.warning("agents stopped: %s", message["nodes"])
             elif message["event"] == "continued":
                 self._stopped.difference_update(message["nodes"])
+                for node in message["nodes"]:
+                    self._stopped_parents.pop(node, None)
             elif message["event"] == "failed":
                 self._stopped.discard(message["node"])
+                self._stopped_parents.pop(message["node"], None)
                 self.failures.append((message["node"], message["error"]))
                 _log.error("agent %s: %s", message["node"], message["error"])
             elif message["event"] == "no-fast-path":

@@ -47,8 +47,10 @@ class ChildProcess:
     pid: int
     channel: Channel
     nodes: set[int]
-    #: Where it notes its turns, and what was seen there; None for a supervisor.
-    cell: memoryview | None = None
+    #: Where it notes its turns, and what was seen there.
+    cell: memoryview
+    #: Whether it is a supervisor, whose agents are processes of their own.
+    supervises: bool = False
     turn: progress.Turn = field(default_factory=progress.Turn)
     #: Whether a signal has stopped it, and whether it hangs.
     stopped: bool = False
@@ -187,14 +189,18 @@ class Supervisor:
         """Fork a supervisor that starts a share of the agents; returns its process number."""
         ours, theirs = socket.socketpair()
         foreign = ranges_excluding({theirs.fileno(), 0, 1, 2})
-        pid = os.fork() or _run_child(foreign, lambda: self._run_supervisor(theirs, share))
+        (cell,) = progress.cells(1)
+        pid = os.fork() or _run_child(foreign, lambda: self._run_supervisor(theirs, share, cell))
         theirs.close()
-        self._add_child(ChildProcess(pid, Channel(ours), {place.node for place in share}))
+        nodes = {place.node for place in share}
+        self._add_child(ChildProcess(pid, Channel(ours), nodes, cell, supervises=True))
         return pid
 
-    def _run_supervisor(self, control: socket.socket, share: Sequence[AgentPlacement]) -> None:
+    def _run_supervisor(
+        self, control: socket.socket, share: Sequence[AgentPlacement], cell: memoryview
+    ) -> None:
         """In the forked process: a supervisor with the same state and other children."""
-        supervisor = Supervisor(self._factory, Channel(control), self._load_balance)
+        supervisor = Supervisor(self._factory, Channel(control), self._load_balance, cell)
         supervisor.start_local(share)
         supervisor.serve()
 
@@ -314,15 +320,14 @@ class Supervisor:
             child = self._children.get(pid)
             if child is not None and child.stopped != stopped:
                 before, child.stopped, child.turn = child.silent, stopped, progress.Turn()
-                if child.cell is not None:
-                    child.cell[progress.STOPPED if stopped else progress.CONTINUED] = progress.milliseconds()
+                child.cell[progress.STOPPED if stopped else progress.CONTINUED] = progress.milliseconds()
                 self._note_silence(child, before)
 
     def _look_at_progress(self) -> None:
         """Notice which agents hang, and which have gone on after all."""
         now = time.monotonic()
         for child in self._children.values():
-            if child.cell is None or child.stopped:
+            if child.stopped:
                 continue
             before, child.hangs = child.silent, child.turn.look(child.cell[0], child.pid, now)
             self._note_silence(child, before)
@@ -333,7 +338,8 @@ class Supervisor:
             return
         nodes = sorted(child.nodes)
         if child.silent:
-            self._control.send({"event": "stopped", "nodes": nodes, "hangs": child.hangs})
+            parent = {"parent": child.pid} if child.supervises else {}
+            self._control.send({"event": "stopped", "nodes": nodes, "hangs": child.hangs, **parent})
             self._give_up_on(child)
             return
         self._control.send({"event": "continued", "nodes": nodes})

@@ -45,3 +45,16 @@ def test_second_level_supervisors_pass_orders_and_events_on() -> None:
         found.supervisor.kill()
         poll(lambda: not any(map(psutil.Process.is_running, [first, *others])), 10)
         assert "all agents: their supervisor has ended" in lab.info()["ended"]
+
+
+def test_a_second_level_supervisor_that_is_stopped_is_replaced_with_its_agents() -> None:
+    with Lab("torus:16x8", "wmgr") as lab:
+        found = processes.agents(lab)
+        stopped = found.second_level[1]
+        orphans = stopped.children()
+        stopped.suspend()
+        poll(lambda: sum(lab.info()["restarts"].values()) >= MANY // 2, 180)
+        poll(lambda: not lab.info()["ended"] and not lab.info()["down"], 60)
+        assert not any(map(psutil.Process.is_running, [stopped, *orphans]))
+        assert len(processes.agents(lab).agents) == MANY
+        assert lab.pingall(pairs=[["h0", "h127"], ["h127", "h1"]]).lost == []

@@ -18,6 +18,16 @@ from tests.lab.controllers import TESTCONTROLLER, learning_switch
 pytestmark = pytest.mark.lab
 
 NOBODY = 65534
+#: Kills a process of each kind, and checks what must hold when all of them run again.
+DEATHS = """
+import json
+from dcnlab import Lab
+with Lab("bcube:2,1", "brp", datapath="userspace") as lab:
+    for what in ("ovsdb", "s1", "h1", "controller"):
+        lab.kill(what)
+    violations = lab.invariants(within=120).violations
+    print(json.dumps({"restarts": lab.info()["restarts"], "violations": violations}))
+"""
 
 
 def closed_ancestor(path: Path) -> Path | None:
@@ -106,6 +116,15 @@ def test_the_demonstration_runs(open_path: Path) -> None:
     """`make demo` after the installation."""
     found = run(open_path, [sys.executable, "-m", "dcnlab.cli", "demo", "--topology", "bcube:2,1", "--json"])
     assert found["info"]["links"] == 8
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
+def test_what_dies_comes_back(open_path: Path) -> None:
+    found = run(open_path, [sys.executable, "-c", DEATHS])
+    assert {name.partition(" ")[0] for name in found["restarts"]} == {
+        "ovsdb-server", "ovs-vswitchd", "agent", "controller",
+    }  # fmt: skip
+    assert found["violations"] == 0
 
 
 def run(folder: Path, words: list[str]) -> dict[str, Any]:
