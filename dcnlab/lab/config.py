@@ -82,8 +82,8 @@ class LabConfig(Options):
     image: str = param(
         "Root file systems of hosts, such as h3=DIR or h*=oci:DIR:TAG (docs/workloads.md).", default=""
     )
-    delay: str = param("One-way delay of every link, such as 1ms (needs netem).", default="")
-    loss: str = param("Packet loss on every link, such as 0.1% (by netem, or as root by eBPF).", default="")
+    delay: str = param("One-way delay of every link, such as 1ms (docs/workloads.md).", default="")
+    loss: str = param("Packet loss on every link, such as 0.1%.", default="")
     rate: str = param("Bandwidth of every link, such as 100Mbit.", default="")
     link_attributes: bool = param(
         "Impose delay, jitter, loss, rate and so on where a topology's file states them for a link.",

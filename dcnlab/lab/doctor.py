@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from dcnlab.lab import client, installing, runtime
-from dcnlab.lab.emulation import kernel, openvswitch, programs, receive_buffers
+from dcnlab.lab.emulation import delays, kernel, openvswitch, programs, receive_buffers
 from dcnlab.lab.emulation.sandbox import (
     CLONE_NEWNET,
     CLONE_NEWNS,
@@ -155,7 +155,8 @@ def _namespaces() -> Finding:
 def _netem() -> Finding:
     if kernel.has_qdisc("netem", "delay", "1ms"):
         return Finding("netem", "ok", "delay and loss of links work")
-    means = "delay of links is refused; loss works as root, by eBPF"
+    problem = delays.problem()
+    means = f"delay of links is refused ({problem})" if problem else "a process of the lab delays packets"
     return Finding("netem", "note", "missing", means + _loadable("sch_netem"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,11 +178,53 @@ def test_loss_is_imposed_each_way(lab: Lab) -> None:
     assert lab.pingall().held
 
 
+def round_trips(lab: Lab, count: int = 10) -> list[float]:
+    """Milliseconds of the echo requests from h0 to h1 that were answered."""
+    done = lab.run("h0", ["ping", "-c", str(count), "-i", "0.02", "-W", "9", "h1"])
+    return [float(one) for one in re.findall(r"time=([\d.]+)", done.stdout)]
+
+
+@pytest.mark.lab
+def test_delay_is_imposed_each_way_and_ends(lab: Lab) -> None:
+    first = lab.route("h0", "h1")[1]
+    (link,) = lab.impair("h0", first, delay="40ms", jitter="5ms")
+    assert link.by == dict.fromkeys(("delay", "jitter"), "netem" if shaping.has_netem() else "delay line")
+    found = round_trips(lab)
+    assert len(found) == 10
+    assert min(found) >= 70
+    poll(lambda: min(round_trips(lab)) < 120, 120)
+    assert exceeds(lab, "h0", "h1", 1.0)  # TCP's super-packets pass
+    lab.impair("h0", first, duplicate="100%")
+    assert "DUP!" in lab.run("h0", ["ping", "-c", "3", "-i", "0.1", "-W", "9", "h1"]).stdout
+    lab.impair("h0", first, clear=True)
+    poll(lambda: min(round_trips(lab)) < 30, 120)
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(shaping.has_netem(), reason="the kernel delays packets itself")
+def test_the_process_that_delays_is_started_again(lab: Lab) -> None:
+    first = lab.route("h0", "h1")[1]
+    lab.impair("h0", first, delay="20ms")
+    assert "dcndelay" in lab.run("h0", ["ip", "link"]).stdout
+    (before,) = lab.run("h0", ["pgrep", "-f", "emulation.delay_line"]).stdout.split()  # of this lab only
+    assert lab.run("h0", ["kill", "-KILL", before]).returncode == 0
+    poll(
+        lambda: lab.run("h0", ["pgrep", "-f", "emulation.delay_line"]).stdout.split() not in ([], [before]), 60
+    )
+    poll(lambda: min(round_trips(lab, 3), default=0.0) >= 40, 60)
+    lab.impair("h0", first, rate="20Mbit")
+    lab.restart(first)  # Open vSwitch removes what it finds at its ports
+    assert min(round_trips(lab, 3)) >= 40
+    lab.impair(clear=True)
+
+
 @pytest.mark.lab
 def test_changes_lose_no_packets_that_wait(lab: Lab) -> None:
     stream = lab.begin(Stream("h0", "h1", every=0.001))
     for number in range(20):
         lab.impair(rate=f"{20 + number}Mbit")
+    for delay in ("5ms", "8ms", "none"):
+        lab.impair(delay=delay)
     lab.impair(clear=True)
     result = stream.stop()
     assert result.lost == 0
@@ -238,6 +281,6 @@ def test_what_the_kernel_cannot_impose_is_refused_in_one_line(lab: Lab) -> None:
         lab.impair(delay="1ms", jitter="0.1ms", corrupt="1%", duplicate="1%", reorder="1%")
         lab.impair(clear=True)
         return
-    with pytest.raises(UsageError, match="no netem, so delay and corrupt cannot be imposed"):
+    with pytest.raises(UsageError, match="no netem, so corrupt cannot be imposed"):
         lab.impair(delay="1ms", corrupt="1%", rate="1Mbit")
     assert lab.impairments() == []  # nothing of it

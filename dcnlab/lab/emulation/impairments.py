@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dcnlab.lab.emulation import loss, netns, shaping
+from dcnlab.lab.emulation.delays import Delays
 from dcnlab.lab.emulation.shaping import Disciplines
 from dcnlab.lab.link_shape import Shape
 from topos.fabric import Fabric
@@ -33,6 +34,7 @@ class Impairments:
         self._link_of = {end: number for number, ends in enumerate(self._ends) for end in ends}
         self._disciplines: dict[Nic, Disciplines] = {}
         self._losing: set[Nic] = set()
+        self._delays = Delays()
         self._lock = threading.Lock()
 
     def launch(self) -> None:
@@ -89,6 +91,7 @@ class Impairments:
         """Have the kernel impose the shapes; ``again``: at interfaces that have no disciplines."""
         lines: dict[str, list[str]] = defaultdict(list)
         losses: dict[str, dict[str, float]] = defaultdict(dict)
+        waiting: dict[Nic, dict[str, float]] = {}
         for end in ends:
             namespace, interface = end
             shape = self.shape(self._link_of[end])
@@ -98,13 +101,16 @@ class Impairments:
             )
             lines[namespace] += make[0]
             self._disciplines[end] = make[1]
-            if not shape.loss and (again or end not in self._losing):
+            if shaping.has_netem():
                 continue
-            if not shaping.has_netem():
-                losses[namespace][interface] = float(shape.loss.rstrip("%") or 0) / 100
-                self._losing.add(end)
+            waiting[end] = shaping.waiting(shape)
+            if "loss" in waiting[end] or (not shape.loss and (again or end not in self._losing)):
+                continue
+            losses[namespace][interface] = float(shape.loss.rstrip("%") or 0) / 100
+            self._losing.add(end)
         for namespace, some in lines.items():
             if some:
                 netns.batch(["tc", "-n", namespace], some)
         for namespace, shares in losses.items():
             loss.impose(namespace, shares)
+        self._delays.set(waiting, again=again)

@@ -7,13 +7,16 @@ import os
 from collections.abc import Mapping
 
 from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.delays import MARK
 from dcnlab.lab.errors import LabError
 from hostagent.fastpath import bpf
-from hostagent.fastpath.assembler import Assembler, Register
+from hostagent.fastpath.assembler import Assembler, Register, Size
 from hostagent.runtime.netlink import Netlink
 
-#: bpf_get_prandom_u32, and the verdicts of a classifier: go on, drop.
-_RANDOM, _PASS, _DROP = 7, 0, 2
+#: bpf_get_prandom_u32, and the verdicts of a classifier: go on with the next one, drop.
+_RANDOM, _PASS, _DROP = 7, -1, 2
+#: Where a program finds a packet's mark.
+_MARK = 8
 _RANGE = 1 << 32
 
 
@@ -34,13 +37,18 @@ def problem() -> str:
 def program(share: float) -> int:
     """The program that loses this share of the packets, each independently; its descriptor.
 
+    Packets that have waited in the delay line were there before.
+
     Raises BpfError where the kernel refuses it.
     """
     code = Assembler()
+    code.load(Size.WORD, Register.R2, Register.R1, _MARK)
+    code.jump("pass", Register.R2, "==", MARK)
     code.call(_RANDOM)
     code.set(Register.R0, "=", Register.R0, bits=32)  # the helper may leave more bits
     code.constant(Register.R1, round(share * _RANGE))
     code.jump("lost", Register.R0, "<", Register.R1)
+    code.label("pass")
     code.set(Register.R0, "=", _PASS)
     code.exit()
     code.label("lost")

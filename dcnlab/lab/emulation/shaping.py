@@ -1,16 +1,18 @@
 """How the kernel imposes a link's shape: lines for ``tc``, and a program that loses packets.
 
 With netem all of a shape is netem's, except a rate that stood when the lab was launched, which is htb's.
-Without netem the rate is htb's, and packets are lost by a program (:mod:`dcnlab.lab.emulation.loss`);
-nothing else can be imposed.  A change alters what is there, so that packets that wait are not lost.
+Without netem the rate is htb's, and a program loses packets (:mod:`dcnlab.lab.emulation.loss`) where that is
+allowed.  All else but wrong bits is imposed by a process (:mod:`dcnlab.lab.emulation.delays`).  A change
+alters what is there, so that packets that wait are not lost.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator
 
-from dcnlab.lab.emulation import loss
+from dcnlab.lab.emulation import delays, loss
 from dcnlab.lab.emulation.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.link_shape import Shape
@@ -21,7 +23,10 @@ _FULL, _SMALL = 1514, 64
 _QUEUE, _DELAY_QUEUE = 1000, 10000
 #: A class of htb whose link has no rate any more.
 _UNLIMITED = "100Gbit"
-_NETEM = ("delay", "jitter", "duplicate", "reorder", "corrupt")
+#: What :func:`imposed_by` calls the process of :mod:`dcnlab.lab.emulation.delays`.
+DELAY_LINE = "delay line"
+_VALUE = re.compile(r"([\d.]+)(us|ms|s|%)")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01}
 
 
 class Disciplines(enum.Enum):
@@ -45,19 +50,34 @@ def check_kernel(shape: Shape) -> None:
         raise OptionError("rate", "this kernel has no htb, so rate cannot be imposed: modprobe sch_htb")
     if not given.keys() - {"rate"} or has_netem():
         return
-    missing = [name for name in _NETEM if name in given]
-    hint = "load it (modprobe sch_netem), run in the VM of vagrant/, or leave it out"
+    by, problem = imposed_by(shape), delays.problem()
+    missing = [name for name in given if name == "corrupt" or (problem and by[name] == DELAY_LINE)]
     if missing:
-        what = " and ".join(missing)
-        raise OptionError(missing[0], f"this kernel has no netem, so {what} cannot be imposed: {hint}")
-    if problem := loss.problem():
-        raise OptionError("loss", f"this kernel has no netem, and loss by eBPF is refused ({problem}): {hint}")
+        what, why = " and ".join(missing), f" ({problem})" if problem else ""
+        hint = "load it (modprobe sch_netem), run in the VM of vagrant/, or leave it out"
+        raise OptionError(missing[0], f"this kernel has no netem, so {what} cannot be imposed{why}: {hint}")
 
 
 def imposed_by(shape: Shape) -> dict[str, str]:
-    """What imposes each impairment of a shape that is set while a lab runs: ``netem``, ``htb`` or ``eBPF``."""
-    names = {"rate": "htb", "loss": "eBPF"} if not has_netem() else {}
-    return {name: names.get(name, "netem") for name in shape.given()}
+    """What imposes each impairment of a shape that is set while a lab runs: ``netem``; without it ``htb``,
+    ``eBPF`` or ``delay line``."""
+    if has_netem():
+        return dict.fromkeys(shape.given(), "netem")
+    names = {"rate": "htb"} if loss.problem() else {"rate": "htb", "loss": "eBPF"}
+    return {name: names.get(name, DELAY_LINE) for name in shape.given()}
+
+
+def waiting(shape: Shape) -> dict[str, float]:
+    """What the delay line does to packets of this shape: seconds, and shares; empty where it does nothing."""
+    by = imposed_by(shape)
+    return {name: _number(value) for name, value in shape.given().items() if by[name] == DELAY_LINE}
+
+
+def _number(value: str) -> float:
+    """Seconds, or a share of packets."""
+    match = _VALUE.fullmatch(value)
+    assert match is not None
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def launch_lines(shape: Shape, interface: str) -> tuple[list[str], Disciplines]:

@@ -54,9 +54,9 @@ class LabArguments(TypedDict, total=False):
     isolate: bool
     #: Root file systems of hosts, such as h3=DIR or h*=oci:DIR:TAG (docs/workloads.md).
     image: str
-    #: One-way delay of every link, such as 1ms (needs netem).
+    #: One-way delay of every link, such as 1ms (docs/workloads.md).
     delay: str
-    #: Packet loss on every link, such as 0.1% (by netem, or as root by eBPF).
+    #: Packet loss on every link, such as 0.1%.
     loss: str
     #: Bandwidth of every link, such as 100Mbit.
     rate: str

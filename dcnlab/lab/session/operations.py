@@ -13,7 +13,7 @@ from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
-from dcnlab.lab.emulation import launch, netns
+from dcnlab.lab.emulation import delays, launch, netns
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, explain, flows, live_path, queues, tables
 from dcnlab.lab.instruments.measurement import Context
@@ -165,7 +165,8 @@ class _Operations:
     def _interfaces(self, node: int, namespace: str) -> list[str]:
         """The interfaces of a node: all of a server's namespace, which a switch shares with others."""
         if self._fabric.is_server(node):
-            return [name for _, name in netns.inside(namespace, socket.if_nameindex)]
+            names = [name for _, name in netns.inside(namespace, socket.if_nameindex)]
+            return [name for name in names if not name.startswith(delays.PREFIX)]
         return [launch.interface(self._fabric, node, port) for port, _ in self._fabric.ports(node)]
 
     def _capture_controller(self, call: Call) -> Any:
