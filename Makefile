@@ -9,7 +9,7 @@ CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue soak bench docs man vm-test vm-full packages test-packages constraints floors release assets
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue examples soak bench docs man vm-test vm-full packages test-packages constraints floors release assets
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -57,6 +57,10 @@ test: check labs ## check, then labs: everything in CI except vm-test
 
 catalogue: packages $(VENV)/.dev ## a lab for every compatible pair of topology and scheme (8 minutes)
 	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/test_catalogue.py
+
+examples: packages $(VENV)/.dev ## run every example of docs/examples.md, one after the other
+	@bash vagrant/packages.sh slirp4netns nginx-light wrk memcached libmemcached-tools
+	@$(BIN)/python -m tests.examples
 
 soak: packages $(VENV)/.dev     ## chaos in labs of six families, 1500 wrong command lines and files (15 minutes)
 	@$(BIN)/python -m tests.soak

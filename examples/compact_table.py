@@ -1,4 +1,4 @@
-"""Compact tables in a fat tree: one entry per host below a switch, and one that leads up to all others."""
+"""Teaches a controller of your own: compact tables in a fat tree, with one entry up to all hosts elsewhere."""
 
 from typing import Any
 

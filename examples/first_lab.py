@@ -1,4 +1,4 @@
-"""A lab from Python: launch it, measure, cut a link, restore it."""
+"""Teaches labs in Python: launch one, measure, cut a link, restore it."""
 
 from dcnlab import Lab
 

@@ -18,7 +18,7 @@ import dcnlab
 from addressing import registry as schemes
 from dcnlab.cli import app, catalogue, loading
 from dcnlab.lab.scenario import reading, reference
-from release import interface
+from release import examples, interface
 from tests import architecture
 from topos import registry as topologies
 
@@ -96,6 +96,16 @@ def test_the_diagrams_are_current() -> None:
 def test_the_reference_of_scenarios_is_current() -> None:
     text = (DOCS / "scenarios.md").read_text()
     assert reference.rewrite(text) == text, "run: python -m dcnlab.lab.scenario.reference docs/scenarios.md"
+
+
+def test_the_list_of_examples_is_current() -> None:
+    """At least a dozen, and each says in its first line what it teaches."""
+    found = examples.examples()
+    lessons = {examples.lesson(path) for path in found}
+    assert len(found) == len(lessons) >= 12
+    assert all(len(lesson) > 20 for lesson in lessons), 'begin each example with "# Teaches ..."'
+    text = examples.PAGE.read_text()
+    assert examples.rewrite(text) == text, "run: python -m release.examples"
 
 
 def test_the_generated_parts_of_the_python_interface_are_current() -> None:
