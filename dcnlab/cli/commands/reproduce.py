@@ -50,7 +50,11 @@ def reproduce(
         print_json({one: [_plain(row) for row in result.rows] for one, result in results.items()})
     else:
         for one, result in results.items():
-            table(registry.HEADER, [registry.cells(row) for row in result.rows], title=_title(one))
+            if judged := registry.with_verdict(result.rows):
+                table(registry.HEADER, [registry.cells(row) for row in judged], title=_title(one))
+            if only := registry.measured_only(result.rows):
+                print(f"{_title(one)}: {registry.MEASURED_ONLY.lower()}:")
+                table(only.header, only.rows)
 
 
 def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:

@@ -55,6 +55,8 @@ class Section:
     header: tuple[str, ...] = ()
     rows: tuple[tuple[object, ...], ...] = ()
     charts: tuple[Drawable, ...] = ()
+    #: Parts below it, without figures.
+    parts: tuple[Section, ...] = ()
 
 
 def page(title: str, sections: Sequence[Section]) -> str:
@@ -81,12 +83,20 @@ def _section(section: Section, number: int) -> str:
     if section.charts:
         figures = "".join(_figure(chart, f"f{number}-{i}-") for i, chart in enumerate(section.charts))
         parts.append(f'<div class="figures">{figures}</div>')
+    parts += _tables(section)
+    for part in section.parts:
+        parts += [f"<p>{html.escape(part.title)}</p>", *_tables(part)]
+    return "\n".join(parts)
+
+
+def _tables(section: Section) -> list[str]:
+    """The table of a section, if it has one."""
     if section.rows:
         head = "".join(map(_heading, section.header, section.rows[0]))
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in section.rows)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        parts.append(f'<div class="table">{table}</div>')
-    return "\n".join(parts)
+        return [f'<div class="table">{table}</div>']
+    return []
 
 
 def _figure(chart: Drawable, prefix: str) -> str:

@@ -37,6 +37,12 @@ _VERDICTS: tuple[Verdict, ...] = (
     "holds", "holds by reading", "does not hold", "not published", "not measured",
 )  # fmt: skip
 HEADER = ("claim", "source", "published", "independent", "measured", "verdict")
+#: What stands above values that no paper gives.
+MEASURED_ONLY = "Measured here; the paper prints no value"
+#: A table of them has at most so many columns beside the first.
+_MOST_QUANTITIES = 6
+#: More places in the paper are not listed above it.
+_MOST_SOURCES = 2
 #: From here on six digits would not be the whole number.
 _LARGE = 1e6
 #: The columns of :func:`papers`.
@@ -90,6 +96,52 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.6g}"
 
 
+def with_verdict(rows: Iterable[Row]) -> list[Row]:
+    """The rows about a published value, or about something that was not measured."""
+    return [row for row in rows if row.verdict != "not published"]
+
+
+def measured_only(rows: Iterable[Row]) -> Section | None:
+    """The values that no paper prints: a table with a line per subject and a column per quantity, where it is
+    well filled.
+
+    A statement is then ``QUANTITY: SUBJECT``.  None without such values.
+    """
+    found = [row for row in rows if row.verdict == "not published"]
+    if not found:
+        return None
+    sources = list(dict.fromkeys(row.claim.source for row in found))
+    title = f"{MEASURED_ONLY} ({'; '.join(sources)})." if len(sources) <= _MOST_SOURCES else f"{MEASURED_ONLY}."
+    header, lines = _by_quantity(found)
+    filled = sum(value != "-" for _, *values in lines for value in values)
+    wide = len(header) - 1 > _MOST_QUANTITIES or 2 * filled < len(lines) * (len(header) - 1)
+    if wide or any(row.claim.computed is not None for row in found):
+        header = ("of", "measured", "independent")
+        lines = [(cell[0], cell[4], cell[3]) for cell in map(cells, found)]
+    return Section(title, "", *_without_empty(header, lines))
+
+
+def _by_quantity(found: Iterable[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A line per subject, and a column per quantity."""
+    quantities: dict[str, None] = {}
+    subjects: dict[str, dict[str, str]] = {}
+    for row in found:
+        quantity, colon, subject = row.claim.statement.partition(": ")
+        column = quantity if colon else "measured"
+        quantities[column] = None
+        subjects.setdefault(subject if colon else quantity, {})[column] = _measured(row)
+    lines = [(subject, *(values.get(one, "-") for one in quantities)) for subject, values in subjects.items()]
+    return ("of", *quantities), lines
+
+
+def _without_empty(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """A table without the columns in which no line has anything."""
+    kept = [at for at in range(len(header)) if not rows or any(row[at] != "-" for row in rows)]
+    return tuple(header[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows)
+
+
 def papers(rows: Iterable[Row]) -> list[tuple[str, ...]]:
     """Per paper, in the columns of ``PAPERS_HEADER``: its claims, counted by verdict."""
     by_paper: dict[str, Counter[str]] = {}
@@ -112,11 +164,17 @@ def markdown(results: Mapping[str, Result]) -> str:
     lines += [totals(_all_rows(results)), ""]
     lines += _table(PAPERS_HEADER, papers(_all_rows(results)))
     for name, result in results.items():
-        item = experiments()[name]
+        item, judged = experiments()[name], with_verdict(result.rows)
         lines += ["", f"## {name}: {item.title}", "", f"{item.paper}.", ""]
-        lines += _table(HEADER, map(cells, result.rows))
+        lines += _table(HEADER, map(cells, judged)) if judged else []
+        if only := measured_only(result.rows):
+            lines += [*([""] if judged else []), only.title, "", *_table(only.header, _texts(only.rows))]
         lines += ["", "Method: " + "; ".join(_methods(result.rows)) + "."]
     return "\n".join(lines) + "\n"
+
+
+def _texts(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    return [[str(cell) for cell in row] for row in rows]
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -135,9 +193,11 @@ def html(results: Mapping[str, Result]) -> str:
     for name, result in results.items():
         item = experiments()[name]
         text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
-        rows = tuple(cells(row) for row in result.rows)
-        charts = (*_published_charts(result.rows), *result.charts)
-        sections.append(Section(f"{name}: {item.title}", text, HEADER, rows, charts))
+        judged = with_verdict(result.rows)
+        charts = (*_published_charts(judged), *result.charts)
+        parts = tuple(filter(None, [measured_only(result.rows)]))
+        header, rows = _without_empty(HEADER, [cells(row) for row in judged])
+        sections.append(Section(f"{name}: {item.title}", text, header, rows, charts, parts))
     return page("dcnlab reproduce", sections)
 
 
@@ -171,7 +231,7 @@ def _published_charts(rows: Sequence[Row]) -> Iterator[Chart]:
         values = [y for pairs in (*published.values(), *measured.values()) for _, y in pairs]
         yield Chart(
             f"Claims {part[0][0]} to {part[-1][0]}", "claim, by its row in the table", "value",
-            _points(measured), "Claims without a published value are left out.",
+            _points(measured), "Values that the paper does not print are left out.",
             names=tuple(str(number) for number, _ in part), published=_points(published),
             log_y=min(values) > 0 and max(values) > _WIDE * min(values),
         )  # fmt: skip
