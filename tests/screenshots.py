@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.measurement.stream import Stream
 from tests.lab.browser import open_browser, open_page, until
 
 READY = "window.dcnlab?.model.states.length >= 2"
@@ -69,6 +70,14 @@ def parallel(page: Any, lab: Lab, _: Flow) -> None:
     until(page, "dcnlab.picture.marks.paths.length")
 
 
+def restore_all(page: Any, lab: Lab) -> None:
+    """All links are up, and the page knows it."""
+    down = "[...dcnlab.model.down].map((link) => dcnlab.model.linkName(link).split(' – '))"
+    for ends in page.evaluate(down):
+        lab.restore(*ends)
+    until(page, "dcnlab.model.down.size === 0")
+
+
 def next_hops(page: Any, lab: Lab, _: Flow) -> None:
     """Where all nodes send for a server; colours by distance."""
     choose(page, last(lab))
@@ -79,13 +88,14 @@ def next_hops(page: Any, lab: Lab, _: Flow) -> None:
 
 def converged(page: Any, lab: Lab, _: Flow) -> None:
     """The moment of a failure: who learned of it when."""
-    lab.restore("h0", "s0")
-    until(page, "dcnlab.model.down.size === 0")
-    failed = lab.fail("h0", "s0")["links"]
+    restore_all(page, lab)
+    stream = lab.begin(Stream("h0", last(lab)))
+    failed = lab.fail(*lab.route("h0", last(lab))[:2])["links"]
+    stream.stop()
     until(page, "(links) => links.every((link) => dcnlab.model.down.has(link))", failed)
-    until(page, "dcnlab.model.events.at(-1).kind === 'command-ended'")
+    until(page, "dcnlab.model.events.at(-1).kind === 'measurement-ended'")
     page.evaluate("dcnlab.timeline.choose(dcnlab.model.events.findLast((e) => e.kind === 'link' && !e.up))")
-    until(page, "document.querySelector('.convergence')")
+    until(page, "document.querySelector('#details .lost')")
 
 
 #: By file: the scene, the size, and the colours of the page.
@@ -185,10 +195,10 @@ class Film:
 
 def film(browser: Any, url: str, lab: Lab, path: Path, frames: int = 8) -> None:
     """Traffic, a cut, its convergence, and a packet on the new path."""
-    lab.restore("h0", "s0")
     with open_page(browser, *_RECORDED) as page, flowing() as flow:
         page.goto(url)
         until(page, READY)
+        restore_all(page, lab)
         made = Film(page)
         made.shoot(max(1, frames // 3))
         flow(lab, "h0", last(lab))

@@ -157,6 +157,10 @@ def test_next_hops_and_colours(page: Any, lab: Lab) -> None:
     for at, after in itertools.pairwise(lab.route("h0", "h3")):
         assert any({at, after} == set(link.split(" – ")) for link in page.evaluate(leaving, at))
     assert page.evaluate(leaving, "h3") == []
+    with page.expect_download() as download:
+        page.click("#svg")
+    arrows = page.evaluate("dcnlab.picture.marks.arrows.length")
+    assert Path(download.value.path()).read_text().count('Z" fill=') == arrows
     page.select_option("#colour", "distance")
     assert page.evaluate("new Set(dcnlab.picture.marks.colours.values()).size") == 5
     legend = "document.getElementById('legend').textContent"

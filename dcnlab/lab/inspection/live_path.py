@@ -93,9 +93,11 @@ class _Walk:
 
     def sent(self, source: int) -> dict[str, Any]:
         """The source's step, by the port that the packet has taken."""
+        headers = self.scheme.headers(source, self.destination, self.links)
         if not self.taken:
-            return _shown(Step(self.fabric.name(source), "sends, but no node has seen the packet", False))
-        for header, _ in self.scheme.headers(source, self.destination, self.links):
+            reason = "no node has seen the packet" if headers else "drops: the source knows of no path"
+            return _shown(Step(self.fabric.name(source), reason, False))
+        for header, _ in headers:
             hop = self._hop(source, header)
             if isinstance(hop.action, Forward) and hop.action.port == self.taken:
                 plain = self.fabric.is_end_host(source)

@@ -6,6 +6,7 @@ import { distances } from "./distances.js";
 export const KINDS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7", "#8c8c8c"];
 // Of these, those that are seen as lines on light and on dark paper.
 export const LINES = ["#009e73", "#d55e00", "#0072b2", "#cc79a7", "#56b4e9", "#e69f00"];
+export const DASHES = [[], [9, 9], [3, 8], [14, 7, 3, 10]];
 const NEAR = "#fde725", FAR = "#2a788e", NONE = "#8c8c8c";
 const MOST_GROUPS = 8, STEPS = 24;
 
@@ -67,7 +68,8 @@ function grouped({ soft }, keys, title) {
   const known = [...new Set(keys.filter((key) => key !== null))].sort((a, b) => a < b ? -1 : 1);
   const colour = new Map(known.map((key, index) => [key, soft(KINDS[index % KINDS.length])]));
   const faces = new Map(keys.flatMap((key, node) => key === null ? [] : [[node, colour.get(key)]]));
-  return { faces, title, legend: known.length > MOST_GROUPS ? [] : known.map((key) => [colour.get(key), String(key)]) };
+  if (known.length > MOST_GROUPS) return { faces, title: `${title}: ${known.length} groups, colours repeat`, legend: [] };
+  return { faces, title, legend: known.map((key) => [colour.get(key), String(key)]) };
 }
 
 function scaled({ soft }, values, title) {

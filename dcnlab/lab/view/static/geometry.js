@@ -56,6 +56,14 @@ export class Geometry {
     };
   }
 
+  // An arrow on a link, away from a node: points `at` it, the end of its shaft, its tip and direction.
+  arrow(link, from) {
+    const back = this.links[link].a !== from, at = (t) => this.along(link, back ? 1 - t : t);
+    const { stub } = this.links[link]; // both points on the part at its first end
+    const tip = at(stub ? 0.45 : 0.55), tail = at(stub ? 0.25 : 0.45);
+    return { at, until: stub ? 0.4 : 0.52, tip, turn: Math.atan2(tip.y - tail.y, tip.x - tail.x) };
+  }
+
   nodeAt(point, reach) {
     let best = null, least = Math.max(reach, 1.15 * this.radius) ** 2;
     this.nodes.forEach((node, number) => {

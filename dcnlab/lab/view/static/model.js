@@ -117,6 +117,14 @@ export class Model {
       .map(({ clock, figures }) => ({ at: clock, value: figures["rtt_ms.p50"] ?? null, lost: figures.sent - figures.received }));
   }
 
+  // The measurements that ran in a part of the time: when they began, and how they ended.
+  during(from, until) {
+    const begun = new Map(this.events.filter(({ kind }) => kind === "measurement").map((event) => [event.number, event]));
+    return this.events.filter(({ kind, clock, error }) => kind === "measurement-ended" && clock >= from && !error)
+      .map((ended) => ({ begun: begun.get(ended.measurement), ended }))
+      .filter((one) => one.begun && one.begun.clock <= until);
+  }
+
   // What belongs to one convergence: from the first change of a link to the event `converged`.
   episode(event) {
     const here = this.events.indexOf(event);

@@ -118,9 +118,12 @@ export class Panel {
     convergenceChart(box, shown, who);
     const hidden = parts.length - shown.length;
     if (hidden) element(box, "p", { class: "quiet" }, `${count(hidden, "event")} between the last two not shown`);
-    for (const event of this.model.since(parts[0].clock - 5)) {
-      const lost = event.kind === "measurement-ended" ? event.figures?.lost : undefined;
-      if (lost !== undefined) element(box, "p", {}, `${event.name} meanwhile: ${lost} lost`);
+    for (const { begun, ended } of this.model.during(parts[0].clock, parts.at(-1).clock)) {
+      const { sent, lost = sent - ended.figures.received, outage_ms } = ended.figures;
+      if (Number.isNaN(lost) || lost === undefined) continue;
+      const { a = "", b = "" } = begun.arguments, between = a && b ? ` ${a} → ${b}` : "";
+      const outage = outage_ms === undefined ? "" : `, no packet for ${outage_ms} ms`;
+      element(box, "p", { class: "lost" }, `${ended.name}${between} meanwhile: ${lost} of ${sent} packets lost${outage}`);
     }
   }
 

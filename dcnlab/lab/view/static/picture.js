@@ -1,11 +1,12 @@
 // Paints the network on a canvas.  The network itself is painted once per state into a copy larger than the
 // window; while the picture is moved, the copy is moved.  What is chosen or pointed at is painted over it.
 
-import { LINES } from "./colouring.js";
+import { DASHES, LINES } from "./colouring.js";
 import { bits, share } from "./dom.js";
 
 const MARGIN = 0.3;        // of the window, around it in the copy
 const LARGE = 300;         // from so many nodes: thin links, and details only where there is room for them
+const LEAST = 1.6;         // pixels: the radius of nodes where there is no room for them
 const TEXT = 6.5;          // pixels: names are shown in nodes with such a radius
 const STEPS = 8;           // of the colour scale
 
@@ -182,7 +183,7 @@ export class Picture {
   }
 
   face(path, number, more = 1) {
-    const node = this.model.nodes[number], r = more * this.geometry.radius;
+    const node = this.model.nodes[number], r = Math.max(more * this.geometry.radius, LEAST / this.camera.scale);
     if (node.kind === "server") {
       path.moveTo(node.x + r, node.y);
       path.arc(node.x, node.y, r, 0, 2 * Math.PI);
@@ -233,7 +234,7 @@ export class Picture {
   // One of several parallel paths: a colour and a dash of its own.
   paintParallel(context, links, index) {
     const { scale } = this.camera;
-    context.setLineDash([[], [9, 9], [3, 8], [14, 7, 3, 10]][index % 4].map((length) => length / scale));
+    context.setLineDash(DASHES[index % DASHES.length].map((length) => length / scale));
     for (const link of links) this.strokeLink(context, link, LINES[index % LINES.length], 4);
     context.setLineDash([]);
   }
@@ -321,16 +322,14 @@ export class Picture {
     const { scale } = this.camera, r = this.geometry.radius;
     context.strokeStyle = context.fillStyle = this.colour("path");
     for (const { link, from, weight } of this.marks.arrows) {
-      const back = this.model.links[link].a !== from, at = (t) => this.geometry.along(link, back ? 1 - t : t);
-      const stub = this.model.links[link].stub; // both points on the part at its first end
-      const tip = at(stub ? 0.45 : 0.55), tail = at(stub ? 0.25 : 0.45), turn = Math.atan2(tip.y - tail.y, tip.x - tail.x);
+      const { at, until, tip, turn } = this.geometry.arrow(link, from);
       const size = Math.min(9 / scale, 0.9 * r) * (0.5 + 0.5 * weight), path = new Path2D();
       path.moveTo(tip.x, tip.y);
       for (const side of [2.6, -2.6]) path.lineTo(tip.x + size * Math.cos(turn + side), tip.y + size * Math.sin(turn + side));
       path.closePath();
       context.fill(path);
       context.lineWidth = Math.min(2 / scale, 0.3 * r) * (0.4 + 0.6 * weight);
-      context.stroke(this.shaft(at, this.model.nodes[from], stub ? 0.4 : 0.52));
+      context.stroke(this.shaft(at, this.model.nodes[from], until));
     }
   }
 

@@ -1,5 +1,6 @@
 // The picture as an SVG file, as it is on the screen, whole.
 
+import { DASHES, LINES } from "./colouring.js";
 import { share } from "./dom.js";
 
 export function svgOf({ model, geometry, camera, colour, marks }) {
@@ -11,15 +12,30 @@ export function svgOf({ model, geometry, camera, colour, marks }) {
     return part === null ? line(number, `stroke="${colour("link")}" stroke-width="1.2"`)
       : line(number, `stroke="${mixed(colour("cold"), colour("hot"), part)}" stroke-width="${(1.4 + 5 * part).toFixed(1)}"`);
   });
+  const tree = marks.tree.map((number) => line(number, `stroke="${colour("ink")}" stroke-width="2.5" opacity=".7"`));
+  const parallel = marks.paths.flatMap((found, index) => found.map((number) => {
+    const dash = DASHES[index % DASHES.length];
+    return line(number, `stroke="${LINES[index % LINES.length]}" stroke-width="4"${dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : ""}`);
+  }));
   const path = marks.path.map((number) => line(number, `stroke="${colour("path")}" stroke-width="7" opacity=".6"`));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${[left, top, right - left, bottom - top].join(" ")}">`,
     `<title>${escaped(`${model.topology} with ${model.scheme}`)}</title>`,
     `<rect x="${left}" y="${top}" width="100%" height="100%" fill="${colour("paper")}"/>`,
     '<g fill="none" stroke-linecap="round">',
-    ...[...links, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
-    ...model.nodes.map((node, number) => nodeOf(node, r, colour, opaque(marks.colours?.get(number)))), "</svg>", "",
+    ...[...links, ...tree, ...parallel, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
+    ...model.nodes.map((node, number) => nodeOf(node, r, colour, opaque(marks.colours?.get(number)))),
+    ...marks.arrows.map((arrow) => arrowOf(arrow, geometry, colour("path"))), "</svg>", "",
   ].join("\n");
+}
+
+// A next hop: a triangle on its link, as large as its share.
+function arrowOf({ link, from, weight }, geometry, fill) {
+  const { tip, turn } = geometry.arrow(link, from);
+  const size = 0.7 * geometry.radius * (0.5 + 0.5 * weight);
+  const corners = [0, 2.6, -2.6].map((side) => side
+    ? `${tip.x + size * Math.cos(turn + side)} ${tip.y + size * Math.sin(turn + side)}` : `${tip.x} ${tip.y}`);
+  return `<path d="M${corners.join("L")}Z" fill="${fill}"/>`;
 }
 
 function curve(geometry, number) {

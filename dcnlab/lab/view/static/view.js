@@ -242,7 +242,10 @@ if (recorded) {
   for (const [kind, value] of recorded) model[kind === "state" ? "addState" : "addEvent"](value);
   timeline.span = Math.max(10, Math.min(1800, model.newest - model.oldest));
   document.body.classList.add("recorded");
-  if (drawing.marks) document.body.classList.add("drawn");
+  if (drawing.marks) {
+    document.body.classList.add("drawn");
+    document.querySelector("footer details").open = innerWidth > 800;
+  }
   showNow(null);
 } else follow({ state: showState, event: showEvent, ended: (over) => { byId("ended").hidden = !over; } });
 // For tests and the benchmark.
