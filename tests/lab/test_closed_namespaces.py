@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -70,6 +71,30 @@ def test_the_error_of_a_launch_is_one_line(closed: str, open_path: Path) -> None
         "dcnlab: cannot create the lab's namespaces (No space left on device): "
         "run with sudo, or allow it: sudo sysctl -w user.max_user_namespaces=10000"
     ]
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close them for somebody")
+def test_root_gets_labs_but_not_isolated_ones(closed: str) -> None:
+    """Root of the user namespace, for whom a lab needs none of its own."""
+    enter = [
+        "nsenter",
+        f"--user={closed}",
+        sys.executable,
+        "-m",
+        "dcnlab.cli",
+        "up",
+        "torus:2",
+        "--scheme",
+        "pow",
+    ]
+    plain, isolated = (
+        subprocess.run([*enter, "--test", "pingall", *options], capture_output=True, text=True, check=False)
+        for options in ((), ("--isolate",))
+    )
+    assert plain.returncode == 0, plain.stderr
+    assert isolated.returncode == 1
+    assert re.fullmatch(r"dcnlab: .*user namespaces.*\n", isolated.stderr)
 
 
 @pytest.mark.lab

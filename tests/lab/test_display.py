@@ -44,11 +44,11 @@ def test_a_display_that_listens_is_accepted() -> None:
     pytest.fail("no port is free")
 
 
-def prompt(display: str, home: Path) -> subprocess.Popen[str]:
+def prompt(display: str, home: Path, *lab: str) -> subprocess.Popen[str]:
     """A small lab's prompt with that display; its shells begin with no start-up files but those in
     ``home``, since they are ended at any moment, locks or not."""
     return subprocess.Popen(
-        [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--scheme", "brp"],
+        [sys.executable, "-m", "dcnlab.cli", "up", *(lab or ("bcube:2,1", "--scheme", "brp"))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -63,6 +63,14 @@ def test_without_a_display_the_prompt_prints_an_error_and_continues(tmp_path: Pa
     assert said.splitlines()[0].startswith("xterm needs a display")
     assert "usage: xterm" in said
     assert "still here" in said.splitlines()
+
+
+@pytest.mark.lab
+def test_isolated_hosts_get_no_display(tmp_path: Path) -> None:
+    lab = "torus:2", "--scheme", "pow", "--isolate"
+    said, _ = prompt(":0", tmp_path, *lab).communicate("xterm h0\ngterm h1\n", timeout=240)
+    text = "needs the display, which isolated hosts do not have: use `dcnlab exec`"
+    assert said.split("\n")[:2] == [f"xterm {text}", f"gterm {text}"]
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.emulation.isolation.identities import users
+from tests.capabilities import lacking
 from tests.lab import escape
 from tests.lab.terminal import DCNLAB, Terminal
 from tests.lab.test_ordinary_user import script
@@ -27,6 +28,18 @@ PYTHON = "/usr/bin/python3"
 ESCAPE = Path(escape.__file__).read_text()
 SERVER = "import http.server as h; h.ThreadingHTTPServer(('', 80), h.SimpleHTTPRequestHandler).serve_forever()"
 FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=5).status)"
+NGINX = (
+    "daemon off; pid nginx.pid; error_log stderr; events {} http { access_log off; "
+    + "".join(f"{kind}_temp_path {kind}; " for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    + "server { listen 80; root /usr/share; autoindex on; } }"
+)
+#: In a lab that was launched with another home folder than root's: what is in it, and what a host writes there.
+AT_HOME = """
+from dcnlab import Lab
+with Lab("torus:2", "pow", isolate=True) as lab:
+    print(lab.run("h0", ["sh", "-c", "ls -A $HOME"]).stdout.split())
+    print(lab.run("h0", ["sh", "-c", "touch $HOME/new && ls $HOME"]).stdout, end="")
+"""
 SCRIPT = """
 host = net.get("h0")
 print("PING", host.cmd("ping -c1 -W5", net.get("h3").IP()))
@@ -76,6 +89,45 @@ def test_programs_of_networks_work(lab: Lab) -> None:
     assert "ICMP echo request" in lab.run("h3", ["sh", "-c", traffic]).stdout
     assert lab.iperf("h0", "h3", seconds=1).mbps > 0
     assert lab.traceroute("h0", "h3").hops
+
+
+@pytest.mark.lab
+def test_nginx_serves_with_files_below_tmp(lab: Lab) -> None:
+    """As docs/security.md says: nothing may be written to /var."""
+    if not Path("/usr/sbin/nginx").exists():
+        lacking("not installed: nginx")
+    write = "mkdir /tmp/nginx && cat > /tmp/nginx/nginx.conf"
+    with lab.popen("h2", ["sh", "-c", f"echo '{NGINX}' | ({write}) && exec nginx -p /tmp/nginx -c nginx.conf"]):
+        poll(lambda: lab.run("h0", [PYTHON, "-c", FETCH, "http://h2/"]).stdout == "200\n", 60)
+
+
+@pytest.mark.lab
+def test_the_limit_of_core_files_is_the_one_that_holds_for_pipes_too(lab: Lab) -> None:
+    """A limit of 0 would not (core(5)); tests/vm tries it, where the setting of the machine may change."""
+    assert lab.run("h0", ["sh", "-c", "ulimit -Sc; ulimit -Hc"]).stdout.split() == ["0", "0"]  # in blocks
+    assert re.search(r"^Max core file size +1 +1 ", lab.run("h0", ["cat", "/proc/self/limits"]).stdout, re.M)
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a folder for the test")
+def test_the_home_folder_is_hidden_wherever_it_is() -> None:
+    home = (
+        "mount -t tmpfs none /srv && mkdir /srv/me && echo secret > /srv/me/file && cd / && export HOME=/srv/me"
+    )
+    command = [
+        "unshare",
+        "-m",
+        "bash",
+        "-ec",
+        f'{home}; exec "$@"',
+        "bash",
+        sys.executable,
+        "-P",
+        "-c",
+        AT_HOME,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\nnew\n", "")
 
 
 @pytest.mark.lab

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from dcnlab.lab.doctor import examine
 from tests import private_openvswitch
 from tests.lab.test_multipath import carried
 from tests.lab.test_ordinary_user import script
+from tests.ovs import poll
 
 pytestmark = pytest.mark.vm
 
@@ -101,6 +103,30 @@ def test_hosts_do_not_forward_in_the_kernel_on_a_machine_that_does() -> None:
             assert {lab.run(node, ["cat", str(setting)]).stdout for node in ("h0", "s0")} == {"0\n"}
     finally:
         setting.write_text("0")
+
+
+def test_what_dies_over_kernel_switches_comes_back(tmp_path: Path) -> None:
+    """And a program that crashes in an isolated host leaves nothing where a program gets the cores."""
+    with Lab("bcube:2,1", "brp", isolate=True) as lab:
+        for what in ("s1", "ovsdb", "h1", "controller"):
+            lab.kill(what)
+        found = lab.invariants(within=120)
+        assert (found.violations, found.asked) == (0, 12)
+        assert len(lab.info()["restarts"]) == 4
+        taker, taken = tmp_path / "taker", tmp_path / "taken"
+        taker.write_text(f"#!/bin/sh\necho $1 >> {taken}\n")
+        taker.chmod(0o755)
+        taken.touch()
+        pattern = Path("/proc/sys/kernel/core_pattern")
+        before = pattern.read_text()
+        pattern.write_text(f"|{taker} %s")  # this machine is the test's own
+        try:
+            for crashes in (1, 2):
+                subprocess.run(["sh", "-c", "ulimit -c unlimited; kill -ABRT $$"], check=False)
+                poll(lambda: taken.read_text() == crashes * f"{signal.SIGABRT:d}\n", 30)  # noqa: B023
+                assert lab.run("h0", ["sh", "-c", "kill -SEGV $$"]).returncode == 128 + signal.SIGSEGV
+        finally:
+            pattern.write_text(before)
 
 
 def test_a_share_of_the_processors_limits_the_programs_of_a_relay(tmp_path: Path) -> None:
