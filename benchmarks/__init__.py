@@ -9,6 +9,7 @@ cli.py          start of the command line, compared with mn and git
 distances.py    all-pairs distances, compared with other libraries
 evaluate.py     time of offline evaluations
 install.py      installation of flow entries, compared with ovs-ofctl
+isolate.py      launch and programs in hosts, with and without isolation
 launch.py       launch and stop, compared with stock Mininet
 openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle
 profile.py      profiles of a launch and of a relaying agent
