@@ -15,6 +15,7 @@ openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle
 profile.py      profiles of a launch and of a relaying agent
 relay.py        one relay: kernel, plain Python loop, agent
 repair.py       the controller after a failure, compared with after the restoration
+traffic.py      short TCP flows per second, compared with wrk and nginx and with iperf3
 record.py       writes docs/performance.md
 sandboxes.py    namespaces and child processes for benchmarks
 """

@@ -50,6 +50,12 @@ SECTIONS = (
         " as well (--switch-fast-path).",
     ),
     Section(
+        "Short flows",
+        ("traffic",),
+        "TCP flows of 10 KB per second in bcube:8,0, four pairs of servers: our generator, wrk with nginx, and"
+        " a process of iperf3 per flow.",
+    ),
+    Section(
         "Impairments of links",
         ("impair",),
         "Rate, loss and delay of one link: asked for beside measured, idle and under load;"
