@@ -3,9 +3,9 @@
     python -m benchmarks impair [--seconds S] [--json]
 
 In a lab of bcube:2,1, on the link between h0 and its switch: a rate, by UDP above it, with Ethernet
-headers; loss, by packets every 0.2 ms; delay, by half of what it adds to the round trip.  Under load
+headers; loss, by packets every 0.2 ms; delay, by half of what it adds to the median round trip.  Under load
 another connection runs between the other servers.  Beside it stock Mininet's TCLink between two hosts,
-without switches.
+without switches; its delay and loss need netem.
 What the kernel cannot impose is left out and named.
 """
 
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,28 +25,33 @@ from rich.console import Console
 from rich.table import Table
 
 from dcnlab import Lab
+from dcnlab.lab.emulation.delays import problem as no_delay_line
 from dcnlab.lab.emulation.kernel import has_qdisc
 from dcnlab.lab.measurement.stream import Stream
 
 RATES, LOSSES, DELAYS = (4, 20, 100), (0.5, 5.0, 20.0), (1, 5, 20)
 #: iperf3's UDP payload, and the headers of UDP, IPv4 and Ethernet.
 _PAYLOAD, _HEADERS = 1448, 42
+_MININET, _TRIES = "Mininet's TCLink", 3
 #: Two of Mininet's hosts and its link; it needs neither switches nor Mininet's changes of the machine's limits.
 _TCLINK = """
 import json, re, sys
 from mininet.link import TCLink
 from mininet.node import Node
-rate, seconds = sys.argv[1:]
+kind, value, seconds = sys.argv[1:]
 a, b = Node("a"), Node("b")
-TCLink(a, b, bw=float(rate))
+values = {"rate": {"bw": float(value)}, "loss": {"loss": float(value)}, "delay": {"delay": value + "ms"}}
+TCLink(a, b, **values[kind])
 a.setIP("10.9.0.1/24"), b.setIP("10.9.0.2/24")
 for node in (a, b):
     node.cmd("ip link set", node.defaultIntf().name, "up")
-b.cmd("iperf3 -s -1 -D")
-words = "iperf3 -c 10.9.0.2 -u -l 1448 -b %gM -t %s -J" % (1.3 * float(rate), seconds)
-found = a.cmd("for i in $(seq 30); do " + words + " && break; sleep 0.2; done").replace("\\r", "")
-end = json.loads(re.split(r"(?m)^(?={)", found)[-1])["end"]
-print(end["sum_received"]["bits_per_second"] / 1e6)
+if kind == "rate":
+    b.cmd("iperf3 -s -1 -D")
+    words = "iperf3 -c 10.9.0.2 -u -l 1448 -b %gM -t %s -J" % (1.3 * float(value), seconds)
+    found = a.cmd("for i in $(seq 30); do " + words + " && break; sleep 0.2; done").replace("\\r", "")
+    print(json.loads(re.split(r"(?m)^(?={)", found)[-1])["end"]["sum_received"]["bits_per_second"] / 1e6)
+else:
+    print(a.cmd("ping -n -i 0.002 -W 1 -c %d 10.9.0.2" % (400 * float(seconds))).replace("\\r", ""))
 """
 
 
@@ -85,37 +92,56 @@ def losses(lab: Lab, load: str, seconds: float) -> Iterator[Row]:
         yield Row("loss, %", f"dcnlab: {link.by['loss']}", load, loss, got)
 
 
-def delays(lab: Lab, load: str) -> Iterator[Row]:
-    before = lab.ping("h0", "h1", count=20).rtt_ms.p50 or 0.0
+def round_trip(text: str) -> float:
+    """The median of the round trips that ping has printed, in milliseconds."""
+    return statistics.median(float(one) for one in re.findall(r"time=([\d.]+)", text))
+
+
+def delays(lab: Lab, load: str, seconds: float) -> Iterator[Row]:
+    ping = ["ping", "-n", "-c", f"{max(20, 20 * seconds):.0f}", "-i", "0.05", "-W", "9", "h1"]
+    before = round_trip(lab.run("h0", ping).stdout)
     for delay in DELAYS:
-        lab.impair("h0", lab.route("h0", "h1")[1], delay=f"{delay}ms")
-        after = lab.ping("h0", "h1", count=20).rtt_ms.p50 or 0.0
+        (link, *_) = lab.impair("h0", lab.route("h0", "h1")[1], delay=f"{delay}ms")
+        after = round_trip(lab.run("h0", ping).stdout)
         lab.impair(clear=True)
-        yield Row("delay, ms", "dcnlab: netem", load, delay, (after - before) / 2)
+        yield Row("delay, ms", f"dcnlab: {link.by['delay']}", load, delay, (after - before) / 2)
 
 
-def in_a_lab(seconds: float, netem: bool) -> Iterator[Row]:
+def in_a_lab(seconds: float, delayed: bool) -> Iterator[Row]:
     """All figures, without and with another connection."""
     with Lab("bcube:2,1", "brp") as lab, ThreadPoolExecutor(1) as beside:
         for load in ("idle", "under load"):
-            length = seconds * (len(RATES) + len(LOSSES)) + 5
+            length = seconds * (len(RATES) + len(LOSSES) + 2 * len(DELAYS)) + 5
             other = beside.submit(lab.iperf, "h2", "h3", seconds=length) if load != "idle" else None
             yield from rates(lab, load, seconds)
             yield from losses(lab, load, seconds)
-            yield from delays(lab, load) if netem else ()
+            yield from delays(lab, load, seconds) if delayed else ()
             if other is not None:
                 other.result()
 
 
-def tclink(seconds: float) -> Iterator[Row]:
+def tclink(seconds: float, netem: bool) -> Iterator[Row]:
     """Mininet's link, in a network namespace of its own."""
     for rate in RATES:
-        words = ["unshare", "--net", "--mount", sys.executable, "-c", _TCLINK, str(rate), f"{seconds:g}"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(f"TCLink: {(done.stderr.strip() or 'failed').splitlines()[-1]}", file=sys.stderr)
-            return
-        yield Row("rate, Mb/s", "Mininet's TCLink", "idle", rate, on_the_wire(float(done.stdout.split()[-1])))
+        got = float(mininet("rate", rate, seconds).split()[-1])
+        yield Row("rate, Mb/s", _MININET, "idle", rate, on_the_wire(got))
+    for loss in LOSSES if netem else ():
+        answered = 1 - float(re.findall(r"([\d.]+)% packet loss", mininet("loss", loss, seconds))[0]) / 100
+        yield Row("loss, %", _MININET, "idle", loss, 100 * (1 - answered**0.5))  # there and back
+    for delay in DELAYS if netem else ():
+        yield Row("delay, ms", _MININET, "idle", delay, round_trip(mininet("delay", delay, seconds)) / 2)
+
+
+def mininet(kind: str, value: float, seconds: float) -> str:
+    """What the program of a link of Mininet's prints."""
+    words = [sys.executable, "-c", _TCLINK, kind, f"{value:g}", f"{seconds:g}"]
+    for _ in range(_TRIES):  # a busy machine may end iperf3 before it has measured
+        done = subprocess.run(
+            ["unshare", "--net", "--mount", *words], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return done.stdout
+    sys.exit(f"TCLink: {(done.stderr.strip() or 'failed').splitlines()[-1]}")
 
 
 def main() -> None:
@@ -124,7 +150,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     netem = has_qdisc("netem", "delay", "1ms")
-    rows = [*in_a_lab(options.seconds, netem), *tclink(options.seconds)]
+    rows = [*in_a_lab(options.seconds, netem or not no_delay_line()), *tclink(options.seconds, netem)]
     if options.json:
         print(json.dumps([asdict(row) | {"ratio": row.ratio} for row in rows], indent=2))
         return
@@ -133,7 +159,7 @@ def main() -> None:
         table.add_row(row.what, row.by, row.load, f"{row.asked:g}", f"{row.got:.3f}", f"{row.ratio:.3f}")
     Console(width=110).print(table)
     if not netem:
-        print("This kernel has no netem: no delay, and neither delay nor loss by TCLink.")
+        print("This kernel has no netem, so TCLink imposes neither delay nor loss.")
 
 
 if __name__ == "__main__":

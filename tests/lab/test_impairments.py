@@ -136,6 +136,17 @@ def lab() -> Iterator[Lab]:
         yield running
 
 
+#: Sends frames by both interfaces; an error ends it.
+SENDER = """
+import socket
+for port in (1, 2):
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as out:
+        out.bind((f"h0-eth{port}", 0))
+        for _ in range(50):
+            out.send(bytes(12) + bytes.fromhex("88b5") + bytes(46))
+"""
+
+
 def exceeds(lab: Lab, a: str, b: str, mbps: float) -> bool:
     """Whether TCP gets more than so much at some time; a busy machine may need several tries."""
     poll(lambda: lab.iperf(a, b, seconds=1).mbps > mbps, 120)
@@ -174,6 +185,7 @@ def test_loss_is_imposed_each_way(lab: Lab) -> None:
     assert lab.ping("h0", "h1").received == 1
     lab.impair("h0", first, loss="100%")
     assert lab.ping("h0", "h1", timeout=0.2).received == 0
+    assert lab.run("h0", ["python3", "-c", SENDER]).returncode == 0  # one that sees an error sends again
     lab.impair("h0", first, clear=True)
     assert lab.pingall().held
 

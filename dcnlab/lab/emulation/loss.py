@@ -13,8 +13,9 @@ from hostagent.fastpath import bpf
 from hostagent.fastpath.assembler import Assembler, Register, Size
 from hostagent.runtime.netlink import Netlink
 
-#: bpf_get_prandom_u32, and the verdicts of a classifier: go on with the next one, drop.
-_RANDOM, _PASS, _DROP = 7, -1, 2
+#: bpf_get_prandom_u32, and the verdicts of a classifier: go on with the next one; keep the packet, so that the
+#: sender sees no error.  After an error an agent, or TCP, would send the packet again.
+_RANDOM, _PASS, _LOSE = 7, -1, 4
 #: Where a program finds a packet's mark.
 _MARK = 8
 _RANGE = 1 << 32
@@ -52,7 +53,7 @@ def program(share: float) -> int:
     code.set(Register.R0, "=", _PASS)
     code.exit()
     code.label("lost")
-    code.set(Register.R0, "=", _DROP)
+    code.set(Register.R0, "=", _LOSE)
     code.exit()
     return bpf.load_classifier(code.assemble())
 
