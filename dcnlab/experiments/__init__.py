@@ -5,6 +5,7 @@ provenance.py  what a result depends on beside its scenario: versions, commit, k
 sweep.py       runs all combinations, one lab after the other; resumes an interrupted sweep
 summary.py     rows for tables, means with 95 % intervals
 scenario.py    one scenario: run_scenario
+recorded.py    the recording of a lab, for `dcnlab replay`
 prediction.py  what the evaluator predicts of flows measured in a lab
 report.py      one HTML page with tables and figures
 """

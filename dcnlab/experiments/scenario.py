@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.experiments.prediction import with_predictions
+from dcnlab.experiments.recorded import recorded
 from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario import bundled, reading, runner
 from dcnlab.lab.scenario.runner import ScenarioResult
@@ -28,7 +29,7 @@ def run_scenario(
         checked = reading.from_values(scenario)
     else:
         checked = reading.read(bundled.find(Path(scenario)))
-    return runner.run(checked, stage or _nobody, note or _nobody, keep, with_predictions)
+    return runner.run(checked, stage or _nobody, note or _nobody, keep, with_predictions, recorded)
 
 
 def _nobody(_: Any) -> None:

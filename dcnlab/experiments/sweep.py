@@ -19,6 +19,7 @@ from dcnlab.evaluator import compare
 from dcnlab.experiments import matrix, summary
 from dcnlab.experiments.prediction import with_predictions
 from dcnlab.experiments.provenance import provenance
+from dcnlab.experiments.recorded import recorded
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.scenario import bundled, reading, runner
 from dcnlab.lab.scenario.check import LAB
@@ -166,7 +167,7 @@ def _run(
     row: Row = {"key": key, "values": one.values, "repetition": one.repetition, "seed": one.seed}
     begun = time.time()
     try:
-        outcome = runner.run(scenario, stage, note, keep, with_predictions)
+        outcome = runner.run(scenario, stage, note, keep, with_predictions, recorded)
     except UsageError:
         raise
     except LabError as error:

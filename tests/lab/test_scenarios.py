@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dcnlab.lab.view.recording import read
 from tests.capabilities import lacking
 from tests.machine import Quiet
 
@@ -84,6 +85,9 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
         if in_time or not machine:
             break
     assert in_time or not machine
+    recording = read(tmp_path / "kept" / "lab.rec")
+    assert [value["number"] for kind, value in recording.messages if kind == "event"][:2] == [1, 2]
+    assert any(kind == "state" for kind, _ in recording.messages)
     kept = {file.name: json.loads(file.read_text()) for file in (tmp_path / "kept").glob("*.json")}
     assert kept["result.json"] == found
     assert len(kept["nodes.json"]) == len(kept["tables.json"])

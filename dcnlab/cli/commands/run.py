@@ -40,7 +40,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write results (JSON, CSV), tables and events into this folder.",
+            help="Write results (JSON, CSV), tables, events and a recording into this folder.",
             callback=options.folder,
         ),
     ] = None,
@@ -78,6 +78,7 @@ def run(
     With --matrix or --repeat, or those keys in the file, it runs many times: a sweep.
     """
     from dcnlab.experiments.prediction import with_predictions
+    from dcnlab.experiments.recorded import recorded
     from dcnlab.lab.scenario import bundled, reading, runner
     from dcnlab.lab.scenario import junit as reports
 
@@ -93,7 +94,7 @@ def run(
         scenario = reading.read(bundled.find(file))
         with stages(quiet=False) as stage:
             note = functools.partial(print, file=sys.stderr)
-            outcome = runner.run(scenario, stage, note, keep, with_predictions)
+            outcome = runner.run(scenario, stage, note, keep, with_predictions, recorded)
     except LabError as error:
         text = str(error)
         _report(junit, lambda: reports.launch_error(file.stem, text, time.monotonic() - begun))

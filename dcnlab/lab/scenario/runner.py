@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import time
@@ -113,6 +114,8 @@ def _cell(value: object) -> object:
 
 #: What completes an outcome, such as a prediction of its flows.
 Completion = Callable[[ScenarioResult], ScenarioResult]
+#: Records a lab into a folder while a ``with`` block runs.
+Recording = Callable[[Lab, Path], contextlib.AbstractContextManager[object]]
 
 
 def run(
@@ -121,18 +124,21 @@ def run(
     note: Progress,
     keep: Path | None = None,
     complete: Completion = lambda outcome: outcome,
+    record: Recording = lambda lab, folder: contextlib.nullcontext(),
 ) -> ScenarioResult:
     """Launch the lab, follow the timeline, end the lab, judge.
 
     ``stage`` gets the stages of the launch, ``note`` a line per moment.  With ``keep``, the results and the
-    final state of the lab are written into that folder, after ``complete``, which runs when the lab has ended.
+    final state of the lab are written into that folder, after ``complete``, which runs when the lab has ended;
+    ``record`` writes there what happens.
     """
     lab = Lab(scenario.topology, scenario.scheme, scenario.name or "", **scenario.given_options())
     lab.start(stage)
     try:
         for entry in scenario.links:
             lab.impair(*entry.link.names, clear=False, **entry.values())
-        results, flows = _measured(scenario, lab, note)
+        with contextlib.nullcontext() if keep is None else record(lab, keep):
+            results, flows = _measured(scenario, lab, note)
         last = _final_state(lab) if keep is not None else {}
         if keep is not None:
             Serving(lab, note).write_logs(keep / "logs")

@@ -18,6 +18,7 @@ from dcnlab.lab.api.resources import lab_drawing
 from dcnlab.lab.api.state import state
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.events.journal import Record
 
 _VERSION = 1
 #: Seconds between two states.
@@ -58,6 +59,8 @@ class Recorder:
     def __init__(self, lab: Lab, path: Path) -> None:
         self._lab, self._path = lab, path
         self._lock, self._end = threading.Lock(), threading.Event()
+        #: The number of the last event that is written, and the lock for it.
+        self._last, self._events = 0, threading.Lock()
 
     def __enter__(self) -> Self:
         try:
@@ -73,19 +76,29 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._end.set()
+        with contextlib.suppress(LabError):  # what the thread has not written yet
+            for record in self._lab.events(after=self._last):
+                self._write_event(record)
         with self._lock:
             self._file.close()
 
     def _record_events(self) -> None:
         with contextlib.suppress(LabError):
             for record in self._lab.events(follow=True):
-                self._write(["event", record.to_json()])
+                self._write_event(record)
 
     def _record_states(self) -> None:
         with contextlib.suppress(LabError):
             while not self._end.is_set():
                 self._write(["state", state(self._lab)])
                 self._end.wait(_INTERVAL)
+
+    def _write_event(self, record: Record) -> None:
+        """Write an event, once."""
+        with self._events:
+            if record.number > self._last:
+                self._last = record.number
+                self._write(["event", record.to_json()])
 
     def _write(self, value: object) -> None:
         text = json.dumps(value, separators=(",", ":"))

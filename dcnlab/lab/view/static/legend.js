@@ -48,6 +48,7 @@ export class Legend {
     this.loaded = down;
     try {
       this.scheme ??= await ask("scheme");
+      if (withEntries && !this.entries) this.said("counting the entries of all tables …");
       if (withEntries) this.entries ??= await ask("entries");
     } catch (error) {
       this.said(error.message);

@@ -122,7 +122,7 @@ export class Panel {
       const { sent, lost = sent - ended.figures.received, outage_ms } = ended.figures;
       if (Number.isNaN(lost) || lost === undefined) continue;
       const { a = "", b = "" } = begun.arguments, between = a && b ? ` ${a} → ${b}` : "";
-      const outage = outage_ms === undefined ? "" : `, no packet for ${outage_ms} ms`;
+      const outage = !outage_ms ? "" : `, no packet for ${outage_ms} ms`;
       element(box, "p", { class: "lost" }, `${ended.name}${between} meanwhile: ${lost} of ${sent} packets lost${outage}`);
     }
   }
