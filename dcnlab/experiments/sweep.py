@@ -92,22 +92,32 @@ def plan(
     ``values`` and ``repeat`` replace ``matrix`` and ``repeat`` of the scenario.  UsageError, in one line, for
     what is wrong with any of the runs; nothing has been started then.
     """
+    place = ""
     if isinstance(scenario, Mapping):
         folder, checked, document = Path(), reading.from_values(scenario), dict(scenario)
     else:
         path = bundled.find(Path(scenario))
+        place = "" if values else f"{path}: "
         folder, checked, document = path.parent, reading.read(path), dict(reading.document(path))
     given = ({"matrix": values} if values else {}) | ({"repeat": repeat} if repeat is not None else {})
     if given:
         checked = reading.from_values({**document, **given}, folder)
     found = []
-    for run in matrix.runs(document, checked.matrix, checked.repeat):
+    for run in _runs(document, checked, place):
         try:
             made = reading.from_values(run.document, folder)
         except UsageError as error:
             raise UsageError(f"{run}: {error}") from None
         found.append((_key(made, run), run, made))
     return Plan(checked.title, tuple(found))
+
+
+def _runs(document: Mapping[str, Any], checked: Scenario, place: str) -> list[matrix.Run]:
+    """The runs of a document; the error about a matrix that a file states names the file."""
+    try:
+        return matrix.runs(document, checked.matrix, checked.repeat)
+    except UsageError as error:
+        raise UsageError(f"{place}{error}") from None
 
 
 def run(

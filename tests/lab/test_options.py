@@ -16,7 +16,7 @@ from dcnlab.cli.app import app
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig, lab_options
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.scenario.model import Options
+from dcnlab.lab.scenario.model import Options, Scenario
 from dcnlab.lab.scenario.reading import read
 
 SCENARIO = """\
@@ -60,6 +60,16 @@ def test_every_option_is_known_everywhere() -> None:
     assert {field.name for field in dataclasses.fields(LabConfig)} - set(lab_options()) == {
         "topology", "scheme", "name", "custom",
     }  # fmt: skip
+
+
+def test_a_scenario_has_every_option_of_up() -> None:
+    """As an option, or as a key of the file; except those about the terminal and what else is run."""
+    import typer
+
+    loading.load(["up"])
+    up = typer.main.get_command(app).commands["up"]  # type: ignore[attr-defined]
+    keys = set(Scenario.model_fields) | set(Options.model_fields)
+    assert {parameter.name for parameter in up.params} - keys == {"detach", "json", "script", "test"}
 
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [

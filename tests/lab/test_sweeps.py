@@ -122,6 +122,14 @@ def test_what_is_wrong_with_a_run_is_said_before_any_starts() -> None:
         plan(DOCUMENT, repeat=0)
 
 
+def test_a_wrong_key_names_the_file_and_the_nearest_key(tmp_path: Path) -> None:
+    (path := tmp_path / "sizes.yaml").write_text(SCENARIO.replace("  size: [", "  schem: ["))
+    with pytest.raises(UsageError, match=rf"^{path}: matrix: schem is neither .*: did you mean scheme\?$"):
+        plan(path)
+    with pytest.raises(UsageError, match=r"^matrix: sise is neither .*: did you mean size\?$"):
+        plan(path, {"sise": [1]})
+
+
 def test_results_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
     kept = {"key": "a", "values": {}}
     lines = [b"garbage", b"\xff{}", b"[]", b"{}", b"5", json.dumps(kept).encode(), b'{"key": "b']
