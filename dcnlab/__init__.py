@@ -58,7 +58,7 @@ _DEFINITIONS = {
     "LabError": ("dcnlab.lab.errors", "LabError"),
     "SpecError": ("topos.spec", "SpecError"),
     "UsageError": ("dcnlab.lab.errors", "UsageError"),
-    "compare": ("dcnlab.evaluator.compare", "compare"),
+    "compare": ("dcnlab.evaluator.comparisons", "compare"),
     "evaluate": ("dcnlab.evaluator.evaluate", "evaluate"),
     "fabric": ("topos.registry", "fabric"),
     "from_networkx": ("topos.registry", "from_networkx"),

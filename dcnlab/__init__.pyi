@@ -1,8 +1,8 @@
 # The public Python interface for type checkers: what __init__.py imports when it is first used.
 
 from addressing.registry import bind as scheme
-from dcnlab.evaluator.compare import compare as compare
 from dcnlab.evaluator.compare import requests as grid
+from dcnlab.evaluator.comparisons import compare as compare
 from dcnlab.evaluator.evaluate import evaluate as evaluate
 from dcnlab.experiments.scenario import run_scenario as run_scenario
 from dcnlab.experiments.sweep import run_matrix as run_matrix

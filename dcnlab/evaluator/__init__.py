@@ -9,6 +9,7 @@
     evaluate.py      schemes on one fabric: ``dcnlab evaluate``
     metrics.py       further metrics, found by name: bisection, throughput, latency ...
     compare.py       grids of evaluations in parallel: ``dcnlab compare``
+    comparisons.py   the same for scripts and notebooks: ``dcnlab.compare``
     compiling.py     progress messages while workers compile kernels
     worker_processes.py  fresh Python processes for it
     sweep.py         increasing shares of failures: ``dcnlab sweep``

@@ -131,6 +131,19 @@ class Report:
         """The number of pairs without any path."""
         return self.pair_count - sum(self.histogram)
 
+    def _repr_html_(self) -> str:
+        """In a notebook: a line per scheme."""
+        from dcnlab.evaluator.reporting.notebook import cell_html
+        from dcnlab.evaluator.reporting.report import Section
+
+        found = [scheme.as_dict() for scheme in self.schemes]
+        shown = {
+            "delivered": ("delivered",), "mean path": ("path", "mean"), "longest path": ("path", "max"),
+            "mean stretch": ("stretch", "mean"), "table entries, max": ("table", "entries_max"),
+        }  # fmt: skip
+        rows = tuple((one["scheme"], *(_inside(one, keys) for keys in shown.values())) for one in found)
+        return cell_html([Section(str(self.topology), "", ("scheme", *shown), rows)])
+
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON: the results first, then the conditions of the evaluation."""
         return {
@@ -153,6 +166,13 @@ class Report:
             "distance_histogram": list(self.histogram),
             **_figures(self.metrics),
         }
+
+
+def _inside(values: Any, keys: Sequence[str]) -> Any:
+    """A value of nested dictionaries; None where it is missing."""
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
 
 
 def evaluate(

@@ -19,15 +19,20 @@ Row = Mapping[str, Any]
 
 def report(title: str, rows: Sequence[Row]) -> str:
     """The page for the rows of a sweep."""
+    return page(title or "Sweep", sections(rows))
+
+
+def sections(rows: Sequence[Row]) -> list[Section]:
+    """Figures, means, runs, and what they depend on."""
     found = means(rows)
-    sections = [
+    parts = [
         Section("Figures", _summary(rows), charts=tuple(charts(found))),
         _means(found),
         _sizes(rows),
         _runs(rows),
         _provenance(rows),
     ]
-    return page(title or "Sweep", [section for section in sections if section.rows or section.text])
+    return [section for section in parts if section.rows or section.text]
 
 
 def charts(found: Sequence[Mean]) -> list[Chart]:

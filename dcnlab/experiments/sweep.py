@@ -64,6 +64,13 @@ class Sweep:
             raise UsageError("a data frame needs pandas: pip install 'dcnlab[metrics]'") from None
         return pandas.DataFrame(self.table())
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the figures and tables of the report."""
+        from dcnlab.evaluator.reporting.notebook import cell_html
+        from dcnlab.experiments.report import sections
+
+        return cell_html(sections(self.rows))
+
     def to_json(self) -> dict[str, Any]:
         """What ``dcnlab run --json`` prints for a sweep."""
         return {

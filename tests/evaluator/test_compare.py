@@ -29,6 +29,7 @@ from dcnlab.evaluator.compare import (
     write_csv,
     write_parquet,
 )
+from dcnlab.evaluator.comparisons import Comparison
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
@@ -274,3 +275,12 @@ def test_the_reports_figures_are_written_one_by_one(
     assert all(path.read_bytes().startswith(b"%PDF") and path.suffix == ".pdf" for path in written)
     assert written[0].name == "01-stretch.pdf"
     assert capsys.readouterr().err == f"{len(written)} figures in {folder}\n"
+
+
+def test_a_notebook_shows_a_comparison_and_an_evaluation(rows: list[Row]) -> None:
+    shown = Comparison(rows)._repr_html_()
+    assert shown.count('src="data:image/svg+xml;base64,') == len(charts(rows)) > 1
+    assert 'alt="Stretch' in shown
+    assert "<table>" in shown
+    assert len(Comparison(rows).figures()) == len(charts(rows))
+    assert "<td>1</td>" in evaluate("bcube:2,1", ["brp"])._repr_html_()

@@ -43,6 +43,10 @@ def test_every_cell_runs(path: Path, kernel: str, tmp_path: Path) -> None:
     assert [one for one in outputs if one.get("name") == "stderr"] == []
     if path.stem == "comparison":
         assert sum("image/png" in one.get("data", {}) for one in outputs) == 2
+        [shown] = [one["data"]["text/html"] for one in outputs if "text/html" in one.get("data", {})]
+        assert shown.count("data:image/svg+xml") >= 2
+        assert "±" in shown
+        assert "<table>" in shown
 
 
 def test_there_are_three_without_output_and_the_examples_are_those_of_contributing() -> None:

@@ -6,4 +6,5 @@ panels.py      several charts as one figure
 plots.py       a chart or panels as a figure, styled as in a paper
 report.py      one self-contained HTML page of text, tables and figures
 comparison.py  the figures and the page of a comparison
+notebook.py    results as the output of a notebook's cell
 """

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib import patheffects
@@ -17,8 +16,6 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from numpy.typing import NDArray
 
 from dcnlab.evaluator.reporting.charts import Chart, Series, in_order
-
-matplotlib.use("Agg")
 
 #: Colours that colour-blind readers can distinguish (Okabe and Ito, without yellow).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dcnlab.evaluator.averages import Average, Combination, Row, combinations
-from dcnlab.evaluator.compare import columns
 from dcnlab.evaluator.reporting.charts import Chart, Drawable, Panels, Series
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.traffic.latency import Settings
@@ -69,24 +68,30 @@ class Figures:
 
 
 def comparison(rows: Sequence[Row], title: str = "Comparison") -> str:
-    """The page for the rows of :func:`dcnlab.evaluator.compare.compare`: figures, then means over the seeds."""
+    """The page for the rows of :func:`dcnlab.evaluator.compare.compare`."""
+    return page(title, sections(rows))
+
+
+def sections(rows: Sequence[Row]) -> list[Section]:
+    """Figures, then means over the seeds, then evaluations that failed."""
     failed = [row for row in rows if "error" in row]
-    found = figures(rows)
+    found = figures([row for row in rows if "error" not in row])
     text = f"{_grid_summary(rows)}; {_caption(rows)}." if rows else "No evaluations were requested."
     if found.equal:
         text += f" Not drawn, because equal everywhere: {'; '.join(found.equal)}."
     header, table = means(rows)
-    sections = [Section("Figures", text, charts=found.drawn), Section("Results", header=header, rows=table)]
+    parts = [Section("Figures", text, charts=found.drawn), Section("Results", header=header, rows=table)]
     if failed:
         problems = tuple((row["topology"], row["scheme"], row["error"]) for row in failed)
-        sections.append(Section("Failed evaluations", header=("topology", "scheme", "error"), rows=problems))
-    return page(title, sections)
+        parts.append(Section("Failed evaluations", header=("topology", "scheme", "error"), rows=problems))
+    return parts
 
 
 def means(rows: Sequence[Row]) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
     """The header of the table, and a line per combination: means over the seeds with 95 % intervals."""
     found = combinations(rows)
-    shown = [key for key in _COLUMNS if key in columns([row for row in rows if "error" not in row])]
+    known = {key for row in rows if "error" not in row for key in row}
+    shown = [key for key in _COLUMNS if key in known]
     lines = tuple((*(one.value(key) for key in shown), len(one.rows)) for one in found)
     return (*(_COLUMNS[key] for key in shown), "seeds"), lines
 

@@ -83,13 +83,13 @@ def _section(section: Section, number: int) -> str:
     if section.charts:
         figures = "".join(_figure(chart, f"f{number}-{i}-") for i, chart in enumerate(section.charts))
         parts.append(f'<div class="figures">{figures}</div>')
-    parts += _tables(section)
+    parts += tables(section)
     for part in section.parts:
-        parts += [f"<p>{html.escape(part.title)}</p>", *_tables(part)]
+        parts += [f"<p>{html.escape(part.title)}</p>", *tables(part)]
     return "\n".join(parts)
 
 
-def _tables(section: Section) -> list[str]:
+def tables(section: Section) -> list[str]:
     """The table of a section, if it has one."""
     if section.rows:
         head = "".join(map(_heading, section.header, section.rows[0]))

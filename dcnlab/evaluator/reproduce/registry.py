@@ -6,11 +6,13 @@ import importlib
 import pkgutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
 from dcnlab.evaluator import reproduce
 from dcnlab.evaluator.reporting.charts import Chart, Series
+from dcnlab.evaluator.reporting.notebook import cell_html
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Result, Row, Verdict
 from topos.spec import lookup
@@ -61,7 +63,18 @@ def experiments() -> Mapping[str, Experiment]:
 
 def run(name: str, figures: bool = True) -> Result:
     """Run one experiment; raises SpecError, with similar names, for an unknown one."""
-    return lookup(name, experiments(), "experiment").run(figures)
+    found = lookup(name, experiments(), "experiment").run(figures)
+    return Reproduction(found.rows, found.charts, name)
+
+
+@dataclass(frozen=True)
+class Reproduction(Result):
+    """The result of the experiment ``name``, which a notebook shows as figures and tables."""
+
+    name: str = ""
+
+    def _repr_html_(self) -> str:
+        return cell_html([_section(self.name, self)])
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -191,14 +204,19 @@ def html(results: Mapping[str, Result]) -> str:
         Section("Experiments", "", ("experiment", "title", *_VERDICTS), tuple(_counts(results))),
     ]
     for name, result in results.items():
-        item = experiments()[name]
-        text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
-        judged = with_verdict(result.rows)
-        charts = (*_published_charts(judged), *result.charts)
-        parts = tuple(filter(None, [measured_only(result.rows)]))
-        header, rows = _without_empty(HEADER, [cells(row) for row in judged])
-        sections.append(Section(f"{name}: {item.title}", text, header, rows, charts, parts))
+        sections.append(_section(name, result))
     return page("dcnlab reproduce", sections)
+
+
+def _section(name: str, result: Result) -> Section:
+    """An experiment: what the paper prints beside what was measured, and what only was measured."""
+    item = experiments()[name]
+    text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
+    judged = with_verdict(result.rows)
+    charts = (*_published_charts(judged), *result.charts)
+    parts = tuple(filter(None, [measured_only(result.rows)]))
+    header, rows = _without_empty(HEADER, [cells(row) for row in judged])
+    return Section(f"{name}: {item.title}", text, header, rows, charts, parts)
 
 
 #: The most claims that one figure shows.
