@@ -62,6 +62,11 @@ SECTIONS = (
         " stock Mininet's TCLink.",
     ),
     Section(
+        "Isolation",
+        ("isolate",),
+        "What --isolate adds to a launch, and to programs in hosts: the best of rounds that take turns.",
+    ),
+    Section(
         "Launch and stop",
         ("launch", "bcube:8,1", "bcube:4,3", "bcube:32,1", "bcube:8,3", "--scheme", "brp", "--timeout", "600"),
         "64 to 4096 servers. The rows `network` are without controller and agents; stock Mininet runs"

@@ -108,11 +108,11 @@ def test_hosts_do_not_forward_in_the_kernel_on_a_machine_that_does() -> None:
 def test_what_dies_over_kernel_switches_comes_back(tmp_path: Path) -> None:
     """And a program that crashes in an isolated host leaves nothing where a program gets the cores."""
     with Lab("bcube:2,1", "brp", isolate=True) as lab:
-        for what in ("s1", "ovsdb", "h1", "controller"):
+        for what in ("s1", "controller"):
             lab.kill(what)
         found = lab.invariants(within=120)
         assert (found.violations, found.asked) == (0, 12)
-        assert len(lab.info()["restarts"]) == 4
+        assert len(lab.info()["restarts"]) == 2
         taker, taken = tmp_path / "taker", tmp_path / "taken"
         taker.write_text(f"#!/bin/sh\necho $1 >> {taken}\n")
         taker.chmod(0o755)
