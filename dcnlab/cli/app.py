@@ -38,7 +38,7 @@ PANELS = {
     ),
     "Measuring, offline": ("evaluate", "compare", "throughput", "sweep", "reproduce"),
     "Course": ("course", "grade"),
-    "This machine": ("doctor", "plan", "demo", "mn-file"),
+    "This machine": ("doctor", "plan", "machines", "demo", "mn-file"),
 }  # fmt: skip
 
 #: The command lines below each command's help; LAB stands for the name of a lab.  A test parses all of them.

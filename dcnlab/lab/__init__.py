@@ -44,6 +44,7 @@ namespace; the guard then removes the socket.
     settings.py    what calibration found          custom.py      loads files named with --custom
     graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
     local_part.py  what of a network this machine runs, where several do
+    scheduler_address.py  where the machines of a lab are asked for
     host_load.py   what the machine was busy with meanwhile
     collectors.py  hosts to which switches send sFlow or IPFIX
     images.py      root file systems of hosts, by name

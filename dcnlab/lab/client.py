@@ -101,6 +101,11 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         return LabConfig.from_json(self._info["options"])
 
     @property
+    def _guard_module(self) -> str:
+        """The program that holds the lab: outside the sandbox, or beside the machines that run it."""
+        return "dcnlab.lab.machines" if self.config.machines else "dcnlab.lab.emulation.sandbox"
+
+    @property
     def guard_pid(self) -> int:
         """The process below which all processes of a lab are that this one has launched."""
         assert self._guard is not None
@@ -120,7 +125,10 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         from dcnlab.lab.emulation import requirements
 
         self._script = script
-        requirements.check(self.config, self._part)
+        if self.config.machines:
+            self.config.validate()
+        else:
+            requirements.check(self.config, self._part)
         while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(
@@ -196,7 +204,7 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         }
         terminal = None if prompt else subprocess.DEVNULL
         self._guard = subprocess.Popen(
-            python_process.command("dcnlab.lab.emulation.sandbox", json.dumps(request)),
+            python_process.command(self._guard_module, json.dumps(request)),
             stdin=terminal,
             stdout=terminal,
             env=python_process.environment(),

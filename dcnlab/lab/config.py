@@ -19,7 +19,7 @@ from addressing import registry as schemes
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
-from dcnlab.lab import exposure, images, multipath, naming
+from dcnlab.lab import exposure, images, multipath, naming, scheduler_address
 from dcnlab.lab.collectors import PORTS, Collector
 from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.errors import OptionError, UsageError
@@ -100,6 +100,11 @@ class LabConfig(Options):
     sampling: int = param(
         "For sflow and ipfix: one of this many packets is sampled.", low=1, high=1 << 20, default=64
     )
+    machines: str = param(
+        "Run on the machines of this Dask scheduler, such as tls://10.0.0.1:8786 (docs/machines.md).",
+        default="",
+    )
+    placement: str = param("With machines: a file with the nodes of each.", default="")
     miswire: str = param(
         "Swap the cables at two ports, such as h3:2,h7:1: an error for AACM to find.", default=""
     )
@@ -369,7 +374,22 @@ def _check_collectors(config: LabConfig, scheme: Scheme) -> None:
             raise OptionError(option, text)
 
 
+def _check_machines(config: LabConfig, scheme: Scheme) -> None:
+    """Others cannot use the scheduler, and every part can be what the whole lab is to be."""
+    if not config.machines:
+        if config.placement:
+            raise OptionError("placement", "placement needs machines: the address of a Dask scheduler")
+        return
+    scheduler_address.check(config.machines)
+    if config.controller != "ours":
+        raise OptionError("controller", "a lab on several machines has our controller on each: not another one")
+    for name in ("autoconfigure", "no_loops", "nat", "expose", "sflow", "ipfix"):
+        if getattr(config, name):
+            raise OptionError(name, f"{name} needs a lab on one machine, without machines")
+
+
 _CHECKS = (
+    _check_machines,
     _check_controller,
     _check_packets,
     _check_autoconfiguration,

@@ -201,6 +201,11 @@ class Connection:
         with contextlib.suppress(OSError):  # it has ended
             self._channel.send({"stop": True})
 
+    def leave(self) -> None:
+        """Have the call that is under way in another thread end, as if the lab had."""
+        with contextlib.suppress(OSError):
+            self._channel.socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Disconnect."""
         self._channel.close()

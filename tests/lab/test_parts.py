@@ -15,7 +15,7 @@ from dcnlab.lab.machines import description, placement
 from tests.lab.underlay import Machine, underlay
 from topos import registry
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("parts")]
 
 LAUNCH = """
 import json, sys

@@ -188,6 +188,7 @@ PRINTS_JSON = {
     "borel-search": "--diameter 2 --budget 10ms",
     "overload": "clot:2x2 --offline --frames 5",
     "doctor": "",
+    "machines": "init --folder certificates",
     "ps": "",
 }
 #: What needs a lab, which the tests of each ask for JSON.

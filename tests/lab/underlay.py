@@ -44,6 +44,10 @@ def underlay(count: int, mtu: int = 1500) -> Iterator[list[Machine]]:
         lacking("links between machines need root")
     with contextlib.ExitStack() as stack:
         bridge, *holders = (stack.enter_context(_namespace()) for _ in range(count + 1))
+        try:
+            _inside(bridge, "ip link add probe type vxlan id 1 dstport 4789", "ip link del probe")
+        except subprocess.CalledProcessError:
+            lacking("this kernel has no VXLAN")
         _inside(bridge, "ip link add br0 type bridge", "ip link set br0 up")
         machines = []
         for number, holder in enumerate(holders):

@@ -94,15 +94,15 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     path = Path(request["socket"])
     try:
-        listener = _listen(path)
+        listener = listen(path)
     except OSError as error:
         taken = isinstance(error, FileExistsError)
-        _fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
+        fail(request["status"], f"cannot make the control socket {path}: {error.strerror}", taken=taken)
     try:
-        _redirect_output(request, path.with_suffix(".log"))
+        redirect_output(request, path.with_suffix(".log"))
     except OSError as error:
         path.unlink()
-        _fail(request["status"], f"cannot make the log of the lab: {error}")
+        fail(request["status"], f"cannot make the log of the lab: {error}")
     opened = _open_outside(request, path) if request.get("outside") else None
     try:
         os._exit(_guard(request, listener, opened))
@@ -119,12 +119,12 @@ def _open_outside(request: dict[str, Any], path: Path) -> Opened:
     except outside.OutsideError as error:
         path.with_suffix(".log").unlink(missing_ok=True)
         path.unlink()
-        _fail(request["status"], str(error), code=_REFUSED, refused=True)
+        fail(request["status"], str(error), code=_REFUSED, refused=True)
     request["outside"] = opened.descriptors
     return opened
 
 
-def _redirect_output(request: dict[str, Any], log: Path) -> None:
+def redirect_output(request: dict[str, Any], log: Path) -> None:
     """Write the output of this process and its children to a new log.
 
     A prompt keeps its terminal: its standard output, and its standard error as ``errors``.
@@ -139,7 +139,7 @@ def _redirect_output(request: dict[str, Any], log: Path) -> None:
     os.close(new)
 
 
-def _listen(path: Path) -> socket.socket:
+def listen(path: Path) -> socket.socket:
     """Listen at ``path``; raises FileExistsError if it is taken.
 
     The path appears only when a process listens there.  So another process may remove a socket on which
@@ -172,7 +172,7 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
         path.unlink(missing_ok=True)
         if opened is not None:
             opened.end()
-        _fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
+        fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
     connection, for_session = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     request["broker"] = for_session.fileno()
     request["groups"] = os.urandom(6).hex()
@@ -276,7 +276,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         _replace_sys()
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
-        _fail(request["status"], text, code=_REFUSED)
+        fail(request["status"], text, code=_REFUSED)
     session = os.fork()
     if session == 0:
         os.environ["PYTHONUNBUFFERED"] = "1"
@@ -337,7 +337,7 @@ def protect_settings() -> None:
             mount("none", str(setting), "", _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID_NODEV)
 
 
-def _fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:
+def fail(status: int, text: str, code: int = 1, **more: bool) -> NoReturn:
     """Report one line to the command and exit with ``code``."""
     with contextlib.suppress(OSError):
         os.write(status, json.dumps({"error": text, **more}).encode() + b"\n")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from functools import cache, cached_property
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import Running, interface
 from dcnlab.lab.instruments.port_counters import PortCounters
 from dcnlab.lab.running.lab import RunningLab
+from topos.graph import Link
 
 _DEV = "/proc/thread-self/net/dev"
 #: The columns of received and sent bytes in a line.
@@ -35,13 +37,22 @@ class LinkCounters:
         """Per link the bytes from its end a to b and from b to a since the launch."""
         by_interface = parse(self._text())
         fabric = self._running.fabric
-        return [by_interface[interface(fabric, link.a.node, link.a.number)] for link in fabric.links()]
+        return [self._of(link, by_interface) for link in fabric.links()]
+
+    def _of(self, link: Link, by_interface: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+        """As the end a counts, or b where only that is on this machine."""
+        if self._running.here(link.a.node):
+            return by_interface[interface(self._running.fabric, link.a.node, link.a.number)]
+        if not self._running.here(link.b.node):
+            return 0, 0
+        sent, received = by_interface[interface(self._running.fabric, link.b.node, link.b.number)]
+        return received, sent
 
     def ports(self) -> list[PortCounters]:
         """The counters of every port of every switch."""
         columns, fabric = parse_columns(self._text()), self._running.fabric
         found = []
-        for switch in range(fabric.servers, fabric.size):
+        for switch in self._running.switches:
             for port, peer in fabric.ports(switch):
                 # A port without an interface, deleted by hand, has counted nothing.
                 values = columns.get(interface(fabric, switch, port), [0] * 2 * _SENT)
@@ -58,7 +69,7 @@ class LinkCounters:
     @cached_property
     def _descriptors(self) -> tuple[int, ...]:
         running = self._running
-        names = sorted({running.namespace(node) for node in range(running.fabric.size)})
+        names = sorted({running.namespace(node) for node in (*running.servers, *running.switches)})
         return tuple(netns.inside(name, lambda: os.open(_DEV, os.O_RDONLY | os.O_CLOEXEC)) for name in names)
 
 

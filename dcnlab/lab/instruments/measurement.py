@@ -23,10 +23,12 @@ import select
 import subprocess
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.result import Result
 from dcnlab.lab.rpc import Call
@@ -43,6 +45,13 @@ class Context:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        #: What :meth:`Measurement.serve` has yielded on the machine of the second server; empty on one machine.
+        self.served = str(call.request.get("served", ""))
+
+    def report_served(self, value: str) -> None:
+        """Report what the second server's program yields, and keep it until the client leaves."""
+        self._call.progress({"served": value})
+        self.wait(None)
 
     def started(self) -> None:
         """Report that traffic flows: ``Lab.begin`` returns now, and a scenario continues."""
@@ -75,12 +84,29 @@ class Measurement(ABC, Generic[R]):
     command: ClassVar[bool] = True
     #: Whether it runs until the client stops it when ``seconds`` is None.
     stoppable: ClassVar[bool] = False
+    #: Whether only the first of its two servers runs a program, so that the other may be on another machine.
+    one_sided: ClassVar[bool] = False
     #: Command lines for the help; LAB stands for a lab's name.
     examples: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def run(self, lab: RunningLab, context: Context) -> R:
         """Measure, in the process that serves the lab; raises LabError or UsageError."""
+
+    def measure_part(self, lab: RunningLab, context: Context) -> Any:
+        """Measure what one machine's part of a lab can, as a JSON value for :meth:`combine`; UsageError where a
+        measurement needs a lab on one machine."""
+        raise UsageError(f"{self.name} is not there yet for labs on several machines")
+
+    def serve(self, lab: RunningLab) -> AbstractContextManager[str]:
+        """Run the program of the second server while the measurement runs, for labs on several machines: what
+        the first needs to know of it, such as a port."""
+        raise UsageError(f"{self.name} is not there yet between machines")
+
+    @classmethod
+    def combine(cls, parts: Sequence[Any]) -> R:
+        """The result of a lab on several machines, from what :meth:`measure_part` returned on each."""
+        raise NotImplementedError
 
     def check(self) -> None:
         """Raise UsageError for arguments that are wrong in every lab."""

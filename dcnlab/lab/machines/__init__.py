@@ -1,7 +1,15 @@
-"""One lab on many machines (docs/decisions/machines.md).
+"""One lab on many machines (docs/machines.md, docs/decisions/machines.md).
+
+The coordinator (``python -m dcnlab.lab.machines``) runs beside the user's command, the parts in Dask's workers.
 
 placement.py       which machine runs which nodes, so that few links are cut
 placement_file.py  the same, as a user states it in a file
 description.py     machines as a user describes them
+certificates.py    the key and the certificate of a cluster
+cluster.py         the workers of a scheduler, and what their machines have
+whole_lab.py       the coordinator's lab: its parts, the link state that it spreads, machines that are lost
+operations.py      the coordinator's operations: passed on to parts, or put together from them
+remote_part.py     a part as the coordinator sees it
+part_actor.py      a part in its worker: the actor that launches it and passes requests on
 part_lab.py        the part that this machine runs
 """

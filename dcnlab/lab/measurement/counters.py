@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result, Table
@@ -50,3 +51,12 @@ class Counters(Measurement[CountersResult]):
         at, carried, fabric = time.monotonic(), link_counters(lab).read(), lab.fabric
         ends = [(fabric.name(link.a.node), fabric.name(link.b.node)) for link in fabric.links()]
         return CountersResult(at, carried, ends)
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """Links that have no end on this machine have carried nothing here."""
+        return self.run(lab, context).to_json()
+
+    @classmethod
+    def combine(cls, parts: Sequence[Any]) -> CountersResult:
+        links = [tuple(map(max, *seen)) for seen in zip(*(part["links"] for part in parts), strict=True)]
+        return CountersResult.from_json({**parts[0], "links": links})

@@ -9,6 +9,7 @@ import math
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -58,8 +59,13 @@ class Iperf(Measurement[IperfResult]):
 
     def run(self, lab: RunningLab, context: Context) -> IperfResult:
         client, target = lab.two_endpoints(self.a, self.b)
-        with _server(lab, target) as port:
+        serving = contextlib.nullcontext(context.served) if context.served else self.serve(lab)
+        with serving as port:
             return self._measure(lab.inside(client.name, self._words(target, port)), context)
+
+    def serve(self, lab: RunningLab) -> AbstractContextManager[str]:
+        """iperf3's server; its port."""
+        return _server(lab, lab.endpoint(lab.server(self.b)))
 
     def _words(self, target: Endpoint, port: str) -> list[str]:
         """The command of iperf3's client."""

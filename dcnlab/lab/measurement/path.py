@@ -39,6 +39,7 @@ class PathTaken(Measurement[PathResult]):
     """The path that the scheme takes, given the links that the control plane knows to be down."""
 
     name: ClassVar[str] = "path"
+    one_sided: ClassVar[bool] = True
     command: ClassVar[bool] = False
 
     a: str = server("The source.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.errors import UsageError
@@ -109,7 +111,11 @@ class Ping(Measurement[PingResult]):
         return f"`all`, `pairs` or {super().targets_form()}"
 
     def run(self, lab: RunningLab, context: Context) -> PingResult:
-        from dcnlab.lab.instruments.echo import ping_pairs, quantile
+        return self.combine([self.measure_part(lab, context)])
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """Ask from the servers of this machine."""
+        from dcnlab.lab.instruments.echo import ping_pairs
 
         pairs = list(self._endpoints(lab))
         step = max(1, len(pairs) // _REPORTS)
@@ -119,25 +125,34 @@ class Ping(Measurement[PingResult]):
                 context.progress(done, len(pairs), "pinging")
 
         context.started()
-        report = ping_pairs(pairs, self.timeout, progress, self.size)
-        rtt = Percentiles(*(quantile(report.rtt_ms, share) for share in (0.5, 0.99)))
-        return PingResult(report.sent, report.received, rtt, report.lost)
+        return asdict(ping_pairs(pairs, self.timeout, progress, self.size))
+
+    @classmethod
+    def combine(cls, parts: Sequence[Any]) -> PingResult:
+        from dcnlab.lab.instruments.echo import quantile
+
+        times = [ms for part in parts for ms in part["rtt_ms"]]
+        rtt = Percentiles(*(quantile(times, share) for share in (0.5, 0.99)))
+        lost = [(a, b) for part in parts for a, b in part["lost"]]
+        return PingResult(sum(part["sent"] for part in parts), len(times), rtt, lost)
 
     def _endpoints(self, lab: RunningLab) -> Iterator[tuple[Endpoint, Endpoint]]:
-        servers = range(lab.fabric.servers)
+        """The pairs whose first server is on this machine."""
 
+        @cache
         def end(number: int) -> Endpoint:
             return lab.endpoint(number, 6 if self.ipv6 else 4 if self.ipv4 else 0)
 
+        return ((end(a), end(b)) for a, b in self._pairs(lab) if lab.running.here(a))
+
+    def _pairs(self, lab: RunningLab) -> Iterator[tuple[int, int]]:
+        servers = range(lab.fabric.servers)
         if self.a:
-            yield end(lab.server(self.a)), end(lab.server(self.b))
+            yield lab.server(self.a), lab.server(self.b)
         elif not isinstance(self.pairs, str):
-            yield from ((end(lab.server(a)), end(lab.server(b))) for a, b in self.pairs)
+            yield from ((lab.server(a), lab.server(b)) for a, b in self.pairs)
         elif self.pairs == "all":
-            ends = [end(number) for number in servers]
-            sources = [ends[number] for number in lab.running.servers]
-            yield from ((a, b) for a in sources for b in ends if a is not b)
+            yield from itertools.permutations(servers, 2)
         else:
             for number in range(0, len(servers) - 1, 2):
-                left, right = end(number), end(number + 1)
-                yield from ((left, right), (right, left))
+                yield from ((number, number + 1), (number + 1, number))

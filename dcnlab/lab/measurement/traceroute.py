@@ -48,6 +48,7 @@ class Traceroute(Measurement[TracerouteResult]):
     """Run traceroute from one server to another and name the servers that it shows."""
 
     name: ClassVar[str] = "traceroute"
+    one_sided: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("dcnlab traceroute LAB h0 h15",)
 
     a: str = server("The source.")

@@ -87,12 +87,28 @@ class Openings(Answer):
 
 
 @dataclass(frozen=True, eq=False)
+class MachineInfo(Answer):
+    """A machine of a lab on several, and its part: counts, the names of ``nodes`` with ranges such as h0-h3;
+    ``lost`` when it does not answer any more."""
+
+    machine: str
+    address: str
+    servers: int
+    switches: int
+    links_to_others: int
+    nodes: list[str]
+    lost: bool
+
+
+@dataclass(frozen=True, eq=False)
 class LabInfo(Answer):
     """What a lab is and how it is.
 
     ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of failed links, ``started`` the
     time of the launch in seconds since 1970, ``launch`` its seconds by stage, ``ended`` a line for each process
     that has ended, ``restarts`` how often each process was started again, ``options`` the configuration.
+    A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
+    machines.
     """
 
     name: str
@@ -115,6 +131,9 @@ class LabInfo(Answer):
     controller: ControllerState
     restarts: dict[str, int]
     options: dict[str, Any]
+    machines: list[MachineInfo] | None = None
+    mtu: int = 1500
+    links_cut: int = 0
 
 
 @dataclass(frozen=True, eq=False)

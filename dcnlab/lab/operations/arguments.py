@@ -72,5 +72,9 @@ class LabArguments(TypedDict, total=False):
     ipfix: str
     #: For sflow and ipfix: one of this many packets is sampled.
     sampling: int
+    #: Run on the machines of this Dask scheduler, such as tls://10.0.0.1:8786 (docs/machines.md).
+    machines: str
+    #: With machines: a file with the nodes of each.
+    placement: str
     #: Swap the cables at two ports, such as h3:2,h7:1: an error for AACM to find.
     miswire: str

@@ -126,7 +126,7 @@ class LinkStateTracker:
         with self._changed:
             return self._known()
 
-    def own_changes(self, known: frozenset[int] | None, timeout: float) -> frozenset[int]:
+    def own_changes(self, known: frozenset[int], timeout: float) -> frozenset[int]:
         """The links that are down as seen from this machine, once they differ from ``known``, or after
         ``timeout`` seconds."""
         with self._changed:
@@ -156,6 +156,8 @@ class LinkStateTracker:
 
         def converged() -> bool:
             down = self._distributed_state.down & links
+            if up and any(self._down_ends.get(link) for link in links & self._elsewhere):
+                return False  # they stay down, but our own ends come up
             return down == ((self._silenced() | self._elsewhere) & links if up else links)
 
         with self._changed:

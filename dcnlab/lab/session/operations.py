@@ -35,8 +35,12 @@ from topos.spec import SpecError, lookup
 def table(session: RunningLab) -> dict[str, Operation]:
     """The operations by name; the lab's journal records those that do something."""
     operations = _Operations(session)
-    names = [name.removeprefix("op_") for name in dir(operations) if name.startswith("op_")]
-    return {name: recorded(name, getattr(operations, f"op_{name}"), session.journal) for name in names}
+    return {name: recorded(name, getattr(operations, f"op_{name}"), session.journal) for name in names()}
+
+
+def names() -> list[str]:
+    """The names of all operations."""
+    return [name.removeprefix("op_") for name in dir(_Operations) if name.startswith("op_")]
 
 
 class _Operations:
@@ -56,6 +60,12 @@ class _Operations:
         except SpecError as error:
             raise UsageError(str(error)) from error
         wanted = kind.from_json(request.get("arguments", {}))
+        if request.get("part"):
+            return wanted.measure_part(self._session, Context(call))
+        if request.get("serve"):
+            with wanted.serve(self._session) as value:
+                Context(call).report_served(value)
+            return {}
         return wanted.run(self._session, Context(call)).to_json()
 
     def op_info(self, call: Call) -> Any:
@@ -210,6 +220,23 @@ class _Operations:
     def op_restore(self, call: Call) -> Any:
         """Undo ``fail``."""
         return self._session.change_links(self._links(call), up=True)
+
+    def op_change_links(self, call: Call) -> Any:
+        """Cut links by their numbers, or bring them ``up``: at their ends on this machine, where several run
+        the lab."""
+        return self._session.change_links(tuple(call.request["links"]), up=bool(call.request["up"]))
+
+    def op_own_links(self, call: Call) -> Any:
+        """The links that are down as seen from this machine, once they are not those ``known``, or after a
+        ``timeout`` in seconds."""
+        known, timeout = frozenset(call.request.get("known", ())), float(call.request.get("timeout", 0))
+        return sorted(self._session.link_state.own_changes(known, timeout))
+
+    def op_elsewhere(self, call: Call) -> Any:
+        """Take the ``links`` that are down at their ends on other machines; returns when the tables follow."""
+        self._session.link_state.report_elsewhere(call.request["links"])
+        self._session.link_state.await_state()
+        return {}
 
     def op_impair(self, call: Call) -> Any:
         """Change the delay, loss, rate, ... of links, return them to those of the launch (``clear``), or only

@@ -1,0 +1,114 @@
+"""``python -m dcnlab.lab.machines``: the coordinator of a lab on many machines.
+
+It stands where the guard of a lab on one machine stands (:mod:`dcnlab.lab.emulation.sandbox`): the command
+starts it with the same request, and it listens at the same control socket.  It has no namespaces: the parts are
+on the machines.  When it ends, for any reason, Dask's scheduler releases the parts, and each machine ends its
+own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dcnlab.lab import log, rpc
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.emulation import sandbox
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.machines import operations
+from dcnlab.lab.machines.whole_lab import WholeLab
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Launch all parts, serve until ``down``, or until the command ends."""
+    request = json.loads(sys.argv[1])
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    path, status = Path(request["socket"]), request["status"]
+    try:
+        listener = sandbox.listen(path)
+    except OSError as error:
+        taken = isinstance(error, FileExistsError)
+        sandbox.fail(status, f"cannot make the control socket {path}: {error.strerror}", taken=taken)
+    sandbox.redirect_output(request, path.with_suffix(".log"))
+    log.set_up("coordinator", os.fdopen(os.dup(2), "w", buffering=1))
+    code = 1
+    try:
+        code = _coordinate(request, listener)
+    finally:
+        if code != 1:
+            path.with_suffix(".log").unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        listener.close()
+    logging.shutdown()
+    os._exit(code)  # without waiting for threads
+
+
+def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
+    def report(**message: Any) -> None:
+        with contextlib.suppress(OSError):
+            os.write(request["status"], json.dumps(message).encode() + b"\n")
+
+    config = LabConfig.from_json(request["config"])
+    if request["prompt"]:
+        report(error="a lab on several machines has no prompt yet: use -d, --test or Python", code=2)
+        return 2
+    lifeline = _Lifeline(request["lifeline"])
+    try:
+        lab = WholeLab(config, lambda stage: report(stage=stage))
+    except LabError as error:
+        _log.error("launch failed", exc_info=True)
+        report(error=str(error), code=error.exit_code)
+        return error.exit_code
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=lab.end).start())
+    lifeline.follow(lab)
+    datapath = ", ".join(sorted({part.ask("info")["datapath"] for part in lab.parts}))
+    report(ready=True, seconds=lab.seconds, datapath=datapath, aacm={})
+    os.close(request["status"])
+    rpc.serve(listener, operations.table(lab), lab.stop)
+    return 0
+
+
+class _Lifeline:
+    """The pipe from the command: a byte says that the lab is detached, its end that the command has ended."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lab: WholeLab | None = None
+        self._ready = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def follow(self, lab: WholeLab) -> None:
+        """End this lab with the command."""
+        self._lab = lab
+        self._ready.set()
+
+    def _run(self) -> None:
+        if os.read(self._descriptor, 1):
+            return
+        if not self._ready.wait(0):
+            _end_launch()
+        assert self._lab is not None
+        self._lab.end()
+
+
+def _end_launch() -> NoReturn:
+    """The command has ended during the launch: Dask ends what was launched."""
+    socket_path = Path(json.loads(sys.argv[1])["socket"])
+    socket_path.with_suffix(".log").unlink(missing_ok=True)
+    socket_path.unlink(missing_ok=True)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

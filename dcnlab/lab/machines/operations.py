@@ -1,0 +1,224 @@
+"""The operations of a lab on many machines: each is passed on to the parts that it concerns.
+
+An operation about a node goes to the part that runs it.  A few concern several parts, and their answers are put
+together here.  Nothing else is implemented a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dcnlab.lab import measurement, naming
+from dcnlab.lab.errors import UsageError
+from dcnlab.lab.instruments.measurement import Measurement
+from dcnlab.lab.machines import placement_file
+from dcnlab.lab.machines.remote_part import RemotePart
+from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.rpc import Call, Operation
+from dcnlab.lab.session import event_stream
+from dcnlab.lab.session import operations as session_operations
+from dcnlab.lab.session.recording import recorded
+from topos import plugins
+from topos.spec import SpecError, lookup
+
+#: Operations about the node that this field of the request names.
+_ABOUT_A_NODE = {
+    "exec": "node", "tables": "node", "flows": "node", "capture": "node", "service": "node",
+    "service_stop": "node", "service_log": "node", "service_wait": "node",
+}  # fmt: skip
+#: Operations that every part answers alike.
+_ANYWHERE = ("nodes",)
+#: Operations about a process: of a node, or one of each part.
+_ABOUT_PROCESSES = ("restart", "kill", "pause")
+
+
+def table(lab: WholeLab) -> dict[str, Operation]:
+    """The operations by name; the journal records those that do something."""
+    operations = _Operations(lab)
+    found: dict[str, Operation] = {
+        "info": operations.info, "down": operations.down, "measure": operations.measure,
+        "fail": operations.fail, "restore": operations.restore, "services": operations.services,
+        "control": operations.control, "controller": operations.controller, "events": operations.events,
+    }  # fmt: skip
+    found |= {name: operations.about_node(field) for name, field in _ABOUT_A_NODE.items()}
+    found |= dict.fromkeys(_ANYWHERE, operations.anywhere)
+    found |= dict.fromkeys(_ABOUT_PROCESSES, operations.about_processes)
+    absent = {name: _not_yet(name) for name in session_operations.names() if name not in found}
+    return absent | {name: recorded(name, operation, lab.journal) for name, operation in found.items()}
+
+
+def _not_yet(name: str) -> Operation:
+    """An operation of labs on one machine."""
+
+    def refuse(call: Call) -> Any:
+        raise UsageError(f"{name} is not there yet for labs on several machines")
+
+    return refuse
+
+
+class _Operations:
+    def __init__(self, lab: WholeLab) -> None:
+        self._lab = lab
+
+    def about_node(self, field: str) -> Operation:
+        """An operation that the part with a node answers."""
+
+        def serve(call: Call) -> Any:
+            return self._lab.part_of(self._lab.node(call.request[field])).serve(call)
+
+        return serve
+
+    def anywhere(self, call: Call) -> Any:
+        """An operation that any part can answer."""
+        return self._lab.living[0].serve(call)
+
+    def about_processes(self, call: Call) -> Any:
+        """End, stop or start processes: of a node, or those of that name in every part that has one."""
+        what = call.request["what"]
+        if (node := naming.process(self._lab.fabric, what, self._lab.scheme)) is not None:
+            return self._lab.part_of(node).serve(call)
+
+        def ask(part: RemotePart) -> dict[str, Any]:
+            try:
+                return dict(part.ask(call.request["op"], what=what))
+            except UsageError:
+                return {"processes": [], "ms": 0.0}  # a part of servers only has no controller
+
+        found = self._lab.on_all(ask)
+        processes = [one for each in found for one in each["processes"]]
+        if not processes:
+            raise UsageError(f"this lab has no {what} of its own")
+        return {"processes": processes, "ms": max(each["ms"] for each in found)}
+
+    def info(self, call: Call) -> Any:
+        """What every lab tells, and its machines."""
+        lab, found = self._lab, self._lab.ask_all("info")
+        lost = [part.lost for part in lab.parts if part.lost]
+        restarts: dict[str, int] = {}
+        for one in found:
+            for name, count in one["restarts"].items():
+                restarts[name] = restarts.get(name, 0) + count
+        return {
+            **found[0],
+            "name": lab.config.name,
+            "datapath": ", ".join(sorted({one["datapath"] for one in found})),
+            "down": sorted(lab.down),
+            "started": lab.started,
+            "launch": lab.seconds,
+            "ended": [line for one in found for line in one["ended"]] + lost,
+            "controller": _control([one["controller"] for one in found]),
+            "restarts": restarts,
+            "options": lab.config.to_json(),
+            "mtu": lab.mtu,
+            "links_cut": len(lab.placement.cut),
+            "machines": [self._machine(part) for part in lab.parts],
+        }
+
+    def _machine(self, part: RemotePart) -> dict[str, Any]:
+        servers = sum(map(self._lab.fabric.is_server, part.part.nodes))
+        counts = {"servers": servers, "switches": len(part.part.nodes) - servers}
+        links = {"links_to_others": len(part.part.peers)}
+        return {
+            "machine": part.name,
+            "address": part.worker.address,
+            **counts,
+            **links,
+            "nodes": placement_file.as_json(self._lab.placement)[part.name],
+            "lost": bool(part.lost),
+        }
+
+    def control(self, call: Call) -> Any:
+        """The controllers of all parts as one."""
+        return _control(self._lab.ask_all("control"))
+
+    def controller(self, call: Call) -> Any:
+        """The sums of the counters of all parts' controllers."""
+        total: dict[str, Any] = {}
+        for one in self._lab.ask_all("controller"):
+            for name, value in one.items():
+                counted = isinstance(value, int) and not isinstance(value, bool)
+                total[name] = total.get(name, 0) + value if counted else value
+        return total
+
+    def services(self, call: Call) -> Any:
+        """The services of all parts."""
+        return [one for found in self._lab.ask_all("services") for one in found]
+
+    def events(self, call: Call) -> Any:
+        """What has happened in the lab as a whole."""
+        return event_stream.send(self._lab.journal, call)
+
+    def down(self, call: Call) -> Any:
+        """End the lab on all machines."""
+        self._lab.end()
+        return {}
+
+    def fail(self, call: Call) -> Any:
+        """Cut a link or all links of a node, at the ends that are on living machines."""
+        return self._lab.change_links(self._links(call), up=False)
+
+    def restore(self, call: Call) -> Any:
+        """Undo ``fail``."""
+        return self._lab.change_links(self._links(call), up=True)
+
+    def _links(self, call: Call) -> tuple[int, ...]:
+        return naming.links(self._lab.fabric, call.request["kind"], call.request["names"], self._lab.scheme)
+
+    def measure(self, call: Call) -> Any:
+        """Measure on each machine what can be measured there, and combine it; or where the first server is."""
+        request = call.request
+        try:
+            plugins.load(request.get("custom", ()))
+            kind = lookup(request["name"], measurement.known(), "measurement")
+        except SpecError as error:
+            raise UsageError(str(error)) from error
+        wanted = kind.from_json(request.get("arguments", {}))
+        if kind.measure_part is Measurement.measure_part:
+            return self._measure_at_source(call, wanted)
+        return kind.combine(self._on_each(call)).to_json()
+
+    def _measure_at_source(self, call: Call, wanted: Measurement[Any]) -> Any:
+        names = [getattr(wanted, name, "") for name in ("a", "b")]
+        if not all(isinstance(name, str) and name for name in names):
+            raise UsageError(f"{wanted.name} is not there yet for labs on several machines")
+        source, target = (self._lab.part_of(self._lab.node(name)) for name in names)
+        if source is target or wanted.one_sided:
+            return source.serve(call)
+        with target.serving(**_words(call)) as served:
+            call.request["served"] = served
+            return source.serve(call)
+
+    def _on_each(self, call: Call) -> list[Any]:
+        """What each machine measures; progress is that of all together."""
+        done: dict[str, tuple[int, int]] = {}
+
+        def progress(part: RemotePart) -> Callable[[Any], None]:
+            def report(value: Any) -> None:
+                if "done" not in value:
+                    call.progress(value)
+                    return
+                done[part.name] = value["done"], value["of"]
+                total = [sum(each) for each in zip(*done.values(), strict=True)]
+                call.progress({**value, "done": total[0], "of": total[1]})
+
+            return report
+
+        words = _words(call)
+        return self._lab.on_all(lambda part: part.ask("measure", progress(part), **words, part=True))
+
+
+def _words(call: Call) -> dict[str, Any]:
+    """The fields of a request without the name of the operation."""
+    return {key: value for key, value in call.request.items() if key != "op"}
+
+
+def _control(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the parts tell of their controllers, as one; a part without switches has none."""
+    chosen = max(found, key=lambda one: int(one.get("switches", 0)))
+    whole = dict(chosen)
+    for name in ("switches", "connected"):
+        if isinstance(chosen.get(name), int):
+            whole[name] = sum(int(one.get(name) or 0) for one in found)
+    whole["notes"] = sorted({note for one in found for note in one.get("notes", ())})
+    return whole

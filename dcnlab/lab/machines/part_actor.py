@@ -1,0 +1,198 @@
+"""A part of a lab on its machine: a Dask actor, which launches the part and passes requests on to it.
+
+A request is one of the control socket (:mod:`dcnlab.lab.rpc`), with its descriptors as streams: what a program
+reads is fed, what it writes is fetched.  The methods are coroutines, so that many requests are under way at a
+time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.machines.part_lab import PartLab
+from dcnlab.lab.rpc import Connection
+from topos import plugins
+
+#: Seconds that a fetch waits for something to come.
+_WAIT = 2.0
+_CHUNK = 1 << 16
+
+#: What a request yields: ("progress", value), ("output", (descriptor, bytes)), and at last ("result", value) or
+#: ("error", (text, exit code)).
+Item = tuple[str, Any]
+
+
+class PartActor:
+    """The part of one lab on this machine; it ends with this object."""
+
+    def __init__(
+        self,
+        topology: str,
+        scheme: str,
+        name: str,
+        part: Mapping[str, Any],
+        custom: Sequence[str],
+        **options: Any,
+    ) -> None:
+        self._requests: dict[int, _Request] = {}
+        self._numbers = itertools.count()
+        plugins.load(custom)
+        self._lab = PartLab(topology, scheme, name, LocalPart.from_json(part), **options)
+
+    async def launch(self) -> dict[str, Any]:
+        """Launch the part; ``error`` and ``code`` when that fails, else ``seconds``."""
+        try:
+            await asyncio.to_thread(self._lab.start)
+        except LabError as error:
+            return {"error": str(error), "code": error.exit_code}
+        return {"seconds": self._lab.stages}
+
+    async def begin(self, request: Mapping[str, Any], descriptors: int) -> int:
+        """Begin a request with so many descriptors; its number."""
+        number = next(self._numbers)
+        self._requests[number] = _Request(self._lab, dict(request), descriptors)
+        return number
+
+    async def fetch(self, number: int) -> list[Item]:
+        """What has come for a request since the last fetch; empty after some seconds without anything."""
+        items = await asyncio.to_thread(self._requests[number].items)
+        if any(kind in ("result", "error") for kind, _ in items):
+            del self._requests[number]
+        return items
+
+    async def feed(self, number: int, data: bytes) -> None:
+        """Standard input of a request's program; no bytes: its end."""
+        if number in self._requests:
+            await asyncio.to_thread(self._requests[number].feed, data)
+
+    async def message(self, number: int, message: Mapping[str, Any]) -> None:
+        """A message of the client while its request is answered: a signal, or the wish to stop."""
+        if number in self._requests:
+            self._requests[number].message(message)
+
+    async def leave(self, number: int) -> None:
+        """The client has gone."""
+        if number in self._requests:
+            self._requests[number].connection.leave()
+
+    async def stop(self) -> None:
+        """End the part; returns when nothing of it is left."""
+        await asyncio.to_thread(self._lab.stop)
+
+    def __del__(self) -> None:
+        if (lab := getattr(self, "_lab", None)) is not None:  # in a thread: Dask's worker must go on
+            threading.Thread(target=_end, args=(lab,)).start()
+
+
+def _end(lab: PartLab) -> None:
+    with contextlib.suppress(LabError, AssertionError):  # it has ended, or was never launched
+        lab.stop()
+
+
+class _Request:
+    """One request to the part's control socket."""
+
+    def __init__(self, lab: PartLab, request: dict[str, Any], descriptors: int) -> None:
+        self._items: queue.Queue[Item] = queue.Queue()
+        self.connection = Connection(lab.path)
+        theirs: list[int] = []
+        self._input = -1
+        readers = []
+        if descriptors:
+            source, self._input = os.pipe()
+            theirs.append(source)
+        for number in range(1, descriptors):
+            ours, writes = os.pipe()
+            theirs.append(writes)
+            readers.append(threading.Thread(target=self._read, args=(number, ours), daemon=True))
+        for reader in readers:
+            reader.start()
+        arguments = (request, tuple(theirs), readers)
+        threading.Thread(target=self._follow, args=arguments, daemon=True).start()
+
+    def items(self) -> list[Item]:
+        """What has come, waiting a while for the first."""
+        found: list[Item] = []
+        with contextlib.suppress(queue.Empty):
+            found.append(self._items.get(timeout=_WAIT))
+            while True:
+                found.append(self._items.get_nowait())
+        return found
+
+    def feed(self, data: bytes) -> None:
+        """Write to the program's standard input; no bytes: close it."""
+        if self._input < 0:
+            return
+        with contextlib.suppress(OSError):
+            if data:
+                while data:
+                    data = data[os.write(self._input, data) :]
+                return
+        os.close(self._input)
+        self._input = -1
+
+    def message(self, message: Mapping[str, Any]) -> None:
+        """Pass a message of the client on."""
+        if "signal" in message:
+            self.connection.signal(int(message["signal"]))
+        elif message.get("stop"):
+            self.connection.stop()
+
+    def _follow(
+        self, request: dict[str, Any], descriptors: tuple[int, ...], readers: list[threading.Thread]
+    ) -> None:
+        def progress(value: Any) -> None:
+            self._items.put(("progress", value))
+
+        last: Item
+        try:
+            last = ("result", self._call(request, descriptors, progress))
+        except LabError as error:
+            last = ("error", (str(error), error.exit_code))
+        except Exception as error:  # of a connection that was closed
+            last = ("error", (f"{type(error).__name__}: {error}", 1))
+        for reader in readers:  # everything that the program wrote comes before its end
+            reader.join()
+        self.feed(b"")
+        self.connection.close()
+        self._items.put(last)
+
+    def _call(self, request: dict[str, Any], descriptors: tuple[int, ...], progress: Any) -> Any:
+        """The part's answer; it has the descriptors from the request on, and this process has them no more."""
+        op = request.pop("op")
+        closing = threading.Event()
+
+        def close() -> None:
+            if not closing.is_set():
+                closing.set()
+                for descriptor in descriptors:
+                    os.close(descriptor)
+
+        def first(value: Any) -> None:
+            close()
+            progress(value)
+
+        try:
+            return self.connection.call(op, first, descriptors, **request)
+        finally:
+            close()
+
+    def _read(self, number: int, descriptor: int) -> None:
+        with os.fdopen(descriptor, "rb", buffering=0) as stream:
+            while data := stream.read(_CHUNK):
+                self._items.put(("output", (number, data)))
+
+
+def raised(item: tuple[str, int]) -> LabError:
+    """The error that a part has answered."""
+    text, code = item
+    return UsageError(text) if code == UsageError.exit_code else LabError(text)

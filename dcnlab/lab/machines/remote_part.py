@@ -1,0 +1,152 @@
+"""A part of a lab as the coordinator sees it: where it runs, and requests to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.machines.cluster import Worker
+from dcnlab.lab.machines.part_actor import PartActor, raised
+from dcnlab.lab.rpc import Call, Progress
+
+_CHUNK = 1 << 16
+#: Seconds between two looks at whether a machine is lost, while it answers.
+_LOOK = 0.5
+
+
+class PartGone(LabError):
+    """The machine of a part, or its worker, does not answer any more."""
+
+
+class RemotePart:
+    """The part on one machine; every method raises PartGone when that does not answer any more."""
+
+    def __init__(self, client: Any, worker: Worker, part: LocalPart) -> None:
+        self.worker, self.part = worker, part
+        self.name = worker.machine.name
+        self._client, self._actor = client, None
+        #: The links that are down as seen from there.
+        self.down: frozenset[int] = frozenset()
+        #: Why it is not there any more; empty while it is.
+        self.lost = ""
+
+    def create(
+        self, topology: str, scheme: str, name: str, custom: Sequence[str], options: Mapping[str, Any]
+    ) -> None:
+        """Create the actor on the machine."""
+        future = self._client.submit(
+            PartActor, topology, scheme, name, self.part.to_json(), list(custom), **options,
+            actor=True, workers=[self.worker.worker], allow_other_workers=False, pure=False,
+        )  # fmt: skip
+        self._actor = self._asked(future.result)
+
+    def launch(self) -> dict[str, Any]:
+        """Launch it: seconds by stage; LabError with its own error."""
+        found: dict[str, Any] = self._do("launch")
+        if "error" in found:
+            raise raised((f"{self.name} ({self.worker.address}): {found['error']}", found["code"]))
+        return dict(found["seconds"])
+
+    def stop(self) -> None:
+        """End it."""
+        self._do("stop")
+
+    def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
+        """Call an operation of the part."""
+        number = self._do("begin", {"op": op, **words}, 0)
+        return self._follow(number, progress, lambda _, __: None)
+
+    @contextlib.contextmanager
+    def serving(self, **words: Any) -> Iterator[str]:
+        """While it lasts, the program of a measurement's second server runs: what the first needs to know."""
+        number = self._do("begin", {"op": "measure", **words, "serve": True}, 0)
+        try:
+            yield self._served(number)
+        finally:
+            self._do("leave", number)
+
+    def _served(self, number: int) -> str:
+        while True:
+            for kind, value in self._do("fetch", number):
+                if kind == "error":
+                    raise raised(value)
+                if kind == "progress" and "served" in value:
+                    return str(value["served"])
+
+    def serve(self, call: Call) -> Any:
+        """Have the part answer a request, with the client's descriptors and what the client sends meanwhile."""
+        descriptors = list(call.descriptors)
+        number = self._do("begin", dict(call.request), len(descriptors))
+        ended = threading.Event()
+        threading.Thread(target=self._pass_messages, args=(call, number, ended), daemon=True).start()
+        if descriptors:
+            arguments = (os.dup(descriptors[0]), number, ended)
+            threading.Thread(target=self._pass_input, args=arguments, daemon=True).start()
+
+        def write(descriptor: int, data: bytes) -> None:
+            while data:
+                data = data[os.write(descriptors[descriptor], data) :]
+
+        try:
+            return self._follow(number, call.progress, write)
+        finally:
+            ended.set()
+
+    def _follow(self, number: int, progress: Progress | None, write: Callable[[int, bytes], None]) -> Any:
+        while True:
+            for kind, value in self._do("fetch", number):
+                if kind == "progress":
+                    if progress is not None:
+                        progress(value)
+                elif kind == "output":
+                    write(*value)
+                elif kind == "error":
+                    raise raised(value)
+                else:
+                    return value
+
+    def _pass_messages(self, call: Call, number: int, ended: threading.Event) -> None:
+        for message in call.messages():
+            self._do("message", number, message)
+        if not ended.is_set():
+            self._do("leave", number)
+
+    def _pass_input(self, descriptor: int, number: int, ended: threading.Event) -> None:
+        with os.fdopen(descriptor, "rb", buffering=0) as stream:
+            while not ended.is_set():
+                if select.select([stream], [], [], 0.2)[0]:
+                    data = stream.read(_CHUNK)
+                    self._do("feed", number, data)
+                    if not data:
+                        return
+
+    def _do(self, method: str, *arguments: Any) -> Any:
+        if self.lost:
+            raise PartGone(self.lost)
+        actor = self._actor
+        return self._asked(lambda: self._result(getattr(actor, method)(*arguments)))
+
+    def _result(self, future: Any) -> Any:
+        """What an actor answers; Dask tries for a while to reach a machine that is lost, this does not."""
+        while True:
+            try:
+                return future.result(timeout=_LOOK)
+            except TimeoutError:
+                if self.lost:
+                    raise PartGone(self.lost) from None
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        """What Dask answers; PartGone, in one line, for its errors."""
+        try:
+            return ask()
+        except LabError:
+            raise
+        except Exception as error:  # Dask raises many kinds when a worker has gone
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}") from error

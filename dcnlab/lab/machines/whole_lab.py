@@ -1,0 +1,261 @@
+"""A lab on many machines as a whole: its parts, the link state that it spreads, and machines that are lost."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from dcnlab.lab import naming
+from dcnlab.lab.config import LabConfig, lab_options
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.events.journal import Journal
+from dcnlab.lab.events.kinds import Alarm, LabState, LinkChanged
+from dcnlab.lab.local_part import LocalPart, mtu
+from dcnlab.lab.machines import cluster, placement, placement_file
+from dcnlab.lab.machines.cluster import Worker
+from dcnlab.lab.machines.placement import Placement
+from dcnlab.lab.machines.remote_part import PartGone, RemotePart
+from topos.graph import Link
+
+T = TypeVar("T")
+
+#: UDP ports of labs' tunnels: those that no service is registered for.
+_PORTS = range(49152, 60000)
+#: Seconds after which a part answers that its links have not changed.
+_LONG_POLL = 8.0
+#: The longest name of a lab: those of its parts are a little longer.
+_LONGEST_NAME = 27
+#: Fields of the configuration that the parts have from elsewhere.
+_OF_THE_WHOLE = frozenset({"topology", "scheme", "name", "machines", "placement", "multipath"})
+
+_log = logging.getLogger(__name__)
+
+
+class WholeLab:
+    """The lab; ``report`` is called with the name of each stage of its launch."""
+
+    def __init__(self, config: LabConfig, report: Callable[[str], None]) -> None:
+        if len(config.name) > _LONGEST_NAME:
+            raise UsageError(f"a lab on several machines has a name of at most {_LONGEST_NAME} letters")
+        self.config, self.started = config, time.time()
+        self.scheme = config.validate()
+        self.fabric = self.scheme.fabric
+        self.journal = Journal()
+        self.stop = threading.Event()
+        #: One change of link state is spread at a time.
+        self._spreading = threading.RLock()
+        self._ending = False
+        report("machines")
+        self._client = cluster.connect(config.machines)
+        try:
+            found = cluster.workers(self._client)
+            self.placement = self._place(found)
+            self.mtu = mtu(min(worker.mtu for worker in found), 6 if ":" in found[0].address else 4)
+            port = random.SystemRandom().choice(_PORTS)
+            self.parts = [
+                RemotePart(self._client, worker, self._part(found, number, port))
+                for number, worker in enumerate(found)
+                if self.placement.nodes(number)
+            ]
+            report("parts")
+            self.seconds = self._launch()
+        except BaseException:
+            self._client.close()
+            raise
+        self.journal.add(LabState("ready", f"{self.fabric.spec} with {config.scheme}"))
+        for part in self.parts:
+            threading.Thread(target=self._watch, args=(part,), daemon=True).start()
+
+    def _place(self, found: Sequence[Worker]) -> Placement:
+        machines = tuple(worker.machine for worker in found)
+        if self.config.placement:
+            placed = placement_file.read(self.config.placement, self.fabric, machines)
+        else:
+            placed = placement.place(self.fabric, machines, self.config.agents)
+        for worker, part in zip(found, placed.parts(self.config.agents), strict=True):
+            if not part.fits:
+                needed, free = part.memory >> 20, worker.machine.memory >> 20
+                text = f"needs about {needed:,} MB of memory and {free:,} MB are free: add machines"
+                raise UsageError(f"the part of {worker.machine.name} ({worker.address}) {text}")
+            if placed.cut and not worker.root:
+                raise UsageError(
+                    f"links between machines need root: run the worker at {worker.address} as root"
+                )
+        return placed
+
+    def _part(self, found: Sequence[Worker], number: int, port: int) -> LocalPart:
+        peers = {
+            link.index: found[next(of for of in self._machines(link) if of != number)].address
+            for link in self.placement.external(number)
+        }
+        nodes = frozenset(self.placement.nodes(number))
+        return LocalPart(nodes, peers, found[number].address, port, self.mtu)
+
+    def _machines(self, link: Link) -> tuple[int, int]:
+        return self.placement.of[link.a.node], self.placement.of[link.b.node]
+
+    def _launch(self) -> dict[str, float]:
+        """Launch all parts at once: the longest seconds of each stage."""
+        options = {name: getattr(self.config, name) for name in lab_options() if name not in _OF_THE_WHOLE}
+
+        def launch(part: RemotePart) -> dict[str, float]:
+            name = f"{self.config.name}-{part.name}"
+            part.create(self.config.topology, self.config.scheme, name, self.config.custom, options)
+            return part.launch()
+
+        stages = self.on_all(launch)
+        return {stage: max(found.get(stage, 0.0) for found in stages) for stage in stages[0]}
+
+    def end(self) -> None:
+        """End all parts; those who follow the events learn it."""
+        if self._ending:
+            return
+        self._ending = True
+        self.journal.add(LabState("ending"))
+        for part, error in zip(self.living, self._try_all(lambda part: part.stop(), self.living), strict=True):
+            if error is not None:
+                _log.warning("%s: %s", part.name, error)
+        self._client.close()
+        self.journal.close()
+        self.stop.set()
+
+    # --- parts ------------------------------------------------------------------
+
+    @property
+    def living(self) -> list[RemotePart]:
+        """The parts whose machines answer."""
+        return [part for part in self.parts if not part.lost]
+
+    def part_of(self, node: int) -> RemotePart:
+        """The part that runs a node; LabError when its machine is lost."""
+        part = next(part for part in self.parts if node in part.part.nodes)
+        if part.lost:
+            raise LabError(f"{self.fabric.name(node)}: {part.lost}")
+        return part
+
+    def node(self, name: str) -> int:
+        """The node of that name; UsageError with one line."""
+        return naming.node(self.fabric, name, self.scheme)
+
+    def on_all(self, action: Callable[[RemotePart], T], parts: Sequence[RemotePart] | None = None) -> list[T]:
+        """Do something on all living parts at once; the first error is raised when all are done."""
+        chosen = self.living if parts is None else parts
+        with ThreadPoolExecutor(max(1, len(chosen))) as pool:
+            waiting = [pool.submit(action, part) for part in chosen]
+        return [future.result() for future in waiting]
+
+    def ask_all(self, op: str, **words: Any) -> list[Any]:
+        """The answers of all parts whose machines answer; LabError when none does."""
+        parts = self.living
+
+        def ask(part: RemotePart) -> Any:
+            try:
+                return part.ask(op, **words)
+            except PartGone:
+                return None
+
+        found = [answer for answer in self.on_all(ask, parts) if answer is not None]
+        if not found:
+            raise LabError("all machines of this lab are lost")
+        return found
+
+    def _try_all(
+        self, action: Callable[[RemotePart], Any], parts: Sequence[RemotePart]
+    ) -> list[Exception | None]:
+        """Do something on parts at once; for each the error of a machine that does not answer."""
+
+        def attempt(part: RemotePart) -> Exception | None:
+            try:
+                action(part)
+            except PartGone as error:
+                return error
+            return None
+
+        return self.on_all(attempt, parts)
+
+    # --- link state -------------------------------------------------------------
+
+    @property
+    def down(self) -> frozenset[int]:
+        """The links that are down, as seen from any machine."""
+        return frozenset().union(*(part.down for part in self.parts))
+
+    def change_links(self, links: Iterable[int], up: bool) -> dict[str, Any]:
+        """Take links down or bring them up at all their ends; returns when every part has converged."""
+        begun, wanted = time.monotonic(), tuple(links)
+        with self._spreading:
+            ends = {part: self._ends_at(part, wanted) for part in self.living}
+            chosen = [part for part, some in ends.items() if some]
+            if not chosen:
+                raise LabError("the machines that have these links are lost")
+            found = self.on_all(lambda part: part.ask("change_links", links=ends[part], up=up), chosen)
+            self.spread()
+        detected = [one["detection_ms"] for one in found if one["detection_ms"] is not None]
+        return {
+            "links": list(wanted),
+            "up": up,
+            "silent": sorted({name for one in found for name in one["silent"]}),
+            "detection_ms": min(detected) if detected else None,
+            "converged_ms": round(1000 * (time.monotonic() - begun), 2),
+            "flow_mods": sum(one["flow_mods"] for one in found),
+            "switches": sum(one["switches"] for one in found),
+            "tables_ms": max(one["tables_ms"] for one in found),
+        }
+
+    def _ends_at(self, part: RemotePart, links: Iterable[int]) -> list[int]:
+        return [
+            number
+            for number in links
+            for link in (self.fabric.link(number),)
+            if {link.a.node, link.b.node} & part.part.nodes
+        ]
+
+    def spread(self) -> None:
+        """Ask every part which links are down, and tell it what the others see; returns when tables follow."""
+        with self._spreading:
+            before = self.down
+
+            def look(part: RemotePart) -> None:
+                part.down = frozenset(part.ask("own_links"))
+
+            self._lose(self._try_all(look, living := self.living), living)
+
+            def tell(part: RemotePart) -> None:
+                others = frozenset().union(*(other.down for other in self.parts if other is not part))
+                part.ask("elsewhere", links=sorted(others))
+
+            self._lose(self._try_all(tell, living := self.living), living)
+            for link in sorted(before ^ self.down):
+                ends = self.fabric.link(link)
+                names = [self.fabric.name(ends.a.node), self.fabric.name(ends.b.node)]
+                self.journal.add(LinkChanged(names, link, link not in self.down, "a machine"))
+
+    def _watch(self, part: RemotePart) -> None:
+        """Spread what changes at a part; when its machine is lost, that its links are down."""
+        while not self._ending:
+            known = part.down
+            try:
+                now = frozenset(part.ask("own_links", known=sorted(known), timeout=_LONG_POLL))
+            except LabError as error:
+                if not self._ending:
+                    self._lose([error], [part])
+                    self.spread()
+                return
+            if now != part.down and not self._ending:
+                self.spread()
+
+    def _lose(self, errors: Sequence[Exception | None], parts: Sequence[RemotePart]) -> None:
+        """The machines of parts that did not answer are lost: all links of their nodes are down."""
+        for part, error in zip(parts, errors, strict=True):
+            if error is None or part.lost or self._ending:
+                continue
+            _log.error("%s is lost: %s", part.name, error)
+            part.lost = f"{part.name} ({part.worker.address}) is lost"
+            links = self.fabric.links()
+            part.down = frozenset(link.index for link in links if {link.a.node, link.b.node} & part.part.nodes)
+            self.journal.add(Alarm("machines", part.lost))

@@ -1,0 +1,247 @@
+"""One lab on several machines: namespaces with addresses of their own, and a real Dask cluster with TLS."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from dcnlab.lab import runtime
+from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError, UsageError
+from tests.lab.cluster import Cluster, cluster, until
+from tests.lab.terminal import DCNLAB
+from topos import registry
+from topos.fabric import Fabric
+
+pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("machines")]
+
+FABRICS = [("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(3, tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+def name() -> str:
+    return f"many-{secrets.token_hex(3)}"
+
+
+@contextlib.contextmanager
+def attached(lab_name: str) -> Iterator[Lab]:
+    """A lab that runs, which ends with the block."""
+    lab = Lab.attach(lab_name)
+    try:
+        yield lab
+    finally:
+        lab.stop()
+
+
+def spanned(fabric: Fabric, span: str) -> range:
+    """The nodes of ``h0-h3`` or ``h0``."""
+    first, _, last = span.partition("-")
+    return range(fabric.index(first), fabric.index(last or first) + 1)
+
+
+def joined(fabric: Fabric, dead: set[int], gone: set[int]) -> list[str]:
+    """The servers in the largest piece that is left without these links and nodes."""
+    graph = nx.Graph((link.a.node, link.b.node) for link in fabric.links() if link.index not in dead)
+    largest = max(nx.connected_components(graph), key=len)
+    return [fabric.name(node) for node in sorted(largest - gone) if fabric.is_server(node)]
+
+
+def cut_link(info: dict[str, Any]) -> tuple[str, str]:
+    """The ends of a link between two machines, both of which have other links."""
+    fabric = registry.fabric(info["topology"])
+    machine = {
+        node: number
+        for number, part in enumerate(info["machines"])
+        for span in part["nodes"]
+        for node in spanned(fabric, span)
+    }
+    ends = [(link.a.node, link.b.node) for link in fabric.links()]
+    a, b = next((a, b) for a, b in ends if machine[a] != machine[b] and fabric.port_count(min(a, b)) > 1)
+    return fabric.name(a), fabric.name(b)
+
+
+def nothing_left(machines: Cluster, lab: str) -> bool:
+    """Whether no part of a lab runs, and no machine has another interface than its own."""
+    sockets = [found for found in runtime.labs() if found.name.startswith(lab)]
+    names = {line.split()[0].split("@")[0] for one in machines.machines for line in one.links().splitlines()}
+    return not sockets and names == {"lo", "up0"}
+
+
+@pytest.mark.parametrize(("spec", "scheme"), FABRICS, ids=[spec for spec, _ in FABRICS])
+def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, spec: str, scheme: str) -> None:
+    lab_name = name()
+    info = three.launched(lab_name, spec, "--scheme", scheme)
+    with attached(lab_name) as lab:
+        all_pairs_answer(lab, info)
+    until(lambda: nothing_left(three, lab_name))
+
+
+def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
+    """With all links, without one between machines, and with it again; tables follow."""
+    assert len(info["machines"]) == 3
+    assert info["mtu"] == 1450
+    assert lab.pingall().lost == []
+    a, b = cut_link(info)
+    cut = lab.fail(a, b)
+    assert lab.info()["down"] == cut["links"]
+    assert lab.pingall().lost == []
+    for switch in [node["name"] for node in lab.nodes() if node["kind"] == "switch"][::7]:
+        assert lab.tables(switch)["equal"]
+    lab.restore(a, b)
+    assert lab.info()["down"] == []
+
+
+@pytest.fixture(scope="module")
+def lab(three: Cluster) -> Iterator[Lab]:
+    lab_name = name()
+    three.launched(lab_name, "bcube:4,1", "--scheme", "brp")
+    with attached(lab_name) as found:
+        yield found
+
+
+def test_all_pairs_of_a_bcube_answer(lab: Lab) -> None:
+    all_pairs_answer(lab, lab.info())
+
+
+def distant(lab: Lab) -> tuple[str, str]:
+    """Two servers on different machines."""
+    first, second = (part["nodes"][0].partition("-")[0] for part in lab.info()["machines"][:2])
+    return first, second
+
+
+def test_programs_run_where_their_host_is(lab: Lab) -> None:
+    for host in distant(lab):
+        done = lab.run(host, ["sh", "-c", "ip -br addr; cat; echo wrong >&2; exit 3"])
+        assert done.returncode == 3
+        assert done.stderr == "wrong\n"
+        address = next(node["ipv4"] for node in lab.nodes() if node["name"] == host)
+        assert address in done.stdout
+    words = [*DCNLAB, "exec", lab.config.name, distant(lab)[1], "cat"]
+    text = "line\n" * 100_000
+    assert subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout == text
+
+
+def test_a_program_ends_with_its_client(lab: Lab) -> None:
+    mark = f"{secrets.randbelow(10**6) + 10**6}"
+    words = [*DCNLAB, "exec", lab.config.name, distant(lab)[1], "sleep", mark]
+    with subprocess.Popen(words) as client:
+        until(lambda: running(mark))
+        client.kill()
+    until(lambda: not running(mark))
+
+
+def running(mark: str) -> bool:
+    """Whether a program runs with this as its only argument."""
+    wanted = b"sleep\0" + mark.encode() + b"\0"
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if process.name.isdigit() and (process / "cmdline").read_bytes() == wanted:
+                return True
+    return False
+
+
+def test_measurements_cross_machines(lab: Lab) -> None:
+    a, b = distant(lab)
+    before = lab.counters().bytes
+    assert lab.iperf(a, b, seconds=1).mbps > 0
+    assert lab.counters().bytes > before + 100_000
+    assert lab.traceroute(a, b).hops[-1] == b
+    assert lab.route(a, b)[0] == a
+    assert lab.ping(a, b).held
+    with pytest.raises(UsageError, match="not there yet"):
+        lab.stream(a, b, seconds=0.1)
+
+
+def test_a_dead_agent_is_known_everywhere(lab: Lab) -> None:
+    """Its links count as down until it runs again; the tables of all machines follow."""
+    _, b = distant(lab)
+    lab.kill(b)
+    until(lambda: lab.info()["restarts"].get(f"agent of {b}") == 1 and lab.info()["down"] == [])
+    assert lab.pingall().lost == []
+
+
+def test_wrong_requests_are_one_line(lab: Lab) -> None:
+    with pytest.raises(UsageError, match="no node 'h99'"):
+        lab.tables("h99")
+    with pytest.raises(LabError, match="impair is not there yet for labs on several machines"):
+        lab.impair("h0", delay="1ms")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--controller", "none"), "our controller on each"),
+        (("--nat",), "nat needs a lab on one machine"),
+        (("--placement", "/nowhere"), "placement /nowhere: No such file"),
+    ],
+)
+def test_what_a_lab_on_machines_cannot_be(three: Cluster, words: tuple[str, ...], says: str) -> None:
+    done = three.up("bcube:2,1", "--scheme", "brp", "-d", *words)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert says in done.stderr
+
+
+def test_without_the_key_nobody_launches(three: Cluster, tmp_path: Path) -> None:
+    from dcnlab.lab.machines.certificates import Certificates
+
+    Certificates(tmp_path / "other").create()
+    environment = {**three.environment, "DCNLAB_MACHINES": str(tmp_path / "other")}
+    words = [*DCNLAB, "up", "bcube:2,1", "--scheme", "brp", "-d", "--machines", three.address]
+    done = subprocess.run(
+        three.machines[0].command(words), capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 1
+    assert "no scheduler answers at tls://10.99.0.1:8786" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Cluster, tmp_path: Path) -> None:
+    """With a placement from a file: nothing on the second machine."""
+    file, lab_name = tmp_path / "parts.yaml", name()
+    file.write_text("m0: [h0, h1, s0, s2]\nm1: []\nm2: [h2, h3, s1, s3]\n")
+    info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", "--placement", str(file))
+    assert [part["nodes"] for part in info["machines"]] == [["h0-h1", "s0", "s2"], ["h2-h3", "s1", "s3"]]
+    assert Lab.attach(lab_name).pingall().received == 12
+    processes = [process for process in Path("/proc").iterdir() if process.name.isdigit()]
+    (coordinator,) = [process for process in processes if is_coordinator(process, lab_name)]
+    os.kill(int(coordinator.name), signal.SIGKILL)
+    path = runtime.socket_path(lab_name)
+    until(lambda: not runtime.in_use(path) and nothing_left(three, lab_name))
+
+
+def is_coordinator(process: Path, lab_name: str) -> bool:
+    with contextlib.suppress(OSError):
+        words = (process / "cmdline").read_bytes().decode().split("\0")
+        return "dcnlab.lab.machines" in words and f'"name": "{lab_name}"' in words[-2]
+    return False
+
+
+def test_the_living_go_on_when_a_machine_is_lost(three: Cluster, lab: Lab) -> None:
+    """The last test: the worker that is killed is not started again."""
+    info, fabric = lab.info(), registry.fabric("bcube:4,1")
+    gone = {node for span in info["machines"][2]["nodes"] for node in spanned(fabric, span)}
+    dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & gone}
+    three.workers[2].kill()
+    until(lambda: set(lab.info()["down"]) == dead)
+    assert [part["lost"] for part in lab.info()["machines"]] == [False, False, True]
+    assert any("m2 (10.99.0.3) is lost" in line for line in lab.info()["ended"])
+    servers = joined(fabric, dead, gone)
+    pairs = tuple((a, b) for a in servers for b in servers if a != b)
+    assert pairs
+    until(lambda: lab.ping(pairs=pairs).held)
+    with pytest.raises(LabError, match="is lost"):
+        lab.tables(fabric.name(max(gone)))
