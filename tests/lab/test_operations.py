@@ -116,36 +116,6 @@ def test_a_result_is_also_its_json() -> None:
     assert LinkChange(**value) == {**value, "repair": None}  # type: ignore[arg-type]
 
 
-MYPY = """
-from dcnlab import Lab
-lab = Lab("bcube:4,1", scheme="brp", multipath=2, load_balance="flow")
-reveal_type(lab.fail("h0", "s0").converged_ms)
-reveal_type(lab.iperf("h0", "h1").mbps)
-Lab("bcube:4,1", scheme="brp", multipath="two")
-Lab("bcube:4,1", scheme="brp", load_balance="random")
-Lab("bcube:4,1", colour="blue")
-lab.pign("h0", "h1")
-lab.ping("h0", "h1", seconds="long")
-"""
-FINDS = (
-    'note: Revealed type is "float"', 'note: Revealed type is "float"', 'error: Argument "multipath"',
-    'error: Argument "load_balance"', 'error: Unexpected keyword argument "colour"',
-    'error: "Lab" has no attribute "pign"', 'error: Unexpected keyword argument "seconds"',
-)  # fmt: skip
-
-
-def test_a_type_checker_knows_options_and_results(tmp_path: Path) -> None:
-    api = pytest.importorskip("mypy.api")
-    file = tmp_path / "user.py"
-    file.write_text(MYPY)
-    words = ["--hide-error-context", "--no-error-summary", "--follow-imports=silent"]
-    out, errors, _ = api.run([str(file), *words])
-    lines = [line for line in out.splitlines() if ": note: " not in line or "Revealed" in line]
-    assert len(lines) == len(FINDS), out + errors
-    for line, found in zip(lines, FINDS, strict=True):
-        assert found in line.replace("builtins.", "")
-
-
 # --- in a lab -----------------------------------------------------------------
 
 
