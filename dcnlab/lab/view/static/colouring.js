@@ -17,7 +17,7 @@ export const COLOURINGS = [
   { key: "label", title: () => "by label prefix", scheme: true },
   { key: "entries", title: () => "by table size", scheme: true, entries: true },
   { key: "buffers", title: () => "by packets in buffers", fits: (model) => Boolean(model.states.at(-1)?.buffers) },
-  { key: "cluster", title: () => "by cluster", scheme: true, fits: (_, scheme) => Boolean(scheme?.clusters ?? scheme?.landmarks) },
+  { key: "cluster", title: (model) => `by cluster of ${model.scheme.split(":")[0]}`, scheme: true, fits: (_, scheme) => Boolean(scheme?.clusters ?? scheme?.landmarks) },
   { key: "word", title: () => "by word metric (tree)", scheme: true, fits: (_, scheme) => Boolean(scheme?.tree) },
 ];
 
