@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import tomllib
 import venv
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from release import changelog, constraints
 
@@ -24,6 +27,17 @@ def script(*words: str | Path) -> subprocess.CompletedProcess[str]:
 def pins() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     return dict(line.split("==") for line in lines if not line.startswith("#"))
+
+
+def test_the_constraints_can_be_installed_on_debian_12() -> None:
+    """Its Python is 3.11.2; the one that runs this may be newer, and take versions that need a newer one."""
+    refused = {}
+    for name, version in pins().items():
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found = metadata.metadata(name)
+            if found["Version"] == version and "3.11.2" not in SpecifierSet(found["Requires-Python"] or ""):
+                refused[name] = found["Requires-Python"]
+    assert refused == {}
 
 
 def test_the_constraints_fit_the_requirements() -> None:
