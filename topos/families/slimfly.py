@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -12,8 +13,14 @@ from numpy.typing import NDArray
 from topos.family import Centric, ParameterError, param
 from topos.galois import field, prime_power
 from topos.graph import IntArray
+from topos.layout import Points, circle, real
 from topos.vertices import VertexGraph
 from topos.wiring import numbered_ports
+
+#: The room between two groups of a side; the distance of the sides, as a multiple of that of two groups.
+_BETWEEN_GROUPS, _BETWEEN_SIDES = 1.4, 1.6
+#: How far the lower side is moved, as a share of the distance of two groups, and how groups are turned.
+_ASIDE, _TURN = 0.3, 0.1
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,24 @@ class SlimFly(VertexGraph):
         rows.append(np.stack([x * self.f + y, side + m * self.f + c], axis=1))
         pairs = np.concatenate(rows)
         return numbered_ports(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
+
+    def vertex_layout(self) -> Points:
+        """The groups of one side in a row above those of the other, each a circle (section II-B)."""
+        group, place = np.divmod(np.arange(self.vertices), self.f)
+        radius = 0.5 / math.sin(math.pi / self.f)
+        step = 2 * radius + _BETWEEN_GROUPS
+        side, number = np.divmod(group, self.f)
+        centres = np.stack([(number + _ASIDE * side) * step, side * _BETWEEN_SIDES * step], axis=1)
+        # Turned and moved aside, so that fewer nodes are on the lines between others.
+        turned = circle(self.f)[place] * np.exp(1j * (_TURN + math.pi / self.f * side))
+        return centres + radius * real(turned)
+
+    def vertex_part_numbers(self) -> NDArray[np.int64]:
+        return np.arange(self.vertices) // self.f
+
+    @property
+    def layout_caption(self) -> str:
+        return "Circles are the groups of one x (above) or of one m (below)."
 
     def element(self, vertex: int) -> tuple[int, int, int]:
         """(side, x, y) or (side, m, c) of a router (a vertex number)."""

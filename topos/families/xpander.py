@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topos.family import Centric, param
 from topos.graph import IntArray
+from topos.layout import Points, circle, real
 from topos.randomgraph import random_lift
 from topos.vertices import VertexGraph
 from topos.wiring import numbered_ports
+
+#: The room between two groups.
+_BETWEEN_GROUPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,20 @@ class Xpander(VertexGraph):
     def group(self, vertex: int) -> int:
         """The vertex of K_(p+1) of which a switch (a vertex number) is a copy."""
         return vertex // self.q
+
+    def vertex_layout(self) -> Points:
+        """The groups around a circle, the switches of each on a small one."""
+        group, place = np.divmod(np.arange(self.vertices), self.q)
+        inner = 0.5 / math.sin(math.pi / self.q) if self.q > 1 else 0.0
+        apart = (inner + _BETWEEN_GROUPS / 2) / math.sin(math.pi / (self.p + 1))
+        return apart * real(circle(self.p + 1))[group] + inner * real(circle(self.q))[place]
+
+    def vertex_part_numbers(self) -> NDArray[np.int64]:
+        return np.arange(self.vertices) // self.q
+
+    @property
+    def layout_caption(self) -> str:
+        return f"{self.p + 1} groups around a circle, {self.q} switches each; none are joined inside a group."
 
     def vertex_label(self, vertex: int) -> str:
         return f"({vertex // self.q},{vertex % self.q})"

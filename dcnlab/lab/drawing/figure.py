@@ -94,7 +94,10 @@ class Figure:
     def bounds(self) -> tuple[Points, Points]:
         """The lowest and the highest x and y of everything drawn."""
         curves = [piece for link in range(len(self.fabric.link_ends)) for piece in self.curve(link)]
-        middles = [piece[0] / 4 + piece[1] / 2 + piece[2] / 4 for piece in curves]
-        ends = [piece[2] for piece in curves]
-        shown = np.concatenate([self.drawing.points, np.array(middles + ends).reshape(-1, 2)])
+        along = np.linspace(0, 1, 11)[:, None]
+        inside = [
+            (1 - along) ** 2 * start + 2 * along * (1 - along) * control + along**2 * end
+            for start, control, end in curves
+        ]
+        shown = np.concatenate([self.drawing.points, *inside])
         return shown.min(axis=0), shown.max(axis=0)
