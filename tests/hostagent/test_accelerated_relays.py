@@ -19,7 +19,11 @@ from topos.graph import ALL_UP
 
 __all__ = ["edges"]  # a fixture
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.xdist_group("outside"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces with `ip netns`"),
+]
 
 MEGABYTE = 1 << 20
 

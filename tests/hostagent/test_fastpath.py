@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import random
 import struct
 from collections import Counter
@@ -27,7 +28,10 @@ from tests.hostagent.frames import agent, from_host, from_nic, scheme
 from topos import registry as topologies
 from topos.graph import LinkState
 
-pytestmark = pytest.mark.lab
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user may not load programs into the kernel"),
+]
 
 #: The loopback interface: the one by which test runs can say that a frame came.
 _LOOPBACK, _TUN = 1, 7

@@ -22,7 +22,11 @@ from hostagent.options import Options
 from hostagent.runtime.mmsg import BATCH, BUFFER_COUNT
 from tests.hostagent.namespaces import ServerNetwork, server_network
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.xdist_group("outside"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces with `ip netns`"),
+]
 
 MEGABYTE = 1 << 20
 OFFLOADS = ("gso", "tso", "tx")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -52,7 +53,8 @@ def test_no_room_for_files_is_one_line() -> None:
 
 @pytest.mark.lab
 def test_a_missing_tun_device_is_one_line() -> None:
-    done = _up("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh")
+    own = "-m" if os.geteuid() == 0 else "-Urm"
+    done = _up("unshare", own, "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh")
     assert done.returncode == 2
     assert done.stderr == "dcnlab: /dev/net/tun: missing; servers cannot relay packets: modprobe tun\n"
 
