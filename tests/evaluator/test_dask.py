@@ -12,7 +12,8 @@ from distributed import LocalCluster
 
 def compare(folder: Path, *more: str) -> list[dict[str, object]]:
     """Run `dcnlab compare` as a user does, in its own folder."""
-    words = ["compare", "--topologies", "bcube:3,1,torus:3x3", "--schemes", "wmgr,shortest", "--seeds", "2"]
+    grid = "--topologies bcube:3,1,torus:3x3 --schemes wmgr,shortest --seeds 2 --failures links=5%"
+    words = ["compare", *grid.split()]
     done = subprocess.run(
         [sys.executable, "-m", "dcnlab.cli", *words, "--results", str(folder), "--json", *more],
         capture_output=True,
@@ -29,7 +30,7 @@ def test_a_grid_on_dask_is_the_grid_on_this_machine(tmp_path: Path) -> None:
     ) as cluster:
         spread = compare(tmp_path / "dask", "--dask", cluster.scheduler_address)
     alone = compare(tmp_path / "alone")
-    assert len(alone) == 8
+    assert len(alone) == 4 * (1 + 2)  # once without failures, and with those of two seeds
     figures = ("topology", "scheme", "seed", "path.mean", "stretch.mean", "table.entries_max")
     assert [[row[key] for key in figures] for row in spread] == [[row[key] for key in figures] for row in alone]
 
