@@ -122,7 +122,7 @@ def flowing() -> Iterator[Flow]:
         yield flow
     finally:
         for process in begun:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # a shell's background jobs ignore SIGINT, and so do their children
         for process in begun:
             process.wait(timeout=120)
 
