@@ -12,7 +12,10 @@ import pytest
 from dcnlab import Lab, UsageError
 from tests.lab.test_ordinary_user import script
 
-pytestmark = pytest.mark.lab
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no fast path in any lab"),
+]
 
 LABS = [
     ("bcube:3,1", "brp", {}),
@@ -57,7 +60,6 @@ def test_what_cannot_be_is_refused_in_one_line() -> None:
         assert lab.info()["fast_path"].startswith("off: finite buffers")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no fast path in any lab")
 def test_an_ordinary_user_gets_user_space_and_is_told_so(open_path: Path) -> None:
     code = (
         "from dcnlab import Lab\n"

@@ -86,7 +86,7 @@ def test_programs_of_networks_work(lab: Lab) -> None:
     lab.run("h3", ["sh", "-c", f'{PYTHON} -c "{SERVER}" >/dev/null 2>&1 </dev/null &'])
     poll(lambda: lab.run("h0", [PYTHON, "-c", FETCH, "http://h3/"]).stdout == "200\n", 60)
     assert lab.run("h0", ["ip", "addr", "add", "10.9.9.9/32", "dev", "lo"]).stderr == ""
-    traffic = "tcpdump -nc1 -i lo icmp & while kill -0 $! 2>/dev/null; do ping -c1 127.0.0.1; done"
+    traffic = "tcpdump -Z root -nc1 -i lo icmp & while kill -0 $! 2>/dev/null; do ping -c1 127.0.0.1; done"
     assert "ICMP echo request" in lab.run("h3", ["sh", "-c", traffic]).stdout
     assert lab.iperf("h0", "h3", seconds=1).mbps > 0
     assert lab.traceroute("h0", "h3").hops

@@ -18,7 +18,10 @@ from dcnlab import Lab, LabError, UsageError
 from tests.lab.test_ordinary_user import script
 from tests.lab.test_receive_buffers import _RESTART
 
-pytestmark = pytest.mark.lab
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no fast path in any lab"),
+]
 
 _ROOT = Path(__file__).parents[2]
 #: One switch of interest, s0: its hosts, and the port to the other switch.
@@ -249,7 +252,6 @@ def test_a_table_with_too_many_kinds_of_entries_is_left_to_open_vswitch(
     assert sum(lab.tables("s0").get("by_kernel", [])) == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no fast path in any lab")
 def test_an_ordinary_user_has_none_and_is_told_so(open_path: Path) -> None:
     code = (
         "from dcnlab import Lab\n"
