@@ -62,7 +62,7 @@ examples: packages $(VENV)/.dev ## run every example of docs/examples.md, one af
 	@bash vagrant/packages.sh slirp4netns nginx-light wrk memcached libmemcached-tools
 	@$(BIN)/python -m tests.examples
 
-soak: packages $(VENV)/.dev     ## chaos in labs of six families, 1500 wrong command lines and files (15 minutes)
+soak: packages $(VENV)/.dev     ## chaos in labs of six families, lossy links, 1500 wrong command lines and files (15 minutes)
 	@$(BIN)/python -m tests.soak
 
 bench: packages $(VENV)/.dev    ## benchmarks beside other programs, with ratios

@@ -1,4 +1,4 @@
-"""``make soak``: chaos in labs of six families, then wrong command lines and files.
+"""``make soak``: chaos in labs of six families, links that lose packets, wrong command lines and files.
 
     python -m tests.soak [SEED [SECONDS [LINES]]]
 
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz import lines, trial
+from tests.lab import test_lossy_links as lossy
 
 #: Plain, multipath and unconfigured labs, with relaying servers and with plain hosts.
 LABS = (
@@ -29,6 +30,8 @@ LABS = (
     "jellyfish:8,4,3 --scheme wmgr",
     "smallworld:4x4 --scheme hrsw",
 )
+#: Cuts and restores of links that lose packets.
+_CHANGES = 200
 #: One line in so many is a file.
 _FILES = 3
 
@@ -40,6 +43,8 @@ def main(seed: int = 1, seconds: int = 600, count: int = 1500) -> int:
         words = ["chaos", *shlex.split(lab), "--for", f"{seconds // len(LABS)}s", "--seed", str(seed + number)]
         print(f"dcnlab {shlex.join(words)}", flush=True)
         failed += subprocess.run([sys.executable, "-m", "dcnlab.cli", *words], check=False).returncode != 0
+    print(f"{_CHANGES} changes of links that lose a fifth of all packets", flush=True)
+    failed += not lossy.holds(seed, _CHANGES)
     tried = 0
     for words, wrong in _fuzzed(seed, count):
         tried += 1
