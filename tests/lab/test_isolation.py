@@ -29,7 +29,7 @@ ESCAPE = Path(escape.__file__).read_text()
 SERVER = "import http.server as h; h.ThreadingHTTPServer(('', 80), h.SimpleHTTPRequestHandler).serve_forever()"
 FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=5).status)"
 NGINX = (
-    "daemon off; pid nginx.pid; error_log stderr; events {} http { access_log off; "
+    "user root; daemon off; pid nginx.pid; error_log stderr; events {} http { access_log off; "
     + "".join(f"{kind}_temp_path {kind}; " for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     + "server { listen 80; root /usr/share; autoindex on; } }"
 )
