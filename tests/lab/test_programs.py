@@ -150,7 +150,7 @@ def test_ssh(lab: Lab, tmp_path: Path) -> None:
 
 def test_tcpdump_sees_relayed_packets(lab: Lab) -> None:
     relay = lab.traceroute(A, B).hops[0]
-    words = ["tcpdump", "-nlU", "-i", "any", "-c", "2", "icmp"]
+    words = ["tcpdump", "-Z", "root", "-nlU", "-i", "any", "-c", "2", "icmp"]
     capture = subprocess.Popen(
         [DCNLAB, "exec", lab.config.name, relay, "--", *words],
         stdout=subprocess.PIPE,

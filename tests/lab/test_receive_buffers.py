@@ -18,7 +18,10 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.emulation.receive_buffers import SEND_SIZE, SIZE, in_words
 from tests.lab.test_ordinary_user import script
 
-pytestmark = pytest.mark.lab
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user gets no more than the machine allows"),
+]
 
 _SOCKET = re.compile(r":(s\d+-eth\d+) .*ovs-vswitchd.*skmem:\(r\d+,rb(\d+),")
 PORTS = {f"s{switch}-eth{port}" for switch in range(4) for port in (1, 2)}
@@ -91,7 +94,6 @@ def test_doctor_says_what_labs_get() -> None:
     assert (found.state, found.found) == ("ok", "8 MB per port of a userspace switch")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="every lab is one of an ordinary user")
 def test_labs_of_an_ordinary_user_get_what_the_machine_allows(open_path: Path) -> None:
     code = (
         "from dcnlab import Lab\n"
