@@ -22,6 +22,8 @@ from dcnlab.lab.measurement.stream import Stream
 from tests.lab.browser import open_browser, open_page, until
 
 READY = "window.dcnlab?.model.states.length >= 2"
+#: A packet has been traced; it is played on the picture then.
+TRACED = "document.querySelector('#details')?.textContent.includes('by a real packet')"
 #: Width and height of pages, by name.
 SIZES = {"desk": (1400, 900), "phone": (390, 844), "wide": (2560, 1440)}
 #: Of the recording: size, milliseconds per frame.
@@ -60,7 +62,8 @@ def traced(page: Any, lab: Lab, _: Flow) -> None:
     """A real packet on its path, with the entries that decided."""
     choose(page, f"h0 {last(lab)}")
     page.click("#trace")
-    until(page, "dcnlab.picture.marks.packet?.t > 0.2")
+    until(page, TRACED)
+    until(page, "!dcnlab.picture.marks.packet || dcnlab.picture.marks.packet.t > 0.2")  # or it has arrived
 
 
 def parallel(page: Any, lab: Lab, _: Flow) -> None:
@@ -213,7 +216,7 @@ def film(browser: Any, url: str, lab: Lab, path: Path, frames: int = 8) -> None:
         page.click("#live")
         choose(page, f"h0 {last(lab)}")
         page.click("#trace")
-        until(page, "dcnlab.picture.marks.packet")
+        until(page, TRACED)
         made.shoot(frames)
         made.shoot(1, hold=2500)
         made.save(path)

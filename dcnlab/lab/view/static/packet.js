@@ -16,7 +16,8 @@ export class PacketPlayer {
     this.stop();
     Object.assign(marks, { path: links.map(({ link }) => link), paths: [] });
     this.picture.request();
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (!links.length || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    marks.packet = { ...links[0], t: 0 };
     const serial = this.serial, begin = performance.now();
     const step = (now) => {
       if (serial !== this.serial) return;
