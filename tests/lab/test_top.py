@@ -165,7 +165,7 @@ def test_what_is_no_terminal_gets_one_reading(lab: Lab) -> None:
 
 @pytest.mark.lab
 def test_without_textual_one_line_says_what_to_install(lab: Lab) -> None:
-    """On a terminal; whoever has it not installed can still have one reading."""
+    """On a terminal; without textual, it can still print one reading."""
     program = (
         "import sys; sys.modules['textual'] = sys.modules['textual.app'] = None\n"
         f"sys.argv = ['dcnlab', 'top', {lab.config.name!r}]\n"

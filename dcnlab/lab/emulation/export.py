@@ -23,7 +23,7 @@ _HEADER = 128
 def connect(shards: tuple[Shard, ...], number: int, host: str, address: str) -> None:
     """Lead from each shard to a collector's host, the ``number``-th one.
 
-    Datagrams to the host's IPv4 ``address`` take this way; it is empty where the host has none.
+    Datagrams to the host's IPv4 ``address`` come by this link; it is empty where the host has none.
     """
     for shard in shards:
         near, far = _near(number), shard.netns

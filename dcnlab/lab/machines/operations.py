@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dcnlab.lab import measurement, naming
+from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.measurement import Measurement
 from dcnlab.lab.machines import placement_file
@@ -19,8 +19,6 @@ from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.session import event_stream
 from dcnlab.lab.session import operations as session_operations
 from dcnlab.lab.session.recording import recorded
-from topos import plugins
-from topos.spec import SpecError, lookup
 
 #: Operations about the node that this field of the request names.
 _ABOUT_A_NODE = {
@@ -167,13 +165,8 @@ class _Operations:
 
     def measure(self, call: Call) -> Any:
         """Measure on each machine what can be measured there, and combine it; or where the first server is."""
-        request = call.request
-        try:
-            plugins.load(request.get("custom", ()))
-            kind = lookup(request["name"], measurement.known(), "measurement")
-        except SpecError as error:
-            raise UsageError(str(error)) from error
-        wanted = kind.from_json(request.get("arguments", {}))
+        wanted = session_operations.requested_measurement(call)
+        kind = type(wanted)
         if kind.measure_part is Measurement.measure_part:
             return self._measure_at_source(call, wanted)
         return kind.combine(self._on_each(call)).to_json()

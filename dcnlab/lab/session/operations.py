@@ -16,7 +16,7 @@ from dcnlab.lab import measurement
 from dcnlab.lab.emulation import delays, launch, netns
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, explain, flows, live_path, queues, tables
-from dcnlab.lab.instruments.measurement import Context
+from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
 from dcnlab.lab.outside.attachment import Attachments
@@ -43,6 +43,17 @@ def names() -> list[str]:
     return [name.removeprefix("op_") for name in dir(_Operations) if name.startswith("op_")]
 
 
+def requested_measurement(call: Call) -> Measurement[Any]:
+    """The measurement ``name`` with ``arguments``; files in ``custom`` may define it.  Raises UsageError."""
+    request = call.request
+    try:
+        plugins.load(request.get("custom", ()))
+        kind = lookup(request["name"], measurement.known(), "measurement")
+    except SpecError as error:
+        raise UsageError(str(error)) from error
+    return kind.from_json(request.get("arguments", {}))
+
+
 class _Operations:
     def __init__(self, session: RunningLab) -> None:
         self._session = session
@@ -53,13 +64,7 @@ class _Operations:
 
     def op_measure(self, call: Call) -> Any:
         """Run the measurement ``name`` with ``arguments``; files in ``custom`` may define it."""
-        request = call.request
-        try:
-            plugins.load(request.get("custom", ()))
-            kind = lookup(request["name"], measurement.known(), "measurement")
-        except SpecError as error:
-            raise UsageError(str(error)) from error
-        wanted = kind.from_json(request.get("arguments", {}))
+        request, wanted = call.request, requested_measurement(call)
         if request.get("part"):
             return wanted.measure_part(self._session, Context(call))
         if request.get("serve"):
