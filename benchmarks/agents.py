@@ -24,7 +24,7 @@ import psutil
 from benchmarks.launch import idle_share, proportional
 from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.config import LabConfig, resolve
-from dcnlab.lab.emulation import capacity, launch
+from dcnlab.lab.emulation import capacity, network
 from hostagent.client import AgentPool
 from hostagent.options import AgentPlacement, Mode, Options
 from hostagent.runtime.devices import open_devices
@@ -99,9 +99,9 @@ def compare_all(topology: str, count: int) -> str:
     enter_sandbox()
     fabric, scheme = resolve(topology, SCHEME)
     capacity.allow_files(fabric)
-    running = launch.build_bare_network(LabConfig(topology, SCHEME), scheme)
+    running = network.build_bare_network(LabConfig(topology, SCHEME), scheme)
     assert running.fabric is fabric
-    places = launch.placements(fabric, range(fabric.servers))
+    places = network.placements(fabric, range(fabric.servers))
     slow = fresh(topology, places[:count])
     modes: tuple[tuple[str, Mode], ...] = (("forked, a process each", "host"), ("forked, workers", "workers"))
     taken = [{name: forked(topology, mode, places) for name, mode in modes} for _ in range(ROUNDS)]

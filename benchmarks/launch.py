@@ -31,7 +31,7 @@ import psutil
 from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig, resolve
-from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
+from dcnlab.lab.emulation import capacity, netns, network, openvswitch
 from topos import registry
 from topos.fabric import Fabric
 
@@ -170,7 +170,7 @@ def bare_mininet(topology: str) -> tuple[float, Callable[[], None]]:
         """Passed as a class, so that Mininet starts switches in batches."""
 
         def __init__(self, name: str, **params: Any) -> None:
-            kind = {"kernel": "kernel", "userspace": "user"}[launch.choose_datapath("auto")]
+            kind = {"kernel": "kernel", "userspace": "user"}[openvswitch.choose_datapath("auto")]
             super().__init__(name, datapath=kind, failMode="secure", **params)
 
     begun = time.perf_counter()
@@ -190,7 +190,7 @@ def bare_dcnlab(topology: str) -> tuple[float, Callable[[], None]]:
     begun = time.perf_counter()
     fabric, scheme = resolve(topology, "wmgr")
     capacity.allow_files(fabric)
-    running = launch.build_bare_network(LabConfig(topology, "wmgr"), scheme)
+    running = network.build_bare_network(LabConfig(topology, "wmgr"), scheme)
     net = mininet.objects(running, lambda *_: None)
     seconds = time.perf_counter() - begun
     assert len(net.hosts) == fabric.servers

@@ -23,7 +23,8 @@ import psutil
 
 from benchmarks.sandboxes import enter_sandbox, from_child
 from dcnlab.lab.config import LabConfig, resolve
-from dcnlab.lab.emulation import launch, netns, openvswitch
+from dcnlab.lab.emulation import netns, network, openvswitch
+from dcnlab.lab.emulation.running import Running
 
 PAIR, MANY = "hypercube:1,hosts=1", "bcube:4,3"
 _TIMEOUT = 20
@@ -83,10 +84,10 @@ def idle(ports_per_shard: int, seconds: int) -> dict[str, Any]:
     return {"daemons": shards, "idle_percent": round(100 * worked, 1)}
 
 
-def _build(topology: str, offloads: bool) -> launch.Running:
+def _build(topology: str, offloads: bool) -> Running:
     """A network of links and switches, with entries by port number between the hosts."""
     _, scheme = resolve(topology, "shortest")
-    running = launch.build_bare_network(LabConfig(topology, "shortest", offloads=offloads), scheme)
+    running = network.build_bare_network(LabConfig(topology, "shortest", offloads=offloads), scheme)
     if topology == PAIR:
         for switch in ("s0", "s1"):
             shard = running.shard(switch)

@@ -49,6 +49,11 @@ class Shard:
     bridges: tuple[Bridge, ...]
 
     @property
+    def extent(self) -> str:
+        """Its first and last bridge, in words."""
+        return f"{self.bridges[0].name} to {self.bridges[-1].name}" if self.bridges else "no bridge"
+
+    @property
     def netns(self) -> str:
         """The namespace of its daemons and ports."""
         return f"ovs{self.index}"
@@ -107,6 +112,16 @@ def shard_count(switches: int, ports: int) -> int:
 def kernel_datapath() -> bool:
     """Whether this kernel has the openvswitch datapath loaded."""
     return Path("/sys/module/openvswitch").exists()
+
+
+def choose_datapath(wanted: str) -> str:
+    """``kernel`` if the kernel has the datapath and the option allows it, else ``userspace``."""
+    available = kernel_datapath()
+    if wanted == "kernel" and not available:
+        raise LabError(
+            "this kernel has no openvswitch datapath: load it (modprobe openvswitch) or use --datapath auto"
+        )
+    return "kernel" if available and wanted in ("auto", "kernel") else "userspace"
 
 
 def listeners(shards: Sequence[Shard]) -> list[socket.socket]:
@@ -314,7 +329,9 @@ def _watched(shards: Sequence[Shard], programs: Sequence[str]) -> list[waiting.D
     """The daemons that commands of these shards wait for."""
     return [
         waiting.Daemon(
-            f"{program} of {shard.bridges[0].name} to {shard.bridges[-1].name}",
+            " of ".join(
+                (program, *(f"{first.name} to {shard.bridges[-1].name}" for first in shard.bridges[:1]))
+            ),
             shard.rundir / f"{program}.pid",
             shard.rundir / f"{program}.log",
         )

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from dcnlab.lab.emulation.launch import interface
+from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.lab import RunningLab
 

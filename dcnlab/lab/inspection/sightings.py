@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.launch import interface
+from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.inspection.trace import Frame
 from dcnlab.lab.running.lab import RunningLab
 from topos.graph import Port

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.launch import Running, interface
+from dcnlab.lab.emulation.running import Running, interface
 from dcnlab.lab.instruments.port_counters import PortCounters
 from dcnlab.lab.running.lab import RunningLab
 from topos.graph import Link

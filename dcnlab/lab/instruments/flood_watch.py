@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.launch import interface
+from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.events.kinds import Alarm
 from dcnlab.lab.instruments.counters import link_counters
 from dcnlab.lab.instruments.port_counters import PortCounters

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from addressing.fields import ipv4, mac
-from dcnlab.lab.emulation import launch, netns
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.running.lab import RunningLab
 from hostagent.runtime.netlink import Netlink
@@ -92,7 +93,7 @@ class Attachments:
     def _own(self, place: Attached) -> str:
         """The interface of the fabric's link at a port."""
         fabric = self._session.fabric
-        return launch.interface(fabric, fabric.index(place.switch), place.port)
+        return interface(fabric, fabric.index(place.switch), place.port)
 
     def _taken(self) -> set[tuple[str, int]]:
         """The (switch, port) pairs of attached interfaces."""

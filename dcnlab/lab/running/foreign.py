@@ -8,8 +8,8 @@ from typing import Any
 
 from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.emulation import openvswitch
-from dcnlab.lab.emulation.launch import Running
 from dcnlab.lab.emulation.ovsdb import Controlled
+from dcnlab.lab.emulation.running import Running
 
 _MAX_NAMES = 4
 

@@ -17,6 +17,7 @@ from dcnlab.lab import naming
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.emulation.outside import Outside
+from dcnlab.lab.emulation.stages import Report
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures, LinkChanged
@@ -45,7 +46,7 @@ class RunningLab:
     def __init__(
         self,
         config: LabConfig,
-        report: launch.Report,
+        report: Report,
         outside: Outside | None = None,
         *,
         guard: Guard,

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.client import ControllerError, ControllerProcess
-from dcnlab.lab.emulation import launch, openvswitch
-from dcnlab.lab.emulation.launch import OnEvent, Running
+from dcnlab.lab.emulation import launch, network, openvswitch
+from dcnlab.lab.emulation.launch import OnEvent
 from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.backoff import Backoff
@@ -125,7 +126,7 @@ class Daemon(Part):
         end(self)  # it may have come up after its last start counted as failed
         openvswitch.restart(self.shard, self.program)
         if self.program == "ovs-vswitchd":
-            launch.shape_shard(self.running, self.shard)
+            network.shape_shard(self.running, self.shard)
             if self.running.flooding is not None:
                 self.running.flooding.forget(self.nodes)
             ours = controller is not None and self.running.choice.tables
@@ -237,7 +238,7 @@ class AgentParent(Part):
         self.pool.close()
         self.pool.end_orphans()
         running.agents = launch.spawn_agents(running.config, running.fabric, self.on_link_change)
-        self.pool.start(launch.placements(running.fabric, running.servers, configured=True))
+        self.pool.start(network.placements(running.fabric, running.servers, configured=True))
         self.follow()
         self.pool.wait_ready(STALL)
         launch.enable_protocols(running)
@@ -271,7 +272,7 @@ class Agent(Part):
     def start(self, state: LinkState) -> None:
         agents = self.running.agents
         assert agents is not None
-        agents.restart(launch.placements(self.running.fabric, [self.node], configured=True))
+        agents.restart(network.placements(self.running.fabric, [self.node], configured=True))
 
 
 def await_tables(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.launch import Running, interface
+from dcnlab.lab.emulation.running import Running, interface
 from hostagent.runtime.netlink import CarrierWatch, Netlink
 from topos.graph import Port
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcnlab.lab.emulation.launch import Running
+from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import (
     Alarm,

@@ -13,7 +13,8 @@ from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
-from dcnlab.lab.emulation import delays, launch, netns
+from dcnlab.lab.emulation import delays, netns
+from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, explain, flows, live_path, queues, tables
 from dcnlab.lab.instruments.measurement import Context, Measurement
@@ -182,7 +183,7 @@ class _Operations:
         if self._fabric.is_server(node):
             names = [name for _, name in netns.inside(namespace, socket.if_nameindex)]
             return [name for name in names if not name.startswith(delays.PREFIX)]
-        return [launch.interface(self._fabric, node, port) for port, _ in self._fabric.ports(node)]
+        return [interface(self._fabric, node, port) for port, _ in self._fabric.ports(node)]
 
     def _capture_controller(self, call: Call) -> Any:
         """The OpenFlow conversation of all switches."""

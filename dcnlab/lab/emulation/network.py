@@ -1,0 +1,213 @@
+"""The network of a lab: the namespaces of its servers, links and switches, without controller and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from addressing.fields import ipv4, ipv6, mac
+from addressing.scheme import Scheme
+from dcnlab.lab import naming
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.emulation import export, netns, openvswitch, tunnels
+from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
+from dcnlab.lab.emulation.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
+from dcnlab.lab.emulation.running import Running, dpid, interface, local
+from dcnlab.lab.emulation.stages import Stages
+from dcnlab.lab.emulation.waiting import STALL
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.local_part import MTU, LocalPart
+from dcnlab.lab.miswiring import swapped_ports
+from hostagent.client import AgentPlacement
+from topos.fabric import Fabric
+from topos.graph import Link
+
+
+def build_bare_network(config: LabConfig, scheme: Scheme) -> Running:
+    """Only the network: no controller, no agents."""
+    shards = openvswitch.split(bridges(scheme.fabric))
+    netns.create(shard.netns for shard in shards)
+    running = Running(
+        config, scheme.fabric, scheme, shards, None, None, openvswitch.choose_datapath(config.datapath)
+    )
+    build_network(running, Stages(lambda _: None))
+    return running
+
+
+def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | None = None) -> None:
+    """Create the servers' namespaces, links and switches; the shards' namespaces exist already.
+
+    Open vSwitch starts while namespaces and links are created.  In large networks agents come before the
+    switches: an ovs-vswitchd hears of the TUN devices in all servers that it is linked to, and looks through
+    all its bridges at each event, which more than doubled the processor time of 32 of them.
+    """
+    fabric, shards = running.fabric, running.shards
+    with ThreadPoolExecutor(1) as beside:
+        kind = {"kernel": "system", "userspace": "netdev"}[running.datapath]
+        target = openvswitch.target(running.choice)
+        prepared = beside.submit(
+            openvswitch.prepare,
+            shards,
+            kind,
+            offloads=running.config.offloads,
+            versions=("OpenFlow10", "OpenFlow13") if running.config.no_loops else ("OpenFlow13",),
+            controller=target,
+            tls=running.outside.tls,
+        )
+        _create_hosts(running)
+        clock.stage("links")
+        netns.create_veth_pairs(_veth_pairs(running))
+        if running.part is not None and make_tunnels is not None:
+            tunnels.create(running.part, _tunnels(running, running.part), make_tunnels)
+        _configure_plain_hosts(running)
+        starting = prepared.result()
+        carrying = beside.submit(netns.await_running, list(_ends(running)))
+        agents_first = not openvswitch.starts_early(shards)
+        if running.agents is not None:
+            running.agents.start(placements(fabric, running.servers))
+        if agents_first:
+            _await_agents(running, clock)
+        clock.stage("switches")
+        openvswitch.start_switches(shards, starting, target)
+        if running.flooding is not None:
+            running.flooding.follow(())
+        if running.datapath == "userspace":
+            running.receive_buffers = ReceiveBuffers(shards, queues=running.impairments.any_launched())
+            running.receive_buffers.keep()
+        if not agents_first:
+            _await_agents(running, clock)
+        carrying.result()
+    _export(running)
+    running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
+
+
+def _export(running: Running) -> None:
+    """Have the switches send what they see to the collectors that the user wants."""
+    fabric, scheme, shards = running.fabric, running.scheme, running.shards
+    hosts: list[int] = []
+    for collector in running.config.collectors():
+        if running.part is not None:
+            raise LabError(f"{collector.protocol} needs a lab on one machine")
+        server = naming.server(fabric, collector.server, scheme)
+        address = ipv4.text(scheme.ipv4(server)) if 4 in scheme.ip_versions else ""
+        if server not in hosts:
+            hosts.append(server)
+            export.connect(shards, hosts.index(server), fabric.name(server), address)
+        export.start(shards, collector, hosts.index(server), address, running.config.sampling)
+
+
+def _create_hosts(running: Running) -> None:
+    """Create the servers' namespaces; with isolation they belong to user namespaces of their own."""
+    names = list(map(running.fabric.name, running.servers))
+    if running.isolation is None:
+        netns.create(names)
+        return
+    with owned_namespaces(len(names)) as enter_new:
+        netns.create(names, enter_new)
+
+
+def _await_agents(running: Running, clock: Stages) -> None:
+    """Wait until all agents are ready, if there are any, with the fast path if it is required."""
+    if running.agents is not None:
+        clock.stage("agents")
+        running.agents.wait_ready(STALL)
+        if running.config.fast_path == "on" and running.agents.no_fast_path:
+            text = f"no fast path: {running.agents.no_fast_path}; `--fast-path auto` does without it"
+            raise LabError(text)
+
+
+def bridges(fabric: Fabric, part: LocalPart | None = None) -> list[Bridge]:
+    return [
+        Bridge(
+            fabric.name(switch),
+            dpid(fabric, switch),
+            tuple((interface(fabric, switch, port), port) for port, _ in fabric.ports(switch)),
+        )
+        for switch in local(fabric, part, range(fabric.servers, fabric.size))
+    ]
+
+
+def _veth_pairs(running: Running) -> list[netns.VethPair]:
+    """One veth pair per link; servers that relay use no ARP."""
+    fabric = running.fabric
+    swapped = swapped_ports(fabric, running.config.miswire)
+    pairs, mtu = [], running.part.mtu if running.part is not None else MTU
+    for link in _links(running, ends=2):
+        a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
+        pairs.append(
+            netns.VethPair(
+                interface(fabric, a.node, a.number),
+                running.namespace(a.node),
+                mac.text(mac.hardware(a.node, a.number)),
+                interface(fabric, b.node, b.number),
+                running.namespace(b.node),
+                mac.text(mac.hardware(b.node, b.number)),
+                arp=fabric.is_end_host(a.node) or fabric.is_end_host(b.node),
+                mtu=mtu,
+            )
+        )
+    return pairs
+
+
+def _links(running: Running, ends: int) -> Iterator[Link]:
+    """The links of which so many ends are on this machine."""
+    for link in running.fabric.links():
+        if running.here(link.a.node) + running.here(link.b.node) == ends:
+            yield link
+
+
+def _tunnels(running: Running, part: LocalPart) -> Iterator[tunnels.Tunnel]:
+    """The ends of links to other machines."""
+    fabric = running.fabric
+    for link in _links(running, ends=1):
+        end = link.a if running.here(link.a.node) else link.b
+        yield tunnels.Tunnel(
+            link.index,
+            interface(fabric, end.node, end.number),
+            running.namespace(end.node),
+            mac.text(mac.hardware(end.node, end.number)),
+            netns.FIRST_INDEX + 2 * len(fabric.link_ends) + link.index,
+            arp=fabric.is_end_host(link.a.node) or fabric.is_end_host(link.b.node),
+        )
+
+
+def shape_shard(running: Running, shard: Shard) -> None:
+    """Shape the switch ports of a shard again: Open vSwitch removes what it finds at ports that it adds."""
+    running.impairments.again(shard.netns, (name for bridge in shard.bridges for name, _ in bridge.ports))
+
+
+def _ends(running: Running) -> Iterator[tuple[str, str]]:
+    """(namespace, interface) of both ends of every link whose ends are here; others have no carrier."""
+    for link in _links(running, ends=2):
+        yield from map(running.nic, (link.a, link.b))
+
+
+def _configure_plain_hosts(running: Running) -> None:
+    """Set the addresses and the neighbours of plain hosts; the agent of a relay sets its own address."""
+    fabric, scheme = running.fabric, running.scheme
+    for node, name in running.host_interfaces.items():
+        address = ipv4.text(scheme.ipv4(node))
+        if not running.config.offloads:
+            netns.inside(fabric.name(node), partial(netns.compute_checksums, name))
+        if 4 in scheme.ip_versions:
+            netns.set_address_in(fabric.name(node), name, address, scheme.ipv4_length)
+        if 6 in scheme.ip_versions:
+            wide = ipv6.text(ipv6.embed(scheme.ipv4(node)))
+            netns.set_address6_in(fabric.name(node), name, wide, ipv6.NETWORK.prefixlen)
+    running.introduce_hosts(scheme)
+
+
+def placements(fabric: Fabric, servers: Iterable[int], configured: bool = False) -> list[AgentPlacement]:
+    """Where the agent of each of these servers runs: its namespace and the interface of each port;
+    ``configured``: servers that start without addresses have them by now."""
+    return [
+        AgentPlacement(
+            node,
+            str(netns.path(fabric.name(node))),
+            {port: interface(fabric, node, port) for port, _ in fabric.ports(node)},
+            configured,
+        )
+        for node in servers
+    ]

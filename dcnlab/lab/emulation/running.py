@@ -1,0 +1,152 @@
+"""What a launched lab consists of: :class:`Running`, and the names of its interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from addressing.scheme import Scheme
+from controller.client import ControllerProcess
+from dcnlab.lab import images
+from dcnlab.lab.autoconfig import configuring
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.emulation import neighbours
+from dcnlab.lab.emulation.connections import Connections
+from dcnlab.lab.emulation.flooding import FloodingTree
+from dcnlab.lab.emulation.images.roots import Root, Roots
+from dcnlab.lab.emulation.impairments import Impairments
+from dcnlab.lab.emulation.isolation.programs import Isolation
+from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation.outside import Outside
+from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.local_part import LocalPart
+from hostagent.client import AgentPool
+from topos.fabric import Fabric
+from topos.graph import Link, Port
+
+
+@dataclass
+class Running:
+    """The parts of a launched lab."""
+
+    config: LabConfig
+    fabric: Fabric
+    scheme: Scheme
+    shards: tuple[Shard, ...]
+    controller: ControllerProcess | None
+    agents: AgentPool | None
+    datapath: str
+    #: Of the ports of switches; None with the kernel's datapath.
+    receive_buffers: ReceiveBuffers | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    #: The last autoconfiguration, where servers started without addresses.
+    aacm: dict[str, Any] = field(default_factory=dict)
+    #: The number of autoconfigurations so far.
+    epoch: int = 0
+    #: What the lab reaches outside its sandbox.
+    outside: Outside = field(default_factory=Outside)
+    #: The hardware addresses that plain hosts know as permanent neighbours.
+    known: neighbours.Addresses = field(default_factory=dict)
+    #: What of the fabric this machine runs; None: all of it.
+    part: LocalPart | None = None
+
+    def here(self, node: int) -> bool:
+        """Whether this machine runs a node."""
+        return self.part is None or node in self.part.nodes
+
+    @cached_property
+    def servers(self) -> Sequence[int]:
+        """The servers that this machine runs."""
+        return local(self.fabric, self.part, range(self.fabric.servers))
+
+    @cached_property
+    def switches(self) -> Sequence[int]:
+        """The switches that this machine runs."""
+        return local(self.fabric, self.part, range(self.fabric.servers, self.fabric.size))
+
+    def local_ends(self, link: Link) -> list[tuple[str, str]]:
+        """(namespace, interface) of the ends of a link that are on this machine."""
+        return [self.nic(end) for end in (link.a, link.b) if self.here(end.node)]
+
+    def namespace(self, node: int) -> str:
+        """The network namespace with the interfaces of a node; LabError for one on another machine."""
+        if not self.here(node):
+            raise LabError(f"{self.fabric.name(node)} is on another machine")
+        if self.fabric.is_server(node):
+            return self.fabric.name(node)
+        return self._shard_of[self.fabric.name(node)].netns
+
+    def nic(self, port: Port) -> tuple[str, str]:
+        """(namespace, interface) of a port."""
+        return self.namespace(port.node), interface(self.fabric, port.node, port.number)
+
+    def shard(self, switch: str) -> Shard:
+        """The shard that has a switch as a bridge."""
+        return self._shard_of[switch]
+
+    @cached_property
+    def host_interfaces(self) -> dict[int, str]:
+        """The interface of each plain host, by server."""
+        fabric = self.fabric
+        hosts = filter(fabric.is_end_host, self.servers)
+        return {node: interface(fabric, node, next(port for port, _ in fabric.ports(node))) for node in hosts}
+
+    def introduce_hosts(self, scheme: Scheme) -> None:
+        """Have plain hosts know each other's hardware addresses under ``scheme``, which failures may change."""
+        if not self.choice.tables:
+            return  # hosts ask, and a controller that is not ours has them answered
+        now = neighbours.addresses(scheme)
+        changed = {server: mac_ for server, mac_ in now.items() if self.known.get(server) != mac_}
+        neighbours.install(scheme, changed, self.host_interfaces)
+        self.known = now
+
+    @property
+    def fast_path(self) -> str:
+        """``on``, ``off``, or ``off`` with the reason why a fast path that was asked for is missing."""
+        if self.agents is None or self.config.fast_path == "off":
+            return "off"
+        return f"off: {self.agents.no_fast_path}" if self.agents.no_fast_path else "on"
+
+    def root(self, host: str, image: str = "") -> Root | None:
+        """The root file system of a host's programs: of ``image``, or the host's own; None: the machine's."""
+        image = image or images.of_host(self.config.image, host)
+        return self._roots.ready(host, image) if image else None
+
+    def configure(self, scheme: Scheme) -> None:
+        """Let the servers configure their coordinates, or their labels under ``scheme``; LabError with
+        every error found."""
+        assert self.agents is not None
+        self.epoch += 1
+        self.aacm = configuring.configure(self.agents, scheme, self.epoch)
+
+    def __post_init__(self) -> None:
+        self.choice = self.config.choice()
+        self.connections = Connections(self.shards)
+        #: Where the switches flood, if they do it along a tree.
+        self.flooding = FloodingTree(self.fabric, self.shards) if self.config.no_loops else None
+        self._shard_of = {bridge.name: shard for shard in self.shards for bridge in shard.bridges}
+        #: Starts programs in hosts that are isolated.
+        self.isolation = Isolation(self.fabric.index) if self.config.isolate else None
+        self._roots = Roots()
+        #: Delay, loss and bandwidth of the links.
+        self.impairments = Impairments(
+            self.fabric, self.local_ends, self.config.shape, self.config.shapes(self.fabric)
+        )
+
+
+def local(fabric: Fabric, part: LocalPart | None, nodes: range) -> Sequence[int]:
+    """Those of the nodes that are on this machine."""
+    return nodes if part is None else [node for node in nodes if node in part.nodes]
+
+
+def interface(fabric: Fabric, node: int, port: int) -> str:
+    """The name of the interface of a port."""
+    return f"{fabric.name(node)}-eth{port}"
+
+
+def dpid(fabric: Fabric, switch: int) -> int:
+    """The datapath id of a switch: its number plus one."""
+    return switch - fabric.servers + 1
