@@ -1,7 +1,10 @@
-"""Puts the pinned npm packages of the web view where it serves them: `make assets`, and the build of a wheel.
+"""Puts pinned npm packages where the web view and the documentation site serve them.
+
+    build.py                of the view: `make assets`, and the build of a wheel
+    build.py site FOLDER    of the site: `make docs`
 
 They are not in the repository.  `npm ci` checks them against the hashes in package-lock.json.  Without them
-the view works, but has no terminals.
+the view works, but has no terminals; the site has no diagrams and, read from the disk, no search.
 """
 
 from __future__ import annotations
@@ -10,28 +13,35 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "dcnlab" / "lab" / "view" / "static" / "vendor"
-#: Files of the packages, and their licence.
-FILES = (
-    "@xterm/xterm/lib/xterm.mjs",
-    "@xterm/xterm/css/xterm.css",
-    "@xterm/xterm/LICENSE",
-    "@xterm/addon-fit/lib/addon-fit.mjs",
-)
+#: Files of the packages, with their licences, and the names that they get.
+FILES = {
+    "@xterm/xterm/lib/xterm.mjs": "xterm.mjs",
+    "@xterm/xterm/css/xterm.css": "xterm.css",
+    "@xterm/xterm/LICENSE": "LICENSE",
+    "@xterm/addon-fit/lib/addon-fit.mjs": "addon-fit.mjs",
+}
+SITE_FILES = {
+    "@mermaid-js/tiny/dist/mermaid.tiny.js": "mermaid.js",
+    "@mermaid-js/tiny/LICENSE": "mermaid.LICENSE",
+    "iframe-worker/shim/index.js": "iframe-worker.js",
+    "iframe-worker/LICENSE": "iframe-worker.LICENSE",
+}
 _SECONDS = 120
 
 
-def problem() -> str:
-    """Install the files; why that is not possible, in one line, or nothing."""
+def problem(packages: Path = HERE, target: Path = TARGET, files: Mapping[str, str] = FILES) -> str:
+    """Install these files of the packages; why that is not possible, in one line, or nothing."""
     npm = shutil.which("npm")
     if npm is None:
         return "npm is not installed (apt install npm)"
     with tempfile.TemporaryDirectory() as folder:
         for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder)
+            shutil.copy(packages / name, folder)
         words = [
             npm,
             "ci",
@@ -50,19 +60,26 @@ def problem() -> str:
             return f"npm has not answered for {_SECONDS} s"
         if done.returncode:
             return f"npm: {(done.stderr.strip().splitlines() or ['failed'])[-1]}"
-        TARGET.mkdir(exist_ok=True)
-        for name in FILES:
-            shutil.copyfile(Path(folder, "node_modules", name), TARGET / Path(name).name)
+        target.mkdir(exist_ok=True)
+        for source, name in files.items():
+            shutil.copyfile(Path(folder, "node_modules", source), target / name)
     return ""
 
 
-def is_installed() -> bool:
-    """Whether all files are there."""
-    return all((TARGET / Path(name).name).exists() for name in FILES)
+def main(words: Sequence[str]) -> None:
+    """Install what is asked for; exit code 1, with one line, where that is not possible."""
+    match words:
+        case []:
+            found, without = problem(), "the view will have no terminals"
+        case ["site", folder]:
+            found = problem(HERE / "site", Path(folder), SITE_FILES)
+            without = "the site will have no diagrams and, read from the disk, no search"
+        case _:
+            sys.exit("usage: build.py [site FOLDER]")
+    if found:
+        sys.exit(f"{without}: {found}")
+    print(f"the pinned npm packages are in {Path(words[1]) if words else TARGET}")
 
 
 if __name__ == "__main__":
-    found = problem()
-    if found:
-        sys.exit(f"the view will have no terminals: {found}")
-    print(f"{len(FILES)} files in {TARGET}")
+    main(sys.argv[1:])

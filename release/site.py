@@ -43,6 +43,11 @@ _PAGES = (
     ),
 )
 
+#: In place of Mermaid: the theme does not look for it elsewhere where nothing has this class.
+DIAGRAMS_AS_TEXT = (
+    "for (const one of document.querySelectorAll('pre.mermaid')) one.classList.remove('mermaid');\n"
+)
+
 
 def write(folder: Path) -> None:
     """Write the source of the site into a new folder."""
@@ -56,6 +61,17 @@ def write(folder: Path) -> None:
     for name, heading, modules in _PAGES:
         (reference / f"{name}.md").write_text("\n".join(_docstrings(heading, modules)), encoding="utf-8")
     (reference / "commands.md").write_text("\n".join(_commands(commands.program()[1])), encoding="utf-8")
+    _scripts(folder / "vendor")
+
+
+def _scripts(folder: Path) -> None:
+    """What the theme would load from elsewhere: Mermaid for diagrams (``theme/main.html``), and what the search
+    needs where there is no web server."""
+    folder.mkdir()
+    words = [sys.executable, str(ROOT / "assets" / "build.py"), "site", str(folder)]
+    if subprocess.run(words, check=False, stdout=subprocess.DEVNULL).returncode:
+        (folder / "mermaid.js").write_text(DIAGRAMS_AS_TEXT, encoding="utf-8")
+        (folder / "iframe-worker.js").touch()
 
 
 def _tracked() -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from dcnlab.cli import app
 from release import commands, manual, site
+from tests.lab.browser import open_browser, open_page, until
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,6 +25,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site.write(folder / "source")
     text = (ROOT / "mkdocs.yml").read_text()
     text = text.replace("build/site-source", str(folder / "source")).replace("build/site", str(folder / "site"))
+    text = text.replace("release/theme", str(ROOT / "release" / "theme"))
     (folder / "mkdocs.yml").write_text(text.replace("paths: [.]", f"paths: [{ROOT}]"))
     line = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(folder / "mkdocs.yml")]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
@@ -51,6 +53,29 @@ def test_the_site_has_the_guides_the_course_and_the_references(built: Path) -> N
 def test_the_site_can_be_searched(built: Path) -> None:
     index = json.loads((built / "search" / "search_index.json").read_text())
     assert any("convergence" in page["text"] and "glossary" in page["location"] for page in index["docs"])
+
+
+@pytest.mark.parametrize("with_mermaid", [True, False])
+def test_diagrams_and_search_take_nothing_from_elsewhere(built: Path, with_mermaid: bool) -> None:
+    script = built / "vendor" / "mermaid.js"
+    whole = script.read_text()
+    if with_mermaid and len(whole) < 1000:
+        pytest.skip("npm's registry was not reached")
+    drawn = (built / "ARCHITECTURE.html").read_text().count('<pre class="mermaid">')
+    assert drawn > 1
+    try:
+        if not with_mermaid:
+            script.write_text(site.DIAGRAMS_AS_TEXT)
+        with open_browser() as browser, open_page(browser) as page:
+            page.goto((built / "ARCHITECTURE.html").as_uri())
+            until(page, f"document.querySelectorAll('div.mermaid').length === {drawn if with_mermaid else 0}")
+            until(page, "document.readyState === 'complete' && !document.querySelector('pre.mermaid')")
+            assert page.evaluate("document.body.innerText.includes('flowchart TD')") is not with_mermaid
+            if with_mermaid:
+                page.fill("[data-md-component=search-query]", "convergence")
+                until(page, "document.querySelector('.md-search-result__link')")
+    finally:
+        script.write_text(whole)
 
 
 def test_every_command_has_a_man_page(tmp_path: Path) -> None:
