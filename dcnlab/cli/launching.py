@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dcnlab.lab.operations.answers import Configured
 
 
 @contextmanager
@@ -17,8 +20,8 @@ def stages(quiet: bool) -> Iterator[Any]:
         yield lambda stage: status.update(f"making {stage}")
 
 
-def show_configured(aacm: dict[str, Any]) -> None:
+def show_configured(found: Configured) -> None:
     """Print the duration and the frames of AACM or labelling."""
-    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(aacm["frames"].items()))
-    what = "labels" if aacm["protocol"] == "labelling" else "addresses"
-    print(f"{aacm['protocol']}: all servers have {what} after {aacm['ms']} ms; frames: {frames}")
+    frames = ", ".join(f"{count} {kind}" for kind, count in sorted(found.frames.items()))
+    what = "labels" if found.protocol == "labelling" else "addresses"
+    print(f"{found.protocol}: all servers have {what} after {found.ms} ms; frames: {frames}")

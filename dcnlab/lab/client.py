@@ -26,7 +26,7 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.measurement.ping import Ping, PingResult
-from dcnlab.lab.operations.answers import LabInfo
+from dcnlab.lab.operations.answers import Configured, LabInfo
 from dcnlab.lab.operations.capturing import CaptureOperations
 from dcnlab.lab.operations.keys import KeyValueClient
 from dcnlab.lab.operations.measurements import MeasurementOperations
@@ -77,8 +77,8 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         self.launch_s: float | None = None
         self.stop_s: float | None = None
         self.stages: dict[str, float] = {}
-        #: The result of autoconfiguration: milliseconds, frames by kind; empty without.
-        self.aacm: dict[str, Any] = {}
+        #: How the servers have configured themselves at the launch; None without autoconfiguration.
+        self.aacm: Configured | None = None
         self._script = ""
         self._guard: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
@@ -89,16 +89,15 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         lab = cls.__new__(cls)
         lab.path = runtime.socket_path(name)
         lab._guard, lab._lifeline = None, None
-        lab.launch_s = None
+        lab.launch_s = lab.stop_s = lab.aacm = None
         lab._info = lab.info()
+        lab.stages = lab._info.launch
         return lab
 
     @cached_property
     def config(self) -> LabConfig:
         """The topology, the scheme and the options of the lab."""
-        from dcnlab.lab.config import LabConfig
-
-        return LabConfig.from_json(self._info["options"])
+        return self._info.config
 
     @property
     def _guard_module(self) -> str:
@@ -157,7 +156,8 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
             with contextlib.suppress(BrokenPipeError):  # it has ended; the next request reports that
                 os.write(self._lifeline, b".")
         self.launch_s = round(time.perf_counter() - begun, 3)
-        self.stages, self.aacm = message["seconds"], message["aacm"]
+        self.stages = message["seconds"]
+        self.aacm = Configured.from_json(message["aacm"]) if message["aacm"] else None
         return True
 
     @staticmethod

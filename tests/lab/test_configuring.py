@@ -28,8 +28,10 @@ def dcnlab(*words: str) -> subprocess.CompletedProcess[str]:
 def test_every_server_finds_its_address(topology: str, links: int, agents: str) -> None:
     """One Config and one ACK over each torus link, the right address on every TUN device."""
     with Lab(topology, "pow", autoconfigure=True, agents=agents) as lab:
-        assert lab.aacm["frames"]["config"] == lab.aacm["frames"]["config ack"] == links
-        assert lab.aacm["ms"] > 0
+        assert lab.aacm is not None
+        assert lab.aacm.frames["config"] == lab.aacm.frames["config ack"] == links
+        assert lab.aacm.ms > 0
+        assert Lab.attach(lab.config.name).aacm is None
         for node in [node for node in lab.nodes() if node["kind"] == "server"][::5]:
             shown = json.loads(lab.run(node["name"], ["ip", "-j", "address", "show", "dcn0"]).stdout)
             assert [a["local"] for a in shown[0]["addr_info"]] == [node["ipv4"]]
@@ -47,17 +49,18 @@ def test_configured_anew_while_traffic_flows() -> None:
     """The second configuration (the other Alt bit) loses no packet; the third finds a failed link."""
     with Lab("clot:4x4", "pow", autoconfigure=True) as lab:
         stream = lab.begin(Stream("h0", "h15"))
-        again = lab.ask("reconfigure")
+        again = lab.reconfigure()
         seen = stream.stop()
-        assert (again["frames"]["config"], again["frames"]["config ack"]) == (32, 32)
-        assert again["servers"].keys() == {f"h{number}" for number in range(16)}
+        assert lab.aacm is not None
+        assert (again.frames["config"], again.frames["config ack"]) == (32, 32)
+        assert again.servers.keys() == {f"h{number}" for number in range(16)}
         events = [record.event for record in lab.events(kinds=["configured"])]
-        assert [event.to_json()["servers"] for event in events] == [lab.aacm["servers"], again["servers"]]
+        assert [event.to_json()["servers"] for event in events] == [lab.aacm.servers, again.servers]
         assert seen.sent > 0
         assert seen.lost == 0
         lab.fail("h5", "h9")
         with pytest.raises(LabError, match=r"h5 \(1,1\) port 1 to h9 \(2,1\) port 2 does not answer"):
-            lab.ask("reconfigure")
+            lab.reconfigure()
         lab.restore("h5", "h9")
         assert lab.ask("reconfigure")["frames"]["config"] == 32
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
 
 from dcnlab.lab.emulation import shaping
+from dcnlab.lab.emulation.corruption import corrupt
 from dcnlab.lab.emulation.delay_line import End, Schedule, Settings
 from dcnlab.lab.link_shape import Shape
 
@@ -68,3 +74,50 @@ def test_a_shape_is_told_in_seconds_and_shares(monkeypatch: pytest.MonkeyPatch) 
         assert shaping.waiting(shape) == told | lost
     assert shaping.waiting(Shape(rate="5Mbit")) == {}
     assert Settings(**shaping.waiting(shape)).delay == pytest.approx(0.005)
+
+
+def wrong_bits(found: bytes, wanted: bytes) -> int:
+    assert len(found) == len(wanted)
+    return (int.from_bytes(found, "big") ^ int.from_bytes(wanted, "big")).bit_count()
+
+
+def test_a_packet_gets_one_wrong_bit_after_its_checksum() -> None:
+    whole = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"some data")
+    start, offset, pseudo = 34, 6, 2 * 0x0A00 + 0x0003 + 17 + 17  # addresses, protocol, length
+    partial = whole[:40] + pseudo.to_bytes(2, "big") + whole[42:]
+    chance = random.Random(1).random
+    for packet in (bytes(10) + whole, struct.pack("=BBHHHH", 1, 0, 0, 0, start, offset) + partial):
+        for _ in range(200):
+            (found,) = corrupt(packet, chance)
+            assert found[:10] == bytes(10)
+            assert wrong_bits(found[10:], whole) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "network", "start"),
+    [
+        (1, IP(src="10.0.0.1", dst="10.0.0.2", id=0xFFFF), 34),
+        (4, IPv6(src="fd00::1", dst="fd00::2"), 54),
+    ],
+)
+def test_a_super_packet_is_segmented_and_one_segment_is_wrong(kind: int, network: Packet, start: int) -> None:
+    data = bytes(range(250)) * 10
+    tcp = TCP(seq=0xFFFFFF00, flags="FPAC", options=[("Timestamp", (1, 2)), ("NOP", None), ("NOP", None)])
+    packet = struct.pack("=BBHHHH", 1, kind | 0x80, start + 32, 1000, start, 16) + bytes(
+        Ether() / network / tcp / data
+    )
+    found = [one[10:] for one in corrupt(packet, random.Random(2).random)]
+    wanted = []
+    for number, at in enumerate((0, 1000, 2000)):
+        tcp.seq, tcp.flags = (0xFFFFFF00 + at) % 2**32, ("AC", "A", "FPA")[number]
+        if kind == 1:
+            network.id = (0xFFFF + number) % 2**16
+        wanted.append(bytes(Ether() / network / tcp / Raw(data[at : at + 1000])))
+    assert sorted(map(wrong_bits, found, wanted)) == [0, 0, 1]
+
+
+def test_the_share_of_wrong_packets_is_the_one_asked_for() -> None:
+    schedule, one = Schedule(random.Random(1).random), end(corrupt=0.1)
+    for _ in range(5000):
+        schedule.add(one, bytes(80), 0.0)
+    assert sum(packet != bytes(80) for _, packet in schedule.due(0.0)) == pytest.approx(500, rel=0.1)

@@ -16,7 +16,7 @@ import pytest
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import shaping
+from dcnlab.lab.emulation import delays, shaping
 from dcnlab.lab.emulation.shaping import Disciplines
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape, of_attributes
@@ -286,12 +286,67 @@ def test_the_command_shows_what_it_imposed(lab: Lab) -> None:
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
 
 
+#: A server that sends a megabyte by TCP to each client, and a client that says whether it has it as it was.
+SENDS = """
+import socket
+with socket.create_server(("", 5999)) as server:
+    print("ready", flush=True)
+    while True:
+        with server.accept()[0] as connection:
+            connection.sendall(bytes(range(256)) * 4096)
+"""
+RECEIVES = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 5999)) as client:
+    found = b"".join(iter(lambda: client.recv(1 << 16), b""))
+print(found == bytes(range(256)) * 4096)
+"""
+
+
+def wrong_checksums(lab: Lab, node: str) -> int:
+    """How many segments of TCP a host has found wrong."""
+    names, values = (
+        line.split()
+        for line in lab.run(node, ["cat", "/proc/net/snmp"]).stdout.splitlines()
+        if line[:4] == "Tcp:"
+    )
+    return int(values[names.index("InCsumErrors")])
+
+
 @pytest.mark.lab
-def test_what_the_kernel_cannot_impose_is_refused_in_one_line(lab: Lab) -> None:
-    if shaping.has_netem():
+def test_receivers_find_wrong_bits(lab: Lab) -> None:
+    first = lab.route("h1", "h0")[1]
+    (link,) = lab.impair("h1", first, corrupt="4%")
+    assert link.by == {"corrupt": "netem" if shaping.has_netem() else "delay line"}
+    lab.serve("sender", "h1", ["python3", "-c", SENDS], ready="log:ready")
+
+    def found() -> bool:
+        done = lab.run("h0", ["python3", "-c", RECEIVES, "h1"])
+        assert done.stdout == "True\n", done
+        return wrong_checksums(lab, "h0") > 0
+
+    poll(found, 120)
+    lab.impair("h1", first, clear=True)
+    assert lab.pingall().held
+
+
+@pytest.mark.lab
+def test_all_impairments_at_once(lab: Lab) -> None:
+    if shaping.has_netem() or not delays.problem():
         lab.impair(delay="1ms", jitter="0.1ms", corrupt="1%", duplicate="1%", reorder="1%")
         lab.impair(clear=True)
-        return
-    with pytest.raises(UsageError, match="no netem, so corrupt cannot be imposed"):
-        lab.impair(delay="1ms", corrupt="1%", rate="1Mbit")
-    assert lab.impairments() == []  # nothing of it
+
+
+def test_what_cannot_be_imposed_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shaping, "has_netem", lambda: False)
+    monkeypatch.setattr(shaping, "has_qdisc", lambda name: name == "htb")
+    monkeypatch.setattr(delays, "problem", lambda: "no /dev/net/tun")
+    shaping.check_kernel(Shape(rate="1Mbit"))
+    with pytest.raises(
+        OptionError,
+        match=r"^this kernel has no netem, so delay and corrupt cannot be imposed \(no /dev/net/tun\)",
+    ):
+        shaping.check_kernel(Shape(delay="1ms", corrupt="1%", rate="1Mbit"))
+    monkeypatch.setattr(shaping, "has_qdisc", lambda name: False)
+    with pytest.raises(OptionError, match="this kernel has no htb, so rate cannot be imposed"):
+        shaping.check_kernel(Shape(rate="1Mbit"))

@@ -52,7 +52,8 @@ def test_what_cannot_be_is_one_line(words: tuple[str, ...], says: str) -> None:
 def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) -> None:
     """On a torus: the labels are the scheme's, on what is up; everything that is connected is delivered."""
     with Lab("torus:3x4", "wmgr:root=h5", autoconfigure=True) as lab:
-        assert lab.aacm["protocol"] == "labelling"
+        assert lab.aacm is not None
+        assert lab.aacm.protocol == "labelling"
         assert lab.pingall().lost == []
         lab.fail("h0", "h1")
         (cut,) = lab.label().rounds
@@ -64,7 +65,7 @@ def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) 
         assert (rootless.pairs, rootless.lost) == (11 * 10, 0)
         assert rootless.frames["sent advertisement"] > cut.frames["sent advertisement"]
         lab.restore("h5")
-        assert lab.ask("reconfigure")["protocol"] == "labelling"
+        assert lab.reconfigure().protocol == "labelling"
         assert lab.pingall().lost == []
         shown = dcnlab("label", lab.config.name)
         assert shown.returncode == 0, shown.stderr
@@ -75,5 +76,6 @@ def test_agents_label_themselves_and_do_so_again_after_failures(tmp_path: Path) 
 @pytest.mark.parametrize("agents", ["host", "workers"])
 def test_a_cayley_graph_labels_itself(agents: str) -> None:
     with Lab("star:4", "wmgr:root=centre,order=searched", autoconfigure=True, agents=agents) as lab:
-        assert lab.aacm["frames"]["sent advertisement"] >= 2 * 36
+        assert lab.aacm is not None
+        assert lab.aacm.frames["sent advertisement"] >= 2 * 36
         assert lab.pingall(pairs="pairs").lost == []

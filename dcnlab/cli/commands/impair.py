@@ -47,7 +47,7 @@ def impair(
 
     Values that are not given stay as they are; the value `none` removes an impairment.  A change does not lose
     queued packets, except where netem is added to a rate that the launch gave.  Without netem in the kernel,
-    htb imposes the rate, eBPF loss (as root), and a process of the lab the others; `--corrupt` is refused.
+    htb imposes the rate, eBPF loss (as root), and a process of the lab the others.
     """
     given = {
         "delay": delay, "jitter": jitter, "loss": loss, "rate": rate,

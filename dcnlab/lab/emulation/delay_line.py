@@ -21,6 +21,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from dcnlab.lab.emulation.corruption import corrupt
+
 #: The header of super-packets and of checksums that are still to be computed, and the longest packet after it.
 _HEADER, _LONGEST = 10, 65_535 + 64
 #: Packets that are read at a time, and that wait for an end of a link at most, as with netem.
@@ -38,6 +40,7 @@ class Settings:
     loss: float = 0.0
     duplicate: float = 0.0
     reorder: float = 0.0
+    corrupt: float = 0.0
 
 
 @dataclass
@@ -62,7 +65,7 @@ class Schedule:
     def add(self, end: End, packet: bytes, now: float) -> None:
         """Take a packet, which arrived at time ``now``."""
         settings = end.settings
-        for _ in range(self._copies(settings)):
+        for leaving in self._packets(packet, settings):
             if end.waiting >= _MOST_WAITING:
                 return
             delay = settings.delay
@@ -72,7 +75,15 @@ class Schedule:
                 delay += settings.jitter * (2.0 * self._chance() - 1.0)
             self._count += 1
             end.waiting += 1
-            heapq.heappush(self._heap, (now + max(delay, 0.0), self._count, end, packet))
+            heapq.heappush(self._heap, (now + max(delay, 0.0), self._count, end, leaving))
+
+    def _packets(self, packet: bytes, settings: Settings) -> Iterator[bytes]:
+        """What leaves for a packet: nothing, itself, twice, with a wrong bit."""
+        for _ in range(self._copies(settings)):
+            if settings.corrupt and self._chance() < settings.corrupt:
+                yield from corrupt(packet, self._chance)
+            else:
+                yield packet
 
     def _copies(self, settings: Settings) -> int:
         if settings.loss and self._chance() < settings.loss:

@@ -1,4 +1,4 @@
-"""Delay, jitter, duplicates and packets out of order where the kernel has no netem: by a process of the lab.
+"""Delays, duplicates, wrong bits and packets out of order where the kernel has no netem: by a process.
 
 A classifier where an interface sends redirects packets to a TAP device beside it; the process
 (:mod:`dcnlab.lab.emulation.delay_line`) reads them there and sends them by the interface, with a mark that the

@@ -2,7 +2,7 @@
 
 With netem all of a shape is netem's, except a rate that stood when the lab was launched, which is htb's.
 Without netem the rate is htb's, and a program loses packets (:mod:`dcnlab.lab.emulation.loss`) where that is
-allowed.  All else but wrong bits is imposed by a process (:mod:`dcnlab.lab.emulation.delays`).  A change
+allowed.  All else is imposed by a process (:mod:`dcnlab.lab.emulation.delays`).  A change
 alters what is there, so that packets that wait are not lost.
 """
 
@@ -51,11 +51,13 @@ def check_kernel(shape: Shape) -> None:
     if not given.keys() - {"rate"} or has_netem():
         return
     by, problem = imposed_by(shape), delays.problem()
-    missing = [name for name in given if name == "corrupt" or (problem and by[name] == DELAY_LINE)]
+    missing = [name for name in given if problem and by[name] == DELAY_LINE]
     if missing:
-        what, why = " and ".join(missing), f" ({problem})" if problem else ""
+        what = " and ".join(missing)
         hint = "load it (modprobe sch_netem), run in the VM of vagrant/, or leave it out"
-        raise OptionError(missing[0], f"this kernel has no netem, so {what} cannot be imposed{why}: {hint}")
+        raise OptionError(
+            missing[0], f"this kernel has no netem, so {what} cannot be imposed ({problem}): {hint}"
+        )
 
 
 def imposed_by(shape: Shape) -> dict[str, str]:

@@ -10,9 +10,12 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, get_type_hints
 
 from dcnlab.lab.instruments.plain import decode
+
+if TYPE_CHECKING:
+    from dcnlab.lab.config import LabConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +109,8 @@ class LabInfo(Answer):
 
     ``servers``, ``switches`` and ``links`` are counts, ``down`` the numbers of failed links, ``started`` the
     time of the launch in seconds since 1970, ``launch`` its seconds by stage, ``ended`` a line for each process
-    that has ended, ``restarts`` how often each process was started again, ``options`` the configuration.
+    that has ended, ``restarts`` how often each process was started again, ``options`` the configuration as a
+    JSON object (:attr:`config`: with its types).
     A lab on several ``machines`` also has the ``mtu`` of its links and the number of ``links_cut``, which join
     machines.
     """
@@ -134,6 +138,13 @@ class LabInfo(Answer):
     machines: list[MachineInfo] | None = None
     mtu: int = 1500
     links_cut: int = 0
+
+    @functools.cached_property
+    def config(self) -> LabConfig:
+        """The topology, the scheme and the options of the lab."""
+        from dcnlab.lab.config import LabConfig  # a seventh of a second, which few need
+
+        return LabConfig.from_json(self["options"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,11 +298,12 @@ class ControllerCounters(Answer):
 @dataclass(frozen=True, eq=False)
 class Configured(Answer):
     """Servers that have configured themselves: by which ``protocol``, in how many milliseconds, with how many
-    ``frames`` of each kind."""
+    ``frames`` of each kind; ``servers`` has the milliseconds of each server, by name."""
 
     protocol: str
     ms: float
     frames: dict[str, int]
+    servers: dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
