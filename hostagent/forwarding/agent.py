@@ -16,13 +16,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.fields import ipv4, mac
-from addressing.header import Action, Deliver, Drop, Forward, Header
+from addressing.fields import ipv4
+from addressing.header import Header
 from addressing.scheme import Scheme
 from addressing.source import ServerPath, SourceRouted
 from hostagent.forwarding import packet
@@ -37,7 +36,9 @@ from hostagent.forwarding.decisions import (
     TokenBucket,
     cache_decision,
 )
+from hostagent.forwarding.failures import KnownFailures
 from hostagent.forwarding.framing import Framing
+from hostagent.forwarding.rule import ServerRule
 from hostagent.options import LoadBalance
 from hostagent.state_machine import StateMachine
 from topos.graph import ALL_UP, LinkState
@@ -81,21 +82,17 @@ class Agent:
     probe_destinations: set[int] = field(init=False, default_factory=set)
 
     own_address: bytes = field(init=False)
-    #: How frames are written and read under :attr:`current_scheme`.
-    framing: Framing = field(init=False)
+    _failures: KnownFailures = field(init=False, default_factory=KnownFailures)
     _links: LinkState = field(init=False, default=ALL_UP)
-    _lab_link_state: LinkState = field(init=False, default=ALL_UP)
-    _lost_carriers: frozenset[int] = field(init=False, default=frozenset())
-    _peer_failures: LinkState = field(init=False, default=ALL_UP)
     #: The failures of :attr:`current_scheme`.
     _common_failures: LinkState = field(init=False, default=ALL_UP)
-    _suspected: LinkState = field(init=False, default=ALL_UP)
     _round_trips: Mapping[tuple[int, int], float] = field(init=False, default_factory=dict)
     _flows: dict[float, NextHop] = field(init=False, default_factory=dict)
     _pinned: dict[int, ServerPath] = field(init=False, default_factory=dict)
     #: Servers have alias addresses, each for one next hop (see :func:`addressing.fields.ipv4.alias`).
     has_aliases: bool = field(init=False)
-    _current_scheme: Scheme = field(init=False)
+    #: The rule of :attr:`current_scheme`.
+    _rule: ServerRule = field(init=False)
     _by_address: bool = field(init=False)
     _tagged: bool = field(init=False)
     _frame_decisions: tuple[dict[bytes, ForwardingDecision], ...] = field(init=False)
@@ -215,18 +212,15 @@ class Agent:
 
     def apply_link_state(self, links: LinkState) -> None:
         """The lab reports that ``links`` are down: labels and tables follow from now on."""
-        self._lab_link_state = links
+        self._failures.by_lab = links
         self._follow_failures()
 
     def handle_link_change(self, port: int, up: bool) -> bool:
         """The interface of ``port`` has lost or regained its carrier; False if that is known already."""
-        link = self.scheme.fabric.link_at(self.node, port)
-        lost = self._lost_carriers - {link} if up else self._lost_carriers | {link}
-        if lost == self._lost_carriers:
-            return False
-        self._lost_carriers = lost
-        self._invalidate()
-        return True
+        changed = self._failures.change_carrier(self.scheme.fabric.link_at(self.node, port), up)
+        if changed:
+            self._invalidate()
+        return changed
 
     def set_load_balance(self, mode: LoadBalance) -> None:
         """Choose among several next hops by another rule from now on."""
@@ -244,8 +238,8 @@ class Agent:
         """Other agents advertise that ``links`` are down: labels and tables follow.
 
         Where the scheme limits the flooding, agents know different links: only next hops avoid them then."""
-        if links != self._peer_failures:
-            self._peer_failures = links
+        if links != self._failures.by_peers:
+            self._failures.by_peers = links
             self._follow_failures()
 
     def pin(self, paths: Iterable[ServerPath]) -> None:
@@ -256,39 +250,38 @@ class Agent:
     @property
     def reported_failures(self) -> LinkState:
         """The links that are down by carriers, the lab and other agents; without suspected ones."""
-        return self._lab_link_state.fail(self._lost_carriers | self._peer_failures.down)
+        return self._failures.reported
 
     def apply_probe_results(self, suspected: LinkState, order: Mapping[tuple[int, int], float]) -> None:
         """Follow the results of path probing: ``suspected`` links, and round-trip times in seconds by
         destination and tag.  Cached decisions on the host's packets are cleared."""
         self._round_trips = order
-        if suspected != self._suspected:
-            self._suspected = suspected
+        if suspected != self._failures.suspected:
+            self._failures.suspected = suspected
             self._invalidate()
         self._packet_decisions.clear()
 
     def towards(self, server: int) -> NextHop | None:
         """How frames for another server leave while nothing is down; None without a path."""
-        scheme, framing = self.scheme, Framing(self.scheme)
-        for header, _ in scheme.headers(self.node, server)[:1]:
-            action = scheme.next_hops(self.node, header)[0][0]
-            if isinstance(action, Forward):
-                hop = self._forward_hop(action, header, framing)
-                return hop if hop.port > 0 else None
-        return None
+        return ServerRule(self.scheme, self.node).towards(server)
 
     def readdress(self, hop: NextHop, server: int) -> bytes:
         """The MAC addresses of control frames to a server one hop away, by its present label: failures change
         the labels of some schemes, and a switch on the way knows the present ones only."""
-        before, now = self.scheme, self._current_scheme
+        before, now = self.scheme, self.current_scheme
         if now is before or (now.label(server), now.label_bits) == (before.label(server), before.label_bits):
             return hop.addresses
-        return self.framing.addresses(Header(now.label(server)), mac.hardware(self.node, hop.port))
+        return self._rule.addresses(Header(now.label(server)), hop.port)
 
     @property
     def current_scheme(self) -> Scheme:
         """The scheme under the failures that all agents know, by the lab or by each other."""
-        return self._current_scheme
+        return self._rule.scheme
+
+    @property
+    def framing(self) -> Framing:
+        """How frames are written and read under :attr:`current_scheme`."""
+        return self._rule.framing
 
     @property
     def links(self) -> LinkState:
@@ -299,9 +292,7 @@ class Agent:
         """Compute labels and tables by the failures that all agents know.
 
         Most schemes compute when a packet needs it, so failures that are learned of together cost one time."""
-        common = self._lab_link_state
-        if self.scheme.floods_everywhere:
-            common = common.fail(self._peer_failures.down)
+        common = self._failures.common(self.scheme.floods_everywhere)
         if common == self._common_failures:
             self._invalidate()
         else:
@@ -309,15 +300,12 @@ class Agent:
             self._bind(self.scheme.with_failures(common) if common else self.scheme)
 
     def _bind(self, scheme: Scheme) -> None:
-        self._current_scheme = scheme
-        self.framing = Framing(scheme)
+        self._rule = ServerRule(scheme, self.node)
         self._by_address, self._tagged = self.framing.by_address, self.framing.tagged
         self._invalidate()
 
     def _invalidate(self) -> None:
-        self._links = self._lab_link_state.fail(
-            self._lost_carriers | self._peer_failures.down | self._suspected.down
-        )
+        self._links = self._failures.all
         if self.fast_path is not None:
             self.fast_path.invalidate()
         self._packet_decisions.clear()
@@ -328,7 +316,7 @@ class Agent:
 
     def _decide_frame(self, key: bytes, port: int) -> ForwardingDecision:
         """Decide on frames that arrive at ``port`` and begin with ``key``; cache the decision."""
-        decision = self._decide(((self.framing.header(key, port), 1.0),))
+        decision = self._rule.decide(((self.framing.header(key, port), 1.0),), self._links)
         if self.fast_path is not None:
             self.fast_path.install(port, key, decision)
         return cache_decision(self._frame_decisions[port], key, decision)
@@ -344,7 +332,7 @@ class Agent:
         else:
             headers = self._headers(destination)
             decision = (
-                self._decide(headers)
+                self._rule.decide(headers, self._links)
                 if headers
                 else ForwardingDecision(NextHop(CONSUMED, reason="no path is known"))
             )
@@ -354,7 +342,7 @@ class Agent:
 
     def _headers(self, destination: int) -> tuple[tuple[Header, float], ...]:
         """The weighted headers that this server writes into packets for another one."""
-        scheme, path = self._current_scheme, self._pinned.get(destination)
+        scheme, path = self.current_scheme, self._pinned.get(destination)
         if path is not None and isinstance(scheme, SourceRouted) and scheme.alive(path, self._links):
             tag = scheme.tag_of(path)
             if tag is not None:
@@ -366,31 +354,6 @@ class Agent:
                 sorted(headers, key=lambda item: self._round_trips.get((destination, item[0].tag), math.inf))
             )
         return headers
-
-    def _decide(self, headers: tuple[tuple[Header, float], ...]) -> ForwardingDecision:
-        """The next hops of weighted headers by the scheme's rule."""
-        weighted = [
-            (self._next_hop(header, action), weight * share)
-            for header, weight in headers
-            for action, share in self._current_scheme.next_hops(self.node, header, self._links)
-        ]
-        next_hops = tuple(hop for hop, _ in weighted)
-        if len(next_hops) == 1:
-            return ForwardingDecision(next_hops[0])
-        return ForwardingDecision(None, next_hops, tuple(accumulate(weight for _, weight in weighted))[:-1])
-
-    def _next_hop(self, header: Header, action: Action) -> NextHop:
-        if isinstance(action, Deliver):
-            return NextHop(TO_HOST)
-        if isinstance(action, Drop):
-            return NextHop(CONSUMED, reason=action.reason)
-        return self._forward_hop(action, header, self.framing)
-
-    def _forward_hop(self, action: Forward, header: Header, framing: Framing) -> NextHop:
-        after = action.apply(header, framing.scheme.tag_bits)
-        if framing.by_address and after.label != header.label:
-            return NextHop(CONSUMED, reason="the rule rewrites an IPv4 address")
-        return NextHop(action.port, framing.addresses(after, mac.hardware(self.node, action.port)))
 
     def pick(self, decision: ForwardingDecision, slot: memoryview, end: int) -> NextHop:
         """One of several next hops: at random per packet, or by a hash of the flow."""
