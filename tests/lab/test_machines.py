@@ -13,10 +13,14 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from starlette.testclient import TestClient
 
 from dcnlab.lab import runtime
+from dcnlab.lab.api.app import interface
+from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.top import reader as top
 from tests.lab.cluster import Cluster, cluster, until
 from tests.lab.terminal import DCNLAB
 from topos import registry
@@ -166,6 +170,55 @@ def test_measurements_cross_machines(lab: Lab) -> None:
         lab.stream(a, b, seconds=0.1)
 
 
+def test_what_looks_into_a_lab_sees_all_machines(lab: Lab) -> None:
+    a, b = distant(lab)
+    steps = lab.explain(a, b)
+    assert [step["node"] for step in steps] == lab.route(a, b)
+    assert [step["installed"] for step in steps] == [None if step["node"][0] == "h" else True for step in steps]
+    names = [node["name"] for node in lab.nodes()]
+    found = lab.stats()
+    assert [*found.servers, *(one.switch for one in found.switches)] == names
+    assert list(dict.fromkeys(port.switch for port in found.ports)) == [
+        name for name in names if name[0] == "s"
+    ]
+    assert {name.split(" ")[0] for name in lab.overruns().places} >= {a, b}
+
+
+def test_links_between_machines_are_impaired_at_both_ends(lab: Lab) -> None:
+    switch, server = sorted(cut_link(lab.info()), reverse=True)
+    others = [node["name"] for node in lab.nodes() if node["kind"] == "server" and node["name"] != server]
+    target = next(name for name in others if lab.route(server, name)[1] == switch)
+    back = lab.route(target, server)[-2] == switch
+    assert [one.link for one in lab.impair(server, switch, delay="30ms")] == [(server, switch)]
+    assert [one.impairments for one in lab.impairments()] == [{"delay": "30ms"}]
+    assert lab.ping(server, target).rtt_ms.p50 > 30 * (1 + back)
+    assert {queue["node"] for queue in lab.queues()} <= {server, switch}
+    lab.impair(server, switch, clear=True)
+    assert lab.impairments() == []
+
+
+def test_the_picture_has_the_whole_lab(lab: Lab) -> None:
+    a, b = distant(lab)
+    client = TestClient(interface(lab, Broadcast(lab)))
+    for path in (
+        "drawing",
+        "state",
+        f"paths/{a}/{b}",
+        f"next-hops/{b}",
+        "stats",
+        "impairments",
+        "nodes/s0/flows",
+    ):
+        assert client.get(f"/{path}").status_code == 200, path
+    drawn = client.get("/drawing").json()["nodes"]
+    assert [node["ipv4"] for node in drawn] == [node["ipv4"] for node in lab.nodes()]
+    assert client.post(f"/nodes/{a}/fail").json()["up"] is False
+    assert client.get("/state").json()["down"] == lab.info()["down"] != []
+    client.post(f"/nodes/{a}/restore")
+    snapshot = top.once(lab, 0.1)
+    assert (len(snapshot.links), snapshot.down) == (len(lab.counters().links), 0)
+
+
 def test_a_dead_agent_is_known_everywhere(lab: Lab) -> None:
     """Its links count as down until it runs again; the tables of all machines follow."""
     _, b = distant(lab)
@@ -177,8 +230,10 @@ def test_a_dead_agent_is_known_everywhere(lab: Lab) -> None:
 def test_wrong_requests_are_one_line(lab: Lab) -> None:
     with pytest.raises(UsageError, match="no node 'h99'"):
         lab.tables("h99")
-    with pytest.raises(LabError, match="impair is not there yet for labs on several machines"):
-        lab.impair("h0", delay="1ms")
+    with pytest.raises(UsageError, match="delay must be written as in"):
+        lab.impair("h0", delay="long")
+    with pytest.raises(LabError, match="kv is not there yet for labs on several machines"):
+        lab.get("colour")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ another one, by any controller, the step names that entry, and the path goes on 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,10 +14,11 @@ from addressing.fields import mac
 from addressing.header import Field, Forward, Header
 from addressing.scheme import Hop, pick
 from controller.core import address
-from dcnlab.lab.inspection import explain, tables, trace
+from dcnlab.lab import naming
+from dcnlab.lab.inspection import explain, tables
 from dcnlab.lab.inspection.explain import Follow, Step
+from dcnlab.lab.inspection.network import Network
 from dcnlab.lab.inspection.trace import Frame
-from dcnlab.lab.running.lab import RunningLab
 from hostagent.forwarding.framing import Framing
 from topos.graph import Port
 
@@ -25,16 +27,23 @@ Steps = list[dict[str, Any]]
 Arrival = tuple[Port, Frame]
 
 
-def steps(session: RunningLab, source: int, destination: int, follow: Follow = Follow.heaviest) -> Steps:
+def explained(network: Network, request: Mapping[str, Any]) -> Steps:
+    """The steps between the servers ``a`` and ``b`` of a request, which may say whom to ``follow``."""
+    names = request["a"], request["b"]
+    source, destination = (naming.server(network.fabric, name, network.scheme) for name in names)
+    return steps(network, source, destination, Follow(request.get("follow", Follow.heaviest)))
+
+
+def steps(network: Network, source: int, destination: int, follow: Follow = Follow.heaviest) -> Steps:
     """The steps from one server to another; of several copies the one that arrives, else the first.
 
     A step is a :class:`~dcnlab.lab.inspection.explain.Step` with ``installed`` (None for servers) and
     ``overrides``: the entry of the scheme over which another one takes precedence, or empty.
     """
-    walk = _Walk(session, destination, follow)
-    scheme = session.scheme
+    walk = _Walk(network, destination, follow)
+    scheme = network.scheme
     if not (headers := scheme.headers(source, destination, walk.links)):
-        return [_shown(Step(session.fabric.name(source), "drops: the source knows of no path", False))]
+        return [_shown(Step(network.fabric.name(source), "drops: the source knows of no path", False))]
     header, _ = pick(headers, None, follow is Follow.heaviest)
     nw_dst = header.label if scheme.label_field is Field.IPV4_DST else scheme.ipv4(destination)
     frame = Frame(0, 0, scheme.ipv4(source), nw_dst)
@@ -42,12 +51,12 @@ def steps(session: RunningLab, source: int, destination: int, follow: Follow = F
     return [_shown(step), *walk.onward(arrivals)]
 
 
-def decisions(session: RunningLab, source: int, destination: int, arrivals: list[Arrival]) -> Steps:
+def decisions(network: Network, source: int, destination: int, arrivals: list[Arrival]) -> Steps:
     """What the source and each node does with a packet that was seen to arrive there."""
-    walk, found = _Walk(session, destination, Follow.heaviest), []
+    walk, found = _Walk(network, destination, Follow.heaviest), []
     for number, (at, frame) in enumerate([(Port(source, 0), Frame(0, 0, 0, 0)), *arrivals]):
         following = arrivals[number][0] if number < len(arrivals) else None
-        before = None if following is None else session.fabric.peer(following.node, following.number)
+        before = None if following is None else network.fabric.peer(following.node, following.number)
         walk.taken = before.number if before is not None and before.node == at.node else 0
         found.append(walk.arrive(at, frame)[0] if number else walk.sent(source))
     return found
@@ -58,17 +67,16 @@ class _Walk:
     """The path of one packet; ``seen`` has the arrivals that were followed already, ``taken`` is the port by
     which the packet has left the node, where that is known."""
 
-    session: RunningLab
+    network: Network
     destination: int
     follow: Follow
     seen: set[Arrival] = field(default_factory=set)
     taken: int = 0
 
     def __post_init__(self) -> None:
-        self.links = self.session.link_state.state()
-        self.scheme, self.fabric = self.session.scheme, self.session.fabric
+        self.links, self.ours = self.network.links, self.network.ours
+        self.scheme, self.fabric = self.network.scheme, self.network.fabric
         self.framing = Framing(self.scheme)
-        self.ours = self.session.running.choice.tables
 
     def onward(self, arrivals: list[Arrival]) -> Steps:
         """The steps from where a packet, or its copies, arrive."""
@@ -134,7 +142,7 @@ class _Walk:
         """A switch's step: by the scheme's entry where that one decides, else by the one that does."""
         hop = self._hop(at.node, self._header(at, frame)) if self.ours and self._labelled(frame) else None
         expected = "" if hop is None else tables.matching(self.scheme, at.node, hop.header, self.links)
-        verdict = trace.ask(self.session, at, frame)
+        verdict = self.network.verdict(at, frame)
         foreign = bool(verdict.entry) and not tables.is_ours(verdict.entry)
         if hop is not None and not foreign:
             step = explain.step(self.scheme, hop, self.destination, self.links)

@@ -19,9 +19,10 @@ def queues(session: RunningLab) -> list[dict[str, Any]]:
     """Per port that has a queue: ``node``, ``port``, ``to``, the ``packets`` and ``bytes`` that wait now, and
     the packets ``dropped`` since the launch."""
     fabric, running = session.fabric, session.running
-    names = sorted({running.namespace(node) for node in range(fabric.size)})
+    nodes = (*running.servers, *running.switches)
+    names = sorted({running.namespace(node) for node in nodes})
     found = {root["dev"]: root for name in names for root in _roots(name)}
-    ports = ((node, port, peer.node) for node in range(fabric.size) for port, peer in fabric.ports(node))
+    ports = ((node, port, peer.node) for node in nodes for port, peer in fabric.ports(node))
     return [
         {
             "node": fabric.name(node), "port": port, "to": fabric.name(peer),

@@ -7,8 +7,8 @@ of an application, or of somebody who added it by hand.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from addressing.fields import ipv4, mac
@@ -56,6 +56,15 @@ class Verdict:
     ports: tuple[int, ...]
     frame: Frame
     asks: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Verdict:
+        """From a JSON object."""
+        return cls(value["entry"], tuple(value["ports"]), Frame(**value["frame"]), value["asks"])
 
 
 def ask(session: RunningLab, at: Port, frame: Frame) -> Verdict:

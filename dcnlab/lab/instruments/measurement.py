@@ -35,6 +35,7 @@ from dcnlab.lab.rpc import Call
 from dcnlab.lab.running.process_guard import terminate_with_client
 
 if TYPE_CHECKING:
+    from dcnlab.lab.inspection.network import Network
     from dcnlab.lab.running.lab import RunningLab
 
 R = TypeVar("R", bound=Result)
@@ -107,6 +108,10 @@ class Measurement(ABC, Generic[R]):
     def combine(cls, parts: Sequence[Any]) -> R:
         """The result of a lab on several machines, from what :meth:`measure_part` returned on each."""
         raise NotImplementedError
+
+    def conclude(self, network: Network, parts: Sequence[Any]) -> R:
+        """The same, for a measurement that needs the whole network for it."""
+        return self.combine(parts)
 
     def check(self) -> None:
         """Raise UsageError for arguments that are wrong in every lab."""

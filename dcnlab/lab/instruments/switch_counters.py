@@ -38,9 +38,9 @@ class SwitchCounters:
 
 
 def read(lab: RunningLab) -> list[SwitchCounters]:
-    """The counters of all switches; those that do not answer are left out."""
+    """The counters of all switches of this machine; those that do not answer are left out."""
     found = []
-    for node in range(lab.fabric.servers, lab.fabric.size):
+    for node in lab.running.switches:
         name = lab.fabric.name(node)
         with contextlib.suppress(OSError, LabError):
             looked_up, matched = _first_table(lab.running.shard(name).rundir / f"{name}.mgmt")

@@ -6,13 +6,13 @@ together here.  Nothing else is implemented a second time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.measurement import Measurement
-from dcnlab.lab.machines import placement_file
+from dcnlab.lab.inspection import live_path
+from dcnlab.lab.machines import network, placement_file
+from dcnlab.lab.machines.measuring import Measuring
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.rpc import Call, Operation
@@ -35,9 +35,10 @@ def table(lab: WholeLab) -> dict[str, Operation]:
     """The operations by name; the journal records those that do something."""
     operations = _Operations(lab)
     found: dict[str, Operation] = {
-        "info": operations.info, "down": operations.down, "measure": operations.measure,
+        "info": operations.info, "down": operations.down, "measure": Measuring(lab).measure,
         "fail": operations.fail, "restore": operations.restore, "services": operations.services,
         "control": operations.control, "controller": operations.controller, "events": operations.events,
+        "impair": operations.impair, "queues": operations.queues, "explain": operations.explain,
     }  # fmt: skip
     found |= {name: operations.about_node(field) for name, field in _ABOUT_A_NODE.items()}
     found |= dict.fromkeys(_ANYWHERE, operations.anywhere)
@@ -143,6 +144,20 @@ class _Operations:
         """The services of all parts."""
         return [one for found in self._lab.ask_all("services") for one in found]
 
+    def queues(self, call: Call) -> Any:
+        """The queues of all parts, in the order of their nodes."""
+        found = [one for queues in self._lab.ask_all("queues") for one in queues]
+        return sorted(found, key=lambda one: (self._lab.fabric.index(one["node"]), one["port"]))
+
+    def impair(self, call: Call) -> Any:
+        """Change links at all their ends: every part knows the shape of every link, and imposes it at home."""
+        words = {key: value for key, value in call.request.items() if key != "op"}
+        return self._lab.ask_all("impair", **words)[0]
+
+    def explain(self, call: Call) -> Any:
+        """The path between two servers, over switches of all machines."""
+        return live_path.explained(network.of(self._lab), call.request)
+
     def events(self, call: Call) -> Any:
         """What has happened in the lab as a whole."""
         return event_stream.send(self._lab.journal, call)
@@ -162,48 +177,6 @@ class _Operations:
 
     def _links(self, call: Call) -> tuple[int, ...]:
         return naming.links(self._lab.fabric, call.request["kind"], call.request["names"], self._lab.scheme)
-
-    def measure(self, call: Call) -> Any:
-        """Measure on each machine what can be measured there, and combine it; or where the first server is."""
-        wanted = session_operations.requested_measurement(call)
-        kind = type(wanted)
-        if kind.measure_part is Measurement.measure_part:
-            return self._measure_at_source(call, wanted)
-        return kind.combine(self._on_each(call)).to_json()
-
-    def _measure_at_source(self, call: Call, wanted: Measurement[Any]) -> Any:
-        names = [getattr(wanted, name, "") for name in ("a", "b")]
-        if not all(isinstance(name, str) and name for name in names):
-            raise UsageError(f"{wanted.name} is not there yet for labs on several machines")
-        source, target = (self._lab.part_of(self._lab.node(name)) for name in names)
-        if source is target or wanted.one_sided:
-            return source.serve(call)
-        with target.serving(**_words(call)) as served:
-            call.request["served"] = served
-            return source.serve(call)
-
-    def _on_each(self, call: Call) -> list[Any]:
-        """What each machine measures; progress is that of all together."""
-        done: dict[str, tuple[int, int]] = {}
-
-        def progress(part: RemotePart) -> Callable[[Any], None]:
-            def report(value: Any) -> None:
-                if "done" not in value:
-                    call.progress(value)
-                    return
-                done[part.name] = value["done"], value["of"]
-                total = [sum(each) for each in zip(*done.values(), strict=True)]
-                call.progress({**value, "done": total[0], "of": total[1]})
-
-            return report
-
-        words = _words(call)
-        return self._lab.on_all(lambda part: part.ask("measure", progress(part), **words, part=True))
-
-
-def _words(call: Call) -> dict[str, Any]:
-    """The fields of a request without the name of the operation."""
-    return {key: value for key, value in call.request.items() if key != "op"}
 
 
 def _control(found: list[dict[str, Any]]) -> dict[str, Any]:

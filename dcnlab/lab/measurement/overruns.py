@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result, Table
@@ -45,12 +46,16 @@ class Overruns(Measurement[OverrunsResult]):
     examples: ClassVar[tuple[str, ...]] = ("dcnlab overruns LAB", "dcnlab overruns LAB --json")
 
     def run(self, lab: RunningLab, context: Context) -> OverrunsResult:
+        return self.combine([self.measure_part(lab, context)])
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, int]:
+        """Count those of this machine, by place."""
         from dcnlab.lab.emulation import netns
         from dcnlab.lab.errors import LabError
         from dcnlab.lab.instruments import packet_drops
 
         named: dict[str, list[str]] = {}
-        for node in range(lab.fabric.size):
+        for node in (*lab.running.servers, *lab.running.switches):
             named.setdefault(lab.running.namespace(node), []).append(lab.fabric.name(node))
         places = {}
         try:
@@ -59,4 +64,9 @@ class Overruns(Measurement[OverrunsResult]):
                 places[place] = netns.inside(namespace, packet_drops.count)
         except OSError as error:
             raise LabError(f"this kernel does not count them: {error.strerror} (packet_diag)") from error
+        return places
+
+    @classmethod
+    def combine(cls, parts: Sequence[Any]) -> OverrunsResult:
+        places = {place: count for part in parts for place, count in part.items()}
         return OverrunsResult(sum(places.values()), places)

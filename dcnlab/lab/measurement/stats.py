@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.port_counters import PortCounters
@@ -12,6 +12,7 @@ from dcnlab.lab.instruments.result import Result, Table
 from dcnlab.lab.instruments.switch_counters import SwitchCounters
 
 if TYPE_CHECKING:
+    from dcnlab.lab.inspection.network import Network
     from dcnlab.lab.running.lab import RunningLab
 
 
@@ -49,12 +50,27 @@ class Stats(Measurement[StatsResult]):
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stats LAB", "dcnlab stats LAB --json")
 
     def run(self, lab: RunningLab, context: Context) -> StatsResult:
+        return StatsResult.from_json(self.measure_part(lab, context))
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """The agents and switches of this machine."""
         from dcnlab.lab.instruments import switch_counters
         from dcnlab.lab.instruments.counters import link_counters
 
         agents = lab.running.agents
         counters = agents.stats() if agents is not None else {}
         servers = {lab.fabric.name(int(node)): values for node, values in counters.items()}
-        if not lab.fabric.switches:
-            return StatsResult(servers, [])
-        return StatsResult(servers, link_counters(lab).ports(), switch_counters.read(lab))
+        if not lab.running.switches:
+            return StatsResult(servers, []).to_json()
+        return StatsResult(servers, link_counters(lab).ports(), switch_counters.read(lab)).to_json()
+
+    def conclude(self, network: Network, parts: Sequence[Any]) -> StatsResult:
+        found, place = [StatsResult.from_json(part) for part in parts], network.fabric.index
+        servers = {name: counts for one in found for name, counts in one.servers.items()}
+        ports = [port for one in found for port in one.ports]
+        switches = [switch for one in found for switch in one.switches]
+        return StatsResult(
+            {name: servers[name] for name in sorted(servers, key=place)},
+            sorted(ports, key=lambda port: (place(port.switch), port.port)),
+            sorted(switches, key=lambda one: place(one.switch)),
+        )

@@ -78,7 +78,7 @@ class Trace(Measurement[TraceResult]):
     timeout: float = argument("Time until the packet counts as lost.", default=2.0, low=0.001, unit="s")
 
     def run(self, lab: RunningLab, context: Context) -> TraceResult:
-        from dcnlab.lab.inspection import live_path, sightings
+        from dcnlab.lab.inspection import live_path, network, sightings
         from dcnlab.lab.instruments.echo import ping_pairs
 
         numbers = lab.two_servers(self.a, self.b)
@@ -88,7 +88,7 @@ class Trace(Measurement[TraceResult]):
         with sightings.taps(lab, identity) as taps:
             report = ping_pairs([(source, target)], self.timeout, identity=identity)
             seen = sightings.read(lab, taps, numbers[0])
-        steps = live_path.decisions(lab, *numbers, [(one.at, one.frame) for one in seen])
+        steps = live_path.decisions(network.of(lab), *numbers, [(one.at, one.frame) for one in seen])
         places = [(0, 0.0), *((one.at.number, round(one.ms, 3)) for one in seen)]
         hops = [
             TraceHop(step["node"], port, ms, step["reason"], step["entry"], step["installed"])

@@ -16,7 +16,7 @@ from dcnlab.lab import measurement
 from dcnlab.lab.emulation import delays, netns
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import capture, explain, flows, live_path, queues, tables
+from dcnlab.lab.inspection import capture, flows, live_path, network, queues, tables, trace
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
@@ -30,6 +30,7 @@ from dcnlab.lab.services.services import Services
 from dcnlab.lab.session import event_stream
 from dcnlab.lab.session.recording import recorded
 from topos import plugins
+from topos.graph import Port
 from topos.spec import SpecError, lookup
 
 
@@ -304,9 +305,13 @@ class _Operations:
     def op_explain(self, call: Call) -> Any:
         """The path between two servers in words, with the entry that decides at each node; for switches also
         whether it is installed, and which entry of the scheme it overrides."""
-        a, b = (self._session.server(call.request[key]) for key in ("a", "b"))
-        follow = explain.Follow(call.request.get("follow", explain.Follow.heaviest))
-        return live_path.steps(self._session, a, b, follow)
+        return live_path.explained(network.of(self._session), call.request)
+
+    def op_verdict(self, call: Call) -> Any:
+        """What a switch does with a ``frame`` that arrives at a ``port`` of it: for paths across machines."""
+        request = call.request
+        at = Port(self._session.node(request["node"]), int(request["port"]))
+        return trace.ask(self._session, at, trace.Frame(**request["frame"])).to_json()
 
     def op_controller(self, call: Call) -> Any:
         """Counters of the controller: flow messages, packet-ins, ARP replies."""
