@@ -201,6 +201,11 @@ class Connection:
         with contextlib.suppress(OSError):  # it has ended
             self._channel.send({"stop": True})
 
+    def go(self) -> None:
+        """Tell a measurement that waits for another machine that this one is ready."""
+        with contextlib.suppress(OSError):  # it has ended
+            self._channel.send({"go": True})
+
     def leave(self) -> None:
         """Have the call that is under way in another thread end, as if the lab had."""
         with contextlib.suppress(OSError):

@@ -22,7 +22,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.top import reader as top
 from tests.lab.cluster import Cluster, cluster, until
-from tests.lab.terminal import DCNLAB
+from tests.lab.terminal import DCNLAB, Terminal
 from topos import registry
 from topos.fabric import Fabric
 
@@ -166,8 +166,40 @@ def test_measurements_cross_machines(lab: Lab) -> None:
     assert lab.traceroute(a, b).hops[-1] == b
     assert lab.route(a, b)[0] == a
     assert lab.ping(a, b).held
+    stream = lab.stream(a, b, seconds=0.2)
+    assert stream.sent >= stream.received >= 10
+    assert stream.lost == stream.sent - stream.received
+    traced = lab.trace(a, b)
+    assert traced.held
+    assert [hop.node for hop in traced.hops] == lab.route(a, b)
+    assert [hop.ms for hop in traced.hops] == sorted(hop.ms for hop in traced.hops)
     with pytest.raises(UsageError, match="not there yet"):
-        lab.stream(a, b, seconds=0.1)
+        lab.overload()
+
+
+def test_a_stream_that_nobody_receives_is_one_error(lab: Lab) -> None:
+    a, b = distant(lab)
+    lab.fail(b)
+    with pytest.raises(LabError, match="no packet of the stream arrived"):
+        lab.stream(a, b, seconds=1000)
+    lab.restore(b)
+
+
+def test_a_program_on_another_machine_has_a_terminal(lab: Lab) -> None:
+    terminal = Terminal(*DCNLAB, "exec", lab.config.name, distant(lab)[1], "--", "bash", "--norc")
+    try:
+        terminal.wait_for(r"bash-\S+# ")
+        terminal.type("tty\n")
+        terminal.wait_for(r"/dev/pts/\d+\s")
+        terminal.resize(33, 77)
+        terminal.type("until stty size | grep '^33 77'; do :; done\n")
+        terminal.wait_for(r"[^^]33 77\s")
+        terminal.type("sleep 1000\n")
+        terminal.interrupt(r"\^C[\s\S]*# ")
+        terminal.type("exit 3\n")
+        assert terminal.code() == 3
+    finally:
+        terminal.close()
 
 
 def test_what_looks_into_a_lab_sees_all_machines(lab: Lab) -> None:

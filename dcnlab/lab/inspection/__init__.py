@@ -3,7 +3,6 @@
 tables.py    a node's table as predicted and as installed
 explain.py   a packet's path in words
 live_path.py  a packet's path in a running lab, through tables of any controller
-network.py   a lab's network as the others see it, on one machine or several
 trace.py     what a switch does with a frame, by Open vSwitch's own account
 sightings.py  where one real packet arrives
 capture.py   tcpdump in a node, and at the connections to the controller

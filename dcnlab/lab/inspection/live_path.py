@@ -17,8 +17,7 @@ from controller.core import address
 from dcnlab.lab import naming
 from dcnlab.lab.inspection import explain, tables
 from dcnlab.lab.inspection.explain import Follow, Step
-from dcnlab.lab.inspection.network import Network
-from dcnlab.lab.inspection.trace import Frame
+from dcnlab.lab.running.network import Frame, Network
 from hostagent.forwarding.framing import Framing
 from topos.graph import Port
 

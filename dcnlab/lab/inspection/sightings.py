@@ -11,14 +11,15 @@ import ctypes
 import select
 import socket
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import interface
-from dcnlab.lab.inspection.trace import Frame
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.network import Frame
+from topos.fabric import Fabric
 from topos.graph import Port
 
 _ETH_P_ALL, _ETH_P_IP, _REQUEST = 0x0003, 0x0800, 8
@@ -44,6 +45,10 @@ class Sighting:
     ms: float
 
 
+#: A request at a port, as JSON: the node, the port, whether it leaves, nanoseconds, the fields of the frame.
+Passage = tuple[int, int, bool, int, tuple[int, ...]]
+
+
 class _Frame(NamedTuple):
     """A frame at an interface, in nanoseconds of the kernel's clock."""
 
@@ -55,25 +60,69 @@ class _Frame(NamedTuple):
 
 @contextlib.contextmanager
 def taps(lab: RunningLab, identity: int) -> Iterator[list[socket.socket]]:
-    """A tap in every namespace of a lab for echo requests with that identifier, in a ``with`` block."""
-    names = sorted({lab.running.namespace(node) for node in range(lab.fabric.size)})
+    """A tap in every namespace of this machine's nodes for echo requests with that identifier."""
+    nodes = (*lab.running.servers, *lab.running.switches)
+    names = sorted({lab.running.namespace(node) for node in nodes})
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(netns.inside(name, lambda: _tap(identity))) for name in names]
 
 
-def read(lab: RunningLab, opened: list[socket.socket], source: int) -> list[Sighting]:
-    """Where a request of server ``source`` was seen to arrive, in the order of time."""
+def read(lab: RunningLab, opened: list[socket.socket]) -> list[Passage]:
+    """What the taps have seen at the ports of this machine's nodes."""
     fabric = lab.fabric
     ports = {
-        interface(fabric, node, port): Port(node, port)
-        for node in range(fabric.size)
+        interface(fabric, node, port): (node, port)
+        for node in (*lab.running.servers, *lab.running.switches)
         for port, _ in fabric.ports(node)
     }
-    frames = sorted((one for one in _received(opened) if one.interface in ports), key=lambda one: one.at)
-    sent = (one.at for one in frames if one.leaves and ports[one.interface].node == source)
-    arrived = [one for one in frames if not one.leaves]
-    begun = next(sent, arrived[0].at if arrived else 0)
-    return [Sighting(ports[one.interface], _frame(one.data), (one.at - begun) / 1e6) for one in arrived]
+    return [
+        (*ports[one.interface], one.leaves, one.at, astuple(_frame(one.data)))
+        for one in _received(opened)
+        if one.interface in ports
+    ]
+
+
+def arrivals(fabric: Fabric, machines: Sequence[Sequence[Passage]], source: int) -> list[Sighting]:
+    """Where a request of server ``source`` was seen to arrive, in the order of time.
+
+    ``machines`` has what each machine has seen, that of the source first.  Their clocks differ: one by which
+    the request would arrive before it was sent is put right by so much.
+    """
+    late = _corrections(fabric, machines)
+    frames = sorted(
+        (
+            (at + late[number], leaves, Port(node, port), frame)
+            for number, seen in enumerate(machines)
+            for node, port, leaves, at, frame in seen
+        ),
+        key=lambda one: one[0],
+    )
+    arrived = [(at, port, frame) for at, leaves, port, frame in frames if not leaves]
+    sent = (at for at, leaves, port, _ in frames if leaves and port.node == source)
+    begun = next(sent, arrived[0][0] if arrived else 0)
+    return [Sighting(port, Frame(*frame), (at - begun) / 1e6) for at, port, frame in arrived]
+
+
+def _corrections(fabric: Fabric, machines: Sequence[Sequence[Passage]]) -> list[int]:
+    """Nanoseconds to add to the times of each machine, so that nothing arrives before it was sent."""
+    found, todo = {0: 0}, [0]
+    while todo:
+        number = todo.pop()
+        sent = {
+            fabric.peer(node, port): at + found[number]
+            for node, port, leaves, at, _ in reversed(machines[number])
+            if leaves
+        }
+        for other in set(range(len(machines))) - found.keys():
+            gaps = [
+                sent[Port(node, port)] - at
+                for node, port, leaves, at, _ in machines[other]
+                if not leaves and Port(node, port) in sent
+            ]
+            if gaps:
+                found[other] = max(0, *gaps)
+                todo.append(other)
+    return [found.get(number, 0) for number in range(len(machines))]
 
 
 def _tap(identity: int) -> socket.socket:

@@ -7,14 +7,15 @@ of an application, or of somebody who added it by hand.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from addressing.fields import ipv4, mac
 from dcnlab.lab.emulation import appctl
 from dcnlab.lab.inspection import flows
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.network import Frame, Network, Verdict
 from topos.graph import Port
 
 _ENTRY = re.compile(r"^ ?(\d+)\. (?:(\S*), )?priority (\d+)", re.MULTILINE)
@@ -27,51 +28,11 @@ _OUTPUT = re.compile(r"(?:^|,)(\d+)(?=,|$)")
 _NESTED = re.compile(r"\([^()]*\)")
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The addresses of a frame with an echo request, as numbers."""
-
-    dl_src: int
-    dl_dst: int
-    nw_src: int
-    nw_dst: int
-
-    def text(self, port: int) -> str:
-        """The frame at a port in the words of ``ofproto/trace``."""
-        addresses = [f"{name}={mac.text(getattr(self, name))}" for name in ("dl_src", "dl_dst")]
-        addresses += [f"{name}={ipv4.text(getattr(self, name))}" for name in ("nw_src", "nw_dst")]
-        return ",".join(["icmp", "icmp_type=8", f"in_port={port}", *addresses, "nw_ttl=64"])
-
-    def changed(self, text: str) -> Frame:
-        """The frame with the addresses that a flow of ``ofproto/trace`` names."""
-        return replace(self, **{name: _number(value) for name, value in _FIELD.findall(text)})
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a switch does with a frame: the entry that decides as Open vSwitch prints it (empty: none
-    matches), the ports by which the frame leaves, the frame then, and whether the controller is asked."""
-
-    entry: str
-    ports: tuple[int, ...]
-    frame: Frame
-    asks: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Verdict:
-        """From a JSON object."""
-        return cls(value["entry"], tuple(value["ports"]), Frame(**value["frame"]), value["asks"])
-
-
 def ask(session: RunningLab, at: Port, frame: Frame) -> Verdict:
     """What the switch does with a frame that arrives at that port of it."""
     name = session.fabric.name(at.node)
     rundirs = [session.running.shard(name).rundir]
-    (text,) = appctl.call(rundirs, "ofproto/trace", name, frame.text(at.number))
+    (text,) = appctl.call(rundirs, "ofproto/trace", name, _described(frame, at.number))
     (shown,) = appctl.call(rundirs, "dpif/show")
     ports = _ports(shown, name)
     actions, final = _ACTIONS.search(text), _FINAL.search(text)
@@ -79,9 +40,27 @@ def ask(session: RunningLab, at: Port, frame: Frame) -> Verdict:
     return Verdict(
         _entry(text, flows.flows(session, at.node)["flows"], {name: port for name, port, _ in ports}),
         tuple(_outputs(done, {there: port for _, port, there in ports})),
-        frame.changed(final[1]) if final else frame,
+        _changed(frame, final[1]) if final else frame,
         "userspace" in done or "controller" in done,
     )
+
+
+def network(session: RunningLab) -> Network:
+    """The network of a lab on one machine."""
+    ours, links = session.running.choice.tables, session.link_state.state()
+    return Network(session.scheme, links, ours, lambda at, frame: ask(session, at, frame))
+
+
+def _described(frame: Frame, port: int) -> str:
+    """A frame at a port in the words of ``ofproto/trace``."""
+    addresses = [f"{name}={mac.text(getattr(frame, name))}" for name in ("dl_src", "dl_dst")]
+    addresses += [f"{name}={ipv4.text(getattr(frame, name))}" for name in ("nw_src", "nw_dst")]
+    return ",".join(["icmp", "icmp_type=8", f"in_port={port}", *addresses, "nw_ttl=64"])
+
+
+def _changed(frame: Frame, text: str) -> Frame:
+    """A frame with the addresses that a flow of ``ofproto/trace`` names."""
+    return replace(frame, **{name: _number(value) for name, value in _FIELD.findall(text)})
 
 
 def _number(value: str) -> int:

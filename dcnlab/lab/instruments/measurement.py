@@ -19,12 +19,12 @@ LAB h0 h5``, the scenario entry ``- iperf: h0 -> h5``, the JSON and the table.
 
 from __future__ import annotations
 
+import os
 import select
 import subprocess
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -35,8 +35,8 @@ from dcnlab.lab.rpc import Call
 from dcnlab.lab.running.process_guard import terminate_with_client
 
 if TYPE_CHECKING:
-    from dcnlab.lab.inspection.network import Network
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 R = TypeVar("R", bound=Result)
 
@@ -46,13 +46,18 @@ class Context:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        #: What :meth:`Measurement.serve` has yielded on the machine of the second server; empty on one machine.
+        #: What another machine offers (:meth:`Measurement.serve_part`); empty on one machine.
         self.served = str(call.request.get("served", ""))
+        #: A random number of 16 bits, the same on all machines.
+        self.number = int(call.request.get("number", int.from_bytes(os.urandom(2))))
 
-    def report_served(self, value: str) -> None:
-        """Report what the second server's program yields, and keep it until the client leaves."""
+    def offer(self, value: str) -> None:
+        """Report what the machine of the first server needs to know (:meth:`Measurement.serve_part`)."""
         self._call.progress({"served": value})
-        self.wait(None)
+
+    def await_other(self) -> bool:
+        """Wait until the other machine says that traffic has started; False when the measurement is stopped."""
+        return "go" in next(self._call.messages(), {})
 
     def started(self) -> None:
         """Report that traffic flows: ``Lab.begin`` returns now, and a scenario continues."""
@@ -87,6 +92,9 @@ class Measurement(ABC, Generic[R]):
     stoppable: ClassVar[bool] = False
     #: Whether only the first of its two servers runs a program, so that the other may be on another machine.
     one_sided: ClassVar[bool] = False
+    #: Which other machines run :meth:`serve_part` meanwhile: that of the second server (``second``) or all
+    #: (``all``); with ``measure_part`` where the first server is, both yield what is combined.
+    served_by: ClassVar[str] = ""
     #: Command lines for the help; LAB stands for a lab's name.
     examples: ClassVar[tuple[str, ...]] = ()
 
@@ -99,9 +107,9 @@ class Measurement(ABC, Generic[R]):
         measurement needs a lab on one machine."""
         raise UsageError(f"{self.name} is not there yet for labs on several machines")
 
-    def serve(self, lab: RunningLab) -> AbstractContextManager[str]:
-        """Run the program of the second server while the measurement runs, for labs on several machines: what
-        the first needs to know of it, such as a port."""
+    def serve_part(self, lab: RunningLab, context: Context) -> Any:
+        """What another machine than the first server's does: ``context.offer`` what that one needs to know,
+        such as a port, and ``context.wait`` until it has measured.  A JSON value for :meth:`combine`."""
         raise UsageError(f"{self.name} is not there yet between machines")
 
     @classmethod

@@ -9,7 +9,7 @@ import statistics
 import struct
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dcnlab.lab.errors import LabError
@@ -20,6 +20,8 @@ from dcnlab.lab.running.endpoint import Endpoint
 #: The option with which the kernel timestamps arrivals, and the timestamp: seconds and nanoseconds.
 _SO_TIMESTAMPNS, _TIMESPEC = 35, struct.Struct("@ll")
 _NUMBER = struct.Struct("!Q")
+#: Seconds between two looks at whether packets arrive.
+_LOOK = 0.001
 
 
 def most_lost_in_a_row(arrived: Iterable[int], sent: int) -> int:
@@ -44,28 +46,61 @@ class StreamResult(Result):
     median_gap_ms: float | None
 
 
-class PacketStream:
-    """Small UDP packets from one server to another, each with its number, every ``interval`` seconds.
+@dataclass(frozen=True)
+class Arrivals:
+    """What the receiver knows of a stream: how many packets came, the longest run of numbers missing before
+    ``last``, the greatest that came (-1: none), and the gaps between arrivals in milliseconds."""
 
-    A sender that is late sends no burst afterwards, and the kernel timestamps arrivals: a busy machine
-    does not look like an outage of the network.
+    received: int
+    missing_in_a_row: int
+    last: int
+    longest_gap_ms: float
+    median_gap_ms: float | None
+
+    @classmethod
+    def of(cls, arrivals: Mapping[int, float]) -> Arrivals:
+        """From the seconds at which each number came."""
+        times, last = sorted(arrivals.values()), max(arrivals, default=-1)
+        gaps = [b - a for a, b in itertools.pairwise(times)]
+        return cls(
+            received=len(arrivals),
+            missing_in_a_row=most_lost_in_a_row(arrivals, last + 1),
+            last=last,
+            longest_gap_ms=round(max(gaps, default=0.0) * 1000, 2),
+            median_gap_ms=round(statistics.median(gaps) * 1000, 2) if gaps else None,
+        )
+
+    def result(self, sent: int, interval: float) -> StreamResult:
+        """With what the sender knows: the number of packets, and the seconds between two."""
+        in_a_row = max(self.missing_in_a_row, sent - 1 - self.last)
+        return StreamResult(
+            sent=sent,
+            received=self.received,
+            lost=sent - self.received,
+            outage_ms=round(in_a_row * interval * 1000, 2),
+            longest_gap_ms=self.longest_gap_ms,
+            median_gap_ms=self.median_gap_ms,
+        )
+
+
+class PacketReceiver:
+    """Receives the numbered packets at a server.
+
+    The kernel timestamps arrivals: a busy machine does not look like an outage of the network.
     """
 
-    def __init__(self, source: Endpoint, target: Endpoint, interval: float = 0.001) -> None:
-        self._interval = interval
-        self._receiver = target.socket(socket.SOCK_DGRAM)
-        enlarge_receive_buffer(self._receiver)
-        self._receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        self._receiver.bind((target.address, 0))
-        self._receiver.settimeout(0.2)
-        self._sender = source.socket(socket.SOCK_DGRAM)
-        self._target = self._receiver.getsockname()
+    def __init__(self, target: Endpoint) -> None:
+        self._socket = target.socket(socket.SOCK_DGRAM)
+        enlarge_receive_buffer(self._socket)
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        self._socket.bind((target.address, 0))
+        self._socket.settimeout(0.2)
+        #: The port to which packets are to be sent.
+        self.port = int(self._socket.getsockname()[1])
         self._arrivals: dict[int, float] = {}
-        self._sent = 0
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._receive, self._send)]
-        for thread in self._threads:
-            thread.start()
+        self._thread = threading.Thread(target=self._receive, daemon=True)
+        self._thread.start()
 
     def wait_flowing(self, timeout: float = 5.0) -> None:
         """Return once packets arrive; LabError when none does within ``timeout`` seconds."""
@@ -73,44 +108,55 @@ class PacketStream:
         while len(self._arrivals) < 10:
             if time.monotonic() > deadline:
                 raise LabError("no packet of the stream arrived")
-            time.sleep(self._interval)
+            time.sleep(_LOOK)
 
-    def stop(self) -> StreamResult:
-        """End the stream, wait for packets in flight, and return the figures."""
+    def stop(self) -> Arrivals:
+        """Wait for packets in flight, and end."""
         self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        self._sender.close()
-        self._receiver.close()
-        times = sorted(self._arrivals.values())
-        gaps = [b - a for a, b in itertools.pairwise(times)]
-        return StreamResult(
-            sent=self._sent,
-            received=len(self._arrivals),
-            lost=self._sent - len(self._arrivals),
-            outage_ms=round(most_lost_in_a_row(self._arrivals, self._sent) * self._interval * 1000, 2),
-            longest_gap_ms=round(max(gaps, default=0.0) * 1000, 2),
-            median_gap_ms=round(statistics.median(gaps) * 1000, 2) if gaps else None,
-        )
-
-    def _send(self) -> None:
-        due = time.monotonic()
-        while not self._stop.is_set():
-            with contextlib.suppress(OSError):  # no route at the moment: the packet counts as lost
-                self._sender.sendto(_NUMBER.pack(self._sent), self._target)
-            self._sent += 1
-            now = time.monotonic()
-            due = max(due + self._interval, now)
-            self._stop.wait(due - now)
+        self._thread.join()
+        self._socket.close()
+        return Arrivals.of(self._arrivals)
 
     def _receive(self) -> None:
         quiet = 0
         while quiet < 2:
             try:
-                data, ancillary, _, _ = self._receiver.recvmsg(64, socket.CMSG_SPACE(_TIMESPEC.size))
+                data, ancillary, _, _ = self._socket.recvmsg(64, socket.CMSG_SPACE(_TIMESPEC.size))
             except TimeoutError:
                 quiet = quiet + 1 if self._stop.is_set() else 0
                 continue
             if len(data) == _NUMBER.size and ancillary:
                 seconds, nanoseconds = _TIMESPEC.unpack(ancillary[0][2])
                 self._arrivals[_NUMBER.unpack(data)[0]] = seconds + nanoseconds * 1e-9
+
+
+class PacketSender:
+    """Sends small UDP packets from a server, each with its number, every ``interval`` seconds.
+
+    A sender that is late sends no burst afterwards.
+    """
+
+    def __init__(self, source: Endpoint, target: Endpoint, port: int, interval: float) -> None:
+        self._interval, self._target = interval, (target.address, port)
+        self._socket = source.socket(socket.SOCK_DGRAM)
+        self._sent = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> int:
+        """End; how many packets were sent."""
+        self._stop.set()
+        self._thread.join()
+        self._socket.close()
+        return self._sent
+
+    def _send(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):  # no route at the moment: the packet counts as lost
+                self._socket.sendto(_NUMBER.pack(self._sent), self._target)
+            self._sent += 1
+            now = time.monotonic()
+            due = max(due + self._interval, now)
+            self._stop.wait(due - now)

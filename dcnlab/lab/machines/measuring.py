@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -23,21 +25,45 @@ class Measuring:
     def measure(self, call: Call) -> Any:
         """Measure on each machine what can be measured there, and combine it; or where the first server is."""
         wanted = session_operations.requested_measurement(call)
-        kind = type(wanted)
-        if kind.measure_part is Measurement.measure_part:
+        if wanted.served_by:
+            return self._measure_with_others(call, wanted)
+        if type(wanted).measure_part is Measurement.measure_part:
             return self._measure_at_source(call, wanted)
         return wanted.conclude(network.of(self._lab), self._on_each(call)).to_json()
 
-    def _measure_at_source(self, call: Call, wanted: Measurement[Any]) -> Any:
+    def _ends(self, wanted: Measurement[Any]) -> tuple[RemotePart, RemotePart]:
+        """The parts with its two servers."""
         names = [getattr(wanted, name, "") for name in ("a", "b")]
         if not all(isinstance(name, str) and name for name in names):
             raise UsageError(f"{wanted.name} is not there yet for labs on several machines")
         source, target = (self._lab.part_of(self._lab.node(name)) for name in names)
-        if source is target or wanted.one_sided:
+        return source, target
+
+    def _measure_at_source(self, call: Call, wanted: Measurement[Any]) -> Any:
+        source, target = self._ends(wanted)
+        if source is not target and not wanted.one_sided:
+            raise UsageError(f"{wanted.name} is not there yet between machines")
+        return source.serve(call)
+
+    def _measure_with_others(self, call: Call, wanted: Measurement[Any]) -> Any:
+        """Measure where the first server is, while other machines serve."""
+        source, target = self._ends(wanted)
+        others = [part for part in self._lab.living if part is not source]
+        if wanted.served_by == "second":
+            others = [part for part in others if part is target]
+        if not others:
             return source.serve(call)
-        with target.serving(**_words(call)) as served:
-            call.request["served"] = served
-            return source.serve(call)
+        with contextlib.ExitStack() as stack:
+            call.request["number"] = random.SystemRandom().randrange(1 << 16)
+            words = _words(call)
+            served = [stack.enter_context(part.serving(call.progress, **words)) for part in others]
+            call.request["served"] = [one.value.result() for one in served].pop()
+            if type(wanted).measure_part is Measurement.measure_part:
+                return source.serve(call, served)
+            call.request["part"] = True
+            found = source.serve(call, served)
+            parts = [found, *(one.finish() for one in served)]
+        return wanted.conclude(network.of(self._lab), parts).to_json()
 
     def _on_each(self, call: Call) -> list[Any]:
         """What each machine measures; progress is that of all together."""

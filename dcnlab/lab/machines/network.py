@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from dcnlab.lab.inspection.network import Network
-from dcnlab.lab.inspection.trace import Frame, Verdict
 from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.running.network import Frame, Network, Verdict
 from topos.graph import LinkState, Port
 
 

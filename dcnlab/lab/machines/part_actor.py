@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import os
 import queue
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,6 +26,8 @@ from topos import plugins
 #: Seconds that a fetch waits for something to come.
 _WAIT = 2.0
 _CHUNK = 1 << 16
+#: Seconds that a terminal is read after its program has ended: others may have it open for ever.
+_HELD = 0.5
 
 #: What a request yields: ("progress", value), ("output", (descriptor, bytes)), and at last ("result", value) or
 #: ("error", (text, exit code)).
@@ -56,10 +59,12 @@ class PartActor:
             return {"error": str(error), "code": error.exit_code}
         return {"seconds": self._lab.stages}
 
-    async def begin(self, request: Mapping[str, Any], descriptors: int) -> int:
-        """Begin a request with so many descriptors; its number."""
+    async def begin(
+        self, request: Mapping[str, Any], descriptors: int, settings: Sequence[Any] | None = None
+    ) -> int:
+        """Begin a request with so many descriptors, or with a terminal of these settings; its number."""
         number = next(self._numbers)
-        self._requests[number] = _Request(self._lab, dict(request), descriptors)
+        self._requests[number] = _Request(self._lab, dict(request), descriptors, settings)
         return number
 
     async def fetch(self, number: int) -> list[Item]:
@@ -101,23 +106,38 @@ def _end(lab: PartLab) -> None:
 class _Request:
     """One request to the part's control socket."""
 
-    def __init__(self, lab: PartLab, request: dict[str, Any], descriptors: int) -> None:
+    def __init__(
+        self, lab: PartLab, request: dict[str, Any], descriptors: int, settings: Sequence[Any] | None
+    ) -> None:
         self._items: queue.Queue[Item] = queue.Queue()
         self.connection = Connection(lab.path)
-        theirs: list[int] = []
-        self._input = -1
-        readers = []
+        #: Where input is written; with a terminal its near end.
+        self._input, self._terminal = -1, settings is not None
+        theirs, outputs = self._open_terminal(settings) if settings else self._open_pipes(descriptors)
+        readers = [threading.Thread(target=self._read, args=each, daemon=True) for each in outputs]
+        for reader in readers:
+            reader.start()
+        arguments = (request, theirs, readers)
+        threading.Thread(target=self._follow, args=arguments, daemon=True).start()
+
+    def _open_pipes(self, descriptors: int) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+        """The program's ends, and for each of its outputs (number of the descriptor, our end)."""
+        theirs, outputs = [], []
         if descriptors:
             source, self._input = os.pipe()
             theirs.append(source)
         for number in range(1, descriptors):
             ours, writes = os.pipe()
             theirs.append(writes)
-            readers.append(threading.Thread(target=self._read, args=(number, ours), daemon=True))
-        for reader in readers:
-            reader.start()
-        arguments = (request, tuple(theirs), readers)
-        threading.Thread(target=self._follow, args=arguments, daemon=True).start()
+            outputs.append((number, ours))
+        return tuple(theirs), outputs
+
+    def _open_terminal(self, settings: Sequence[Any]) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+        """The same with a terminal for all three."""
+        near, far = os.openpty()
+        termios.tcsetattr(far, termios.TCSANOW, list(settings))
+        self._input = os.dup(near)
+        return (far, os.dup(far), os.dup(far)), [(1, near)]
 
     def items(self) -> list[Item]:
         """What has come, waiting a while for the first."""
@@ -146,6 +166,11 @@ class _Request:
             self.connection.signal(int(message["signal"]))
         elif message.get("stop"):
             self.connection.stop()
+        elif message.get("go"):
+            self.connection.go()
+        elif "size" in message and self._terminal:
+            with contextlib.suppress(OSError, termios.error):  # it has been closed
+                termios.tcsetwinsize(self._input, tuple(message["size"]))
 
     def _follow(
         self, request: dict[str, Any], descriptors: tuple[int, ...], readers: list[threading.Thread]
@@ -161,7 +186,7 @@ class _Request:
         except Exception as error:  # of a connection that was closed
             last = ("error", (f"{type(error).__name__}: {error}", 1))
         for reader in readers:  # everything that the program wrote comes before its end
-            reader.join()
+            reader.join(_HELD if self._terminal else None)
         self.feed(b"")
         self.connection.close()
         self._items.put(last)
@@ -187,8 +212,8 @@ class _Request:
             close()
 
     def _read(self, number: int, descriptor: int) -> None:
-        with os.fdopen(descriptor, "rb", buffering=0) as stream:
-            while data := stream.read(_CHUNK):
+        with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(OSError):
+            while data := stream.read(_CHUNK):  # a terminal that nobody has open any more is an error
                 self._items.put(("output", (number, data)))
 
 

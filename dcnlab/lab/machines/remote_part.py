@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import termios
 import threading
+import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
 from dcnlab.lab.errors import LabError
@@ -18,10 +22,28 @@ from dcnlab.lab.rpc import Call, Progress
 _CHUNK = 1 << 16
 #: Seconds between two looks at whether a machine is lost, while it answers.
 _LOOK = 0.5
+#: Seconds between two looks at whether a program that may read input has ended, and at its terminal's size.
+_INPUT_LOOK = 0.2
 
 
 class PartGone(LabError):
     """The machine of a part, or its worker, does not answer any more."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a part serves while another one measures: what that one needs to know, when traffic has ``started``,
+    and what it yields once it was asked to ``stop``."""
+
+    stop: Callable[[], None]
+    value: Future[str] = field(default_factory=Future)
+    started: Future[None] = field(default_factory=Future)
+    result: Future[Any] = field(default_factory=Future)
+
+    def finish(self) -> Any:
+        """Stop it; what it yields."""
+        self.stop()
+        return self.result.result()
 
 
 class RemotePart:
@@ -63,31 +85,47 @@ class RemotePart:
         return self._follow(number, progress, lambda _, __: None)
 
     @contextlib.contextmanager
-    def serving(self, **words: Any) -> Iterator[str]:
-        """While it lasts, the program of a measurement's second server runs: what the first needs to know."""
+    def serving(self, progress: Progress, **words: Any) -> Iterator[Served]:
+        """While it lasts, this part serves a measurement that another one makes."""
         number = self._do("begin", {"op": "measure", **words, "serve": True}, 0)
+        served = Served(lambda: self._do("message", number, {"stop": True}))
+
+        def hear(value: Any) -> None:
+            if "served" in value:
+                served.value.set_result(str(value["served"]))
+            else:
+                if "started" in value:
+                    served.started.set_result(None)
+                progress(value)
+
+        threading.Thread(target=self._fill, args=(served, number, hear), daemon=True).start()
         try:
-            yield self._served(number)
+            yield served
         finally:
             self._do("leave", number)
 
-    def _served(self, number: int) -> str:
-        while True:
-            for kind, value in self._do("fetch", number):
-                if kind == "error":
-                    raise raised(value)
-                if kind == "progress" and "served" in value:
-                    return str(value["served"])
+    def _fill(self, served: Served, number: int, hear: Progress) -> None:
+        try:
+            served.result.set_result(self._follow(number, hear, lambda _, __: None))
+        except Exception as error:  # it is raised where somebody waits
+            served.result.set_exception(error)
+            if not served.value.done():
+                served.value.set_exception(error)
 
-    def serve(self, call: Call) -> Any:
-        """Have the part answer a request, with the client's descriptors and what the client sends meanwhile."""
+    def serve(self, call: Call, served: Sequence[Served] = ()) -> Any:
+        """Have the part answer a request, with the client's descriptors and what the client sends meanwhile;
+        it stops when what other parts have ``served`` for it ends."""
         descriptors = list(call.descriptors)
-        number = self._do("begin", dict(call.request), len(descriptors))
+        terminal = _raw(descriptors[0]) if call.request.get("terminal") else None
+        number = self._do("begin", dict(call.request), len(descriptors), terminal)
         ended = threading.Event()
         threading.Thread(target=self._pass_messages, args=(call, number, ended), daemon=True).start()
         if descriptors:
-            arguments = (os.dup(descriptors[0]), number, ended)
+            arguments = (os.dup(descriptors[0]), number, ended, terminal is not None)
             threading.Thread(target=self._pass_input, args=arguments, daemon=True).start()
+        for one in served:
+            one.started.add_done_callback(lambda _: self._tell(number, ended, "go"))
+            one.result.add_done_callback(lambda _: self._tell(number, ended, "stop"))
 
         def write(descriptor: int, data: bytes) -> None:
             while data:
@@ -97,6 +135,12 @@ class RemotePart:
             return self._follow(number, call.progress, write)
         finally:
             ended.set()
+
+    def _tell(self, number: int, ended: threading.Event, word: str) -> None:
+        """Have a measurement that has not ended go on or stop."""
+        if not ended.is_set():
+            with contextlib.suppress(LabError):
+                self._do("message", number, {word: True})
 
     def _follow(self, number: int, progress: Progress | None, write: Callable[[int, bytes], None]) -> Any:
         while True:
@@ -117,10 +161,13 @@ class RemotePart:
         if not ended.is_set():
             self._do("leave", number)
 
-    def _pass_input(self, descriptor: int, number: int, ended: threading.Event) -> None:
-        with os.fdopen(descriptor, "rb", buffering=0) as stream:
+    def _pass_input(self, descriptor: int, number: int, ended: threading.Event, terminal: bool) -> None:
+        size: tuple[int, int] | None = None
+        with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(OSError, termios.error):
             while not ended.is_set():
-                if select.select([stream], [], [], 0.2)[0]:
+                if terminal and size != (size := termios.tcgetwinsize(stream)):
+                    self._do("message", number, {"size": size})
+                if select.select([stream], [], [], _INPUT_LOOK)[0]:
                     data = stream.read(_CHUNK)
                     self._do("feed", number, data)
                     if not data:
@@ -150,3 +197,11 @@ class RemotePart:
         except Exception as error:  # Dask raises many kinds when a worker has gone
             text = " ".join(str(error).split()) or type(error).__name__
             raise PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}") from error
+
+
+def _raw(terminal: int) -> list[Any]:
+    """The settings of a client's terminal, which from now on passes all on as it comes: the program has another
+    terminal, on its machine."""
+    settings: list[Any] = termios.tcgetattr(terminal)
+    tty.setraw(terminal, termios.TCSANOW)
+    return settings

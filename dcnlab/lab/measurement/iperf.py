@@ -42,6 +42,7 @@ class Iperf(Measurement[IperfResult]):
     """Throughput from one server to another, by iperf3: TCP, or UDP at a given rate."""
 
     name: ClassVar[str] = "iperf"
+    served_by: ClassVar[str] = "second"
     examples: ClassVar[tuple[str, ...]] = (
         "dcnlab iperf LAB h0 h15 --seconds 10",
         "dcnlab iperf LAB h0 h15 --udp 100M",
@@ -59,11 +60,17 @@ class Iperf(Measurement[IperfResult]):
 
     def run(self, lab: RunningLab, context: Context) -> IperfResult:
         client, target = lab.two_endpoints(self.a, self.b)
-        serving = contextlib.nullcontext(context.served) if context.served else self.serve(lab)
+        serving = contextlib.nullcontext(context.served) if context.served else self._serve(lab)
         with serving as port:
             return self._measure(lab.inside(client.name, self._words(target, port)), context)
 
-    def serve(self, lab: RunningLab) -> AbstractContextManager[str]:
+    def serve_part(self, lab: RunningLab, context: Context) -> None:
+        """Run iperf3's server."""
+        with self._serve(lab) as port:
+            context.offer(port)
+            context.wait(None)
+
+    def _serve(self, lab: RunningLab) -> AbstractContextManager[str]:
         """iperf3's server; its port."""
         return _server(lab, lab.endpoint(lab.server(self.b)))
 

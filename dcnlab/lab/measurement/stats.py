@@ -12,8 +12,8 @@ from dcnlab.lab.instruments.result import Result, Table
 from dcnlab.lab.instruments.switch_counters import SwitchCounters
 
 if TYPE_CHECKING:
-    from dcnlab.lab.inspection.network import Network
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)

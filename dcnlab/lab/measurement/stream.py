@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.instruments.packet_stream import PacketStream, StreamResult
+from dcnlab.lab.instruments.packet_stream import Arrivals, PacketReceiver, PacketSender, StreamResult
 
 if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Stream(Measurement[StreamResult]):
 
     name: ClassVar[str] = "stream"
     stoppable: ClassVar[bool] = True
+    served_by: ClassVar[str] = "second"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stream LAB h0 h15 --seconds 10",)
 
     a: str = server("The server that sends.")
@@ -31,11 +34,39 @@ class Stream(Measurement[StreamResult]):
 
     def run(self, lab: RunningLab, context: Context) -> StreamResult:
         source, target = lab.two_endpoints(self.a, self.b)
-        stream = PacketStream(source, target, self.every)
+        receiver = PacketReceiver(target)
+        sender = PacketSender(source, target, receiver.port, self.every)
         try:
-            stream.wait_flowing()
+            receiver.wait_flowing()
             context.started()
             context.wait(self.seconds)
         finally:
-            result = stream.stop()
-        return result
+            sent, arrivals = sender.stop(), receiver.stop()
+        return arrivals.result(sent, self.every)
+
+    def measure_part(self, lab: RunningLab, context: Context) -> int:
+        """Send; the number of packets."""
+        source, target = lab.two_endpoints(self.a, self.b)
+        sender = PacketSender(source, target, int(context.served), self.every)
+        try:
+            if context.await_other():
+                context.wait(self.seconds)
+        finally:
+            sent = sender.stop()
+        return sent
+
+    def serve_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """Receive, on the machine of the second server."""
+        receiver = PacketReceiver(lab.two_endpoints(self.a, self.b)[1])
+        try:
+            context.offer(str(receiver.port))
+            receiver.wait_flowing()
+            context.started()
+            context.wait(None)
+        finally:
+            arrivals = receiver.stop()
+        return asdict(arrivals)
+
+    def conclude(self, network: Network, parts: Sequence[Any]) -> StreamResult:
+        sent, arrivals = parts
+        return Arrivals(**arrivals).result(sent, self.every)

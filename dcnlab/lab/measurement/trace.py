@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument, server
 from dcnlab.lab.instruments.measurement import Context, Measurement
@@ -13,6 +12,7 @@ from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class Trace(Measurement[TraceResult]):
     """
 
     name: ClassVar[str] = "trace"
+    served_by: ClassVar[str] = "all"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab trace LAB h0 h15",)
 
     a: str = server("The source.")
@@ -78,20 +79,41 @@ class Trace(Measurement[TraceResult]):
     timeout: float = argument("Time until the packet counts as lost.", default=2.0, low=0.001, unit="s")
 
     def run(self, lab: RunningLab, context: Context) -> TraceResult:
-        from dcnlab.lab.inspection import live_path, network, sightings
+        from dcnlab.lab.inspection import trace
+
+        return self.conclude(trace.network(lab), [self.measure_part(lab, context)])
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """Send the packet, and watch the nodes of this machine."""
+        from dcnlab.lab.inspection import sightings
         from dcnlab.lab.instruments.echo import ping_pairs
 
-        numbers = lab.two_servers(self.a, self.b)
-        source, target = (lab.endpoint(number, 4) for number in numbers)
+        source, target = (lab.endpoint(number, 4) for number in lab.two_servers(self.a, self.b))
         context.started()
-        identity = random.SystemRandom().randrange(1 << 16)
-        with sightings.taps(lab, identity) as taps:
-            report = ping_pairs([(source, target)], self.timeout, identity=identity)
-            seen = sightings.read(lab, taps, numbers[0])
-        steps = live_path.decisions(network.of(lab), *numbers, [(one.at, one.frame) for one in seen])
+        with sightings.taps(lab, context.number) as taps:
+            report = ping_pairs([(source, target)], self.timeout, identity=context.number)
+            return {"seen": sightings.read(lab, taps), "rtt_ms": report.rtt_ms}
+
+    def serve_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """Watch the nodes of another machine."""
+        from dcnlab.lab.inspection import sightings
+
+        with sightings.taps(lab, context.number) as taps:
+            context.offer("watching")
+            context.wait(None)
+            return {"seen": sightings.read(lab, taps)}
+
+    def conclude(self, network: Network, parts: Sequence[Any]) -> TraceResult:
+        from dcnlab.lab import naming
+        from dcnlab.lab.inspection import live_path, sightings
+
+        numbers = naming.two_servers(network.fabric, self.a, self.b, network.scheme)
+        seen = sightings.arrivals(network.fabric, [part["seen"] for part in parts], numbers[0])
+        steps = live_path.decisions(network, *numbers, [(one.at, one.frame) for one in seen])
         places = [(0, 0.0), *((one.at.number, round(one.ms, 3)) for one in seen)]
         hops = [
             TraceHop(step["node"], port, ms, step["reason"], step["entry"], step["installed"])
             for (port, ms), step in zip(places, steps, strict=True)
         ]
-        return TraceResult(hops, round(report.rtt_ms[0], 3) if report.rtt_ms else None)
+        times = parts[0]["rtt_ms"]
+        return TraceResult(hops, round(times[0], 3) if times else None)

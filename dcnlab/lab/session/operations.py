@@ -16,7 +16,7 @@ from dcnlab.lab import measurement
 from dcnlab.lab.emulation import delays, netns
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import capture, flows, live_path, network, queues, tables, trace
+from dcnlab.lab.inspection import capture, flows, live_path, queues, tables, trace
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import opening
@@ -25,6 +25,7 @@ from dcnlab.lab.program import Program
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, foreign, impairing, process_health
 from dcnlab.lab.running.lab import RunningLab
+from dcnlab.lab.running.network import Frame
 from dcnlab.lab.running.parts import Part
 from dcnlab.lab.services.services import Services
 from dcnlab.lab.session import event_stream
@@ -70,9 +71,7 @@ class _Operations:
         if request.get("part"):
             return wanted.measure_part(self._session, Context(call))
         if request.get("serve"):
-            with wanted.serve(self._session) as value:
-                Context(call).report_served(value)
-            return {}
+            return wanted.serve_part(self._session, Context(call))
         return wanted.run(self._session, Context(call)).to_json()
 
     def op_info(self, call: Call) -> Any:
@@ -305,13 +304,13 @@ class _Operations:
     def op_explain(self, call: Call) -> Any:
         """The path between two servers in words, with the entry that decides at each node; for switches also
         whether it is installed, and which entry of the scheme it overrides."""
-        return live_path.explained(network.of(self._session), call.request)
+        return live_path.explained(trace.network(self._session), call.request)
 
     def op_verdict(self, call: Call) -> Any:
         """What a switch does with a ``frame`` that arrives at a ``port`` of it: for paths across machines."""
         request = call.request
         at = Port(self._session.node(request["node"]), int(request["port"]))
-        return trace.ask(self._session, at, trace.Frame(**request["frame"])).to_json()
+        return trace.ask(self._session, at, Frame(**request["frame"])).to_json()
 
     def op_controller(self, call: Call) -> Any:
         """Counters of the controller: flow messages, packet-ins, ARP replies."""
