@@ -1,8 +1,13 @@
-"""Callers are notified when kernels are compiled."""
+"""Callers are notified when kernels are compiled; threads of kernels sleep while they wait."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numba
+import pytest
 
 from addressing.jit import compilations
 
@@ -23,3 +28,15 @@ def test_compilations_are_reported_once_per_type() -> None:
     assert names == ["_doubled", ""] * 2
     assert _doubled(1j) == 2j
     assert len(names) == 4
+
+
+@pytest.mark.parametrize(("given", "used"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_threads_sleep_while_they_wait_unless_the_user_says_else(given: dict[str, str], used: str) -> None:
+    others = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    code = "import addressing.jit, numba.np.ufunc.omppool, os; print(os.environ.get('OMP_WAIT_POLICY'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=others | given | {"OMP_DISPLAY_ENV": "true"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert f"OMP_WAIT_POLICY = '{used}'" in done.stderr
+    assert done.stdout.strip() == str(given.get("OMP_WAIT_POLICY"))
