@@ -14,7 +14,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 NAME = os.environ.get("DCNLAB_OPENFLOW", "os-ken")
 
@@ -152,13 +152,22 @@ def _accept(listener: socket.socket) -> None:
             connection, peer = listener.accept()
             hub.spawn(_serve, connection, peer)
     except Exception:
-        logging.exception("cannot accept switches")
-        os._exit(1)
+        _give_up()
 
 
 def _serve(connection: socket.socket, peer: Any) -> None:
-    with contextlib.closing(_Connection(connection, peer)) as path:
-        path.serve()
+    """Serve a switch, which needs two threads more; without room for them end the process: every switch would
+    connect again and again."""
+    try:
+        with contextlib.closing(_Connection(connection, peer)) as path:
+            path.serve()
+    except (MemoryError, RuntimeError):  # of what a switch sends, other errors come
+        _give_up()
+
+
+def _give_up() -> NoReturn:
+    logging.exception("cannot accept switches")
+    os._exit(1)
 
 
 def patch() -> None:

@@ -21,10 +21,16 @@ from dcnlab.lab.emulation import delays, kernel, openvswitch, programs, receive_
 from dcnlab.lab.emulation.sandbox import (
     CLONE_NEWNET,
     CLONE_NEWNS,
+    CLONE_NEWPID,
+    COVERED_REMEDY,
     become_root,
+    close_mounts,
+    mount_proc,
+    mount_sys,
     remedy,
     unshare,
 )
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath.maps import SwitchMaps
 from hostagent.fastpath import bpf
 from hostagent.fastpath.program import Shape
@@ -138,18 +144,34 @@ def _tun() -> Finding:
 
 def _namespaces() -> Finding:
     root = os.geteuid() == 0
+    if not kernel.in_child(_enter_namespaces):
+        found = "refused to root here" if root else "user namespaces not allowed"
+        return Finding("namespaces", "missing", found, remedy())
+    if not _allowed(mount_proc):
+        return Finding("namespaces", "missing", "parts of /proc are covered", COVERED_REMEDY)
+    found = "root: no user namespace needed" if root else "user namespaces allowed"
+    if not _allowed(lambda: mount_sys("/sys")):
+        means = f"/sys in hosts shows the machine's interfaces, since parts of it are covered: {COVERED_REMEDY}"
+        return Finding("namespaces", "note", found, means)
+    return Finding("namespaces", "ok", found)
+
+
+def _enter_namespaces() -> None:
+    if os.geteuid():
+        become_root()
+    unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID)
+    close_mounts()
+
+
+def _allowed(mounting: Callable[[], None]) -> bool:
+    """Whether the first process of new namespaces may mount."""
 
     def attempt() -> None:
-        if not root:
-            become_root()
-        unshare(CLONE_NEWNET | CLONE_NEWNS)
+        _enter_namespaces()
+        if not kernel.in_child(mounting):
+            raise LabError("refused")
 
-    if kernel.in_child(attempt):
-        return Finding(
-            "namespaces", "ok", "root: no user namespace needed" if root else "user namespaces allowed"
-        )
-    found = "refused to root here" if root else "user namespaces not allowed"
-    return Finding("namespaces", "missing", found, remedy())
+    return kernel.in_child(attempt)
 
 
 def _netem() -> Finding:

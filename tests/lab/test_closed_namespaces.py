@@ -1,4 +1,4 @@
-"""Where ordinary users may not create namespaces: one line with the setting that allows them."""
+"""Where ordinary users may not create namespaces, or mount in them: one line that says what allows it."""
 
 from __future__ import annotations
 
@@ -105,3 +105,48 @@ def test_doctor_reports_it(closed: str, open_path: Path) -> None:
     found = {finding["what"]: finding for finding in json.loads(done.stdout)}
     assert found["namespaces"]["state"] == "missing"
     assert found["namespaces"]["means"].endswith("sysctl -w user.max_user_namespaces=10000")
+
+
+def covered(folder: Path, mounted: str) -> list[str]:
+    """What comes before a command of an ordinary user: parts of /proc or /sys are covered, as in containers.
+
+    The kernel then allows no new one, unless all of it is to be seen elsewhere.
+    """
+    own = f"findmnt --raw --noheadings --output TARGET --types {'proc' if mounted == '/proc' else 'sysfs'}"
+    lines = [f"{own} | grep -vx {mounted} | xargs --no-run-if-empty umount --lazy"]
+    lines += [f"mount -t tmpfs -o ro none {mounted}/bus"]
+    return ["unshare", "-m", "bash", "-c", "\n".join([*lines, script(folder)]), "bash"]
+
+
+def run_all(before: list[str], *commands: str) -> list[subprocess.CompletedProcess[str]]:
+    """Run dcnlab's commands, each after ``before``."""
+    words = [[*before, sys.executable, "-m", "dcnlab.cli", *command.split()] for command in commands]
+    return [subprocess.run(each, capture_output=True, text=True, check=False) for each in words]
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can cover them for somebody")
+def test_a_lab_runs_without_a_sys_of_its_own(open_path: Path) -> None:
+    """As docs/security.md says, also with isolated hosts: the machine's stays."""
+    (doctor, up) = run_all(
+        covered(open_path, "/sys"), "doctor --json", "up bcube:2,1 --scheme brp --isolate --test pingall --json"
+    )
+    found = {finding["what"]: finding for finding in json.loads(doctor.stdout)}
+    assert found["namespaces"]["state"] == "note"
+    assert "unmask=ALL" in found["namespaces"]["means"]
+    assert up.returncode == 0, up.stderr
+    assert json.loads(up.stdout)["received"] == 12
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can cover them for somebody")
+def test_without_a_proc_of_its_own_the_error_is_one_line(open_path: Path) -> None:
+    (doctor, up) = run_all(
+        covered(open_path, "/proc"), "doctor --json", "up bcube:2,1 --scheme brp --test pingall"
+    )
+    found = {finding["what"]: finding for finding in json.loads(doctor.stdout)}
+    assert found["namespaces"]["state"] == "missing"
+    remedy = found["namespaces"]["means"]
+    assert "systempaths=unconfined" in remedy
+    assert up.returncode in (1, 2)
+    assert re.fullmatch(rf"dcnlab: .*: parts of /proc are covered: {re.escape(remedy)}\n", up.stderr)

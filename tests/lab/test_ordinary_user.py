@@ -38,7 +38,9 @@ def closed_ancestor(path: Path) -> Path | None:
 def script(folder: Path) -> str:
     """A mount namespace with an accessible tun device, and Python where other users can read it."""
     lines = [
-        f"mknod {folder}/tun c 10 200 && chmod 666 {folder}/tun && mount --bind {folder}/tun /dev/net/tun",
+        f"test -e {folder}/tun || mknod {folder}/tun c 10 200",
+        f"chmod 666 {folder}/tun",
+        f"mount --bind {folder}/tun /dev/net/tun",
         f"install -d -o {NOBODY} -g {NOBODY} -m 700 {folder}/run",
     ]
     base = Path(sys.base_prefix)

@@ -37,7 +37,7 @@ CLONE_NEWNET = 0x40000000
 
 _MS_PRIVATE_REC = 0x40000 | 0x4000
 _MS_NOSUID_NODEV = 0x2 | 0x4
-_MS_BIND, _MS_REMOUNT, _MS_RDONLY = 0x1000, 0x20, 0x1
+_MS_BIND, _MS_REMOUNT, _MS_RDONLY, _MS_NOEXEC = 0x1000, 0x20, 0x1, 0x8
 _MS_REC, _MS_MOVE = 0x4000, 0x2000
 #: Folders of /proc/sys whose settings are those of the whole machine.
 _MACHINE_SETTINGS = ("abi", "debug", "dev", "fs", "kernel", "vm")
@@ -57,8 +57,15 @@ _CLOSING_SETTINGS = (
 
 #: How root in a container, or in a chroot in one, gets namespaces.
 CONTAINER_REMEDY = "give the container the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW, and /dev/net/tun"
+#: How a container shows all of /proc and /sys.  Where parts are covered the kernel allows only root of the
+#: machine to mount new ones.
+COVERED_REMEDY = "start the container with --security-opt systempaths=unconfined, in Podman unmask=ALL"
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class CoveredError(PermissionError):
+    """The kernel refuses a new /proc, as it does where parts of the present one are covered."""
 
 
 def unshare(flags: int) -> None:
@@ -260,8 +267,11 @@ def _broker(session: socket.socket, init: int, opened: Opened | None) -> Broker:
 def _init_remedy(error: OSError) -> str:
     """What helps the user whose namespaces the kernel refused."""
     outside = Path("/proc/self/uid_map").read_text().split()[1]
-    refused = outside == "0" and error.errno == errno.EPERM
-    return CONTAINER_REMEDY if refused else "run as root, or see `dcnlab doctor`"
+    if outside == "0" and error.errno == errno.EPERM:
+        return CONTAINER_REMEDY
+    if isinstance(error, CoveredError):
+        return f"parts of /proc are covered: {COVERED_REMEDY}"
+    return "run as root, or see `dcnlab doctor`"
 
 
 def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
@@ -269,8 +279,8 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
     die_with_parent()
     try:
         unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
-        mount("none", "/", "", _MS_PRIVATE_REC)
-        mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
+        close_mounts()
+        mount_proc()
         _close_machine(Path(request["socket"]).parent)
         mount("tmpfs", "/run", "tmpfs", _MS_NOSUID_NODEV, "mode=755")
         _replace_sys()
@@ -301,15 +311,36 @@ def _close_machine(sockets: Path) -> None:
     mount("tmpfs", str(sockets), "tmpfs", _MS_NOSUID_NODEV, "mode=700")
 
 
+def close_mounts() -> None:
+    """Keep what this mount namespace mounts from all others."""
+    mount("none", "/", "", _MS_PRIVATE_REC)
+
+
+def mount_proc() -> None:
+    """Mount the /proc of this process namespace; raises OSError."""
+    try:
+        mount("proc", "/proc", "proc", _MS_NOSUID_NODEV)
+    except PermissionError as error:
+        raise CoveredError(*error.args) from error
+
+
+def mount_sys(folder: str) -> None:
+    """Mount the /sys of this network namespace, read-only where the kernel allows no other."""
+    try:
+        mount("sysfs", folder, "sysfs", _MS_NOSUID_NODEV)
+    except PermissionError:
+        mount("sysfs", folder, "sysfs", _MS_NOSUID_NODEV | _MS_NOEXEC | _MS_RDONLY)
+
+
 def _replace_sys() -> None:
-    """Mount a /sys of this network namespace, with the machine's cgroups and so on in it.
+    """Give this network namespace a /sys of its own, with the machine's cgroups and so on in it.
 
     Where a container forbids it the machine's stays, which names the machine's interfaces.
     """
     new = Path("/run/sys")
     new.mkdir()
     with contextlib.suppress(OSError):
-        mount("sysfs", str(new), "sysfs", _MS_NOSUID_NODEV)
+        mount_sys(str(new))
         for path in _mounts_below("/sys"):
             with contextlib.suppress(OSError):  # the new one has no such folder
                 mount(path, str(new / Path(path).relative_to("/sys")), "", _MS_BIND | _MS_REC)
