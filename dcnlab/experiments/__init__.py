@@ -7,5 +7,6 @@ summary.py     rows for tables, means with 95 % intervals
 scenario.py    one scenario: run_scenario
 recorded.py    the recording of a lab, for `dcnlab replay`
 prediction.py  what the evaluator predicts of flows measured in a lab
-report.py      one HTML page with tables and figures
+report.py      one HTML page with tables and figures for a sweep
+single.py      one run: its row, and its page
 """

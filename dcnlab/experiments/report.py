@@ -28,9 +28,9 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     parts = [
         Section("Figures", _summary(rows), charts=tuple(charts(found))),
         _means(found),
-        _sizes(rows),
+        sizes(rows),
         _runs(rows),
-        _provenance(rows),
+        origin(rows),
     ]
     return [section for section in parts if section.rows or section.text]
 
@@ -129,7 +129,7 @@ def _means(found: Sequence[Mean]) -> Section:
     return Section("Means and 95 % intervals", "", heads[:shown], tuple(row[:shown] for row in rows))
 
 
-def _sizes(rows: Sequence[Row]) -> Section:
+def sizes(rows: Sequence[Row]) -> Section:
     """Flows by size: what was measured, and below it what the evaluator predicts; means over the runs."""
     found = by_size(rows)
     keys = tuple(found[0][0]) if found else ()
@@ -170,7 +170,7 @@ def _failed(row: Row) -> str:
     return "; ".join([*failed, *row["warnings"]])
 
 
-def _provenance(rows: Sequence[Row]) -> Section:
+def origin(rows: Sequence[Row]) -> Section:
     """What the results depend on, each different value once."""
     values: dict[str, dict[str, None]] = {}
     for row in accepted(rows):

@@ -18,11 +18,10 @@ from typing import Any
 from dcnlab.evaluator import compare
 from dcnlab.experiments import matrix, summary
 from dcnlab.experiments.prediction import with_predictions
-from dcnlab.experiments.provenance import provenance
 from dcnlab.experiments.recorded import recorded
+from dcnlab.experiments.single import measured
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.scenario import bundled, reading, runner
-from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.model import Scenario
 from topos import plugins
 
@@ -190,17 +189,7 @@ def _run(
     except LabError as error:
         note(f"error: {error}")
         return {**row, "error": str(error)}
-    found = outcome.to_json()
-    broken = [one.expectation.name == LAB for one in outcome.verdicts if not one.held]
-    return {
-        **row,
-        **{name: found[name] for name in ("topology", "scheme", "results", "expect", "held")},
-        **({"flows": found["flows"]} if "flows" in found else {}),
-        "rejected": any(broken),
-        "warnings": outcome.warnings(),
-        "scenario": scenario.model_dump(mode="json"),
-        "provenance": {**provenance(), "datapath": found["results"][LAB]["datapath"], "begun": begun},
-    }
+    return {**row, **measured(outcome, begun)}
 
 
 def _key(scenario: Scenario, one: matrix.Run) -> str:

@@ -267,6 +267,31 @@ def test_a_sweep_resumes_and_writes_everything(tmp_path: Path) -> None:
 
 
 @pytest.mark.lab
+def test_a_single_run_writes_a_page_and_tables(tmp_path: Path) -> None:
+    flows = {"flows": {"pattern": "permutation", "sizes": "websearch:scale=0.01", "count": 8, "seed": 1}}
+    scenario = {"topology": "hypercube:2", "scheme": "ecmp", "options": {"rate": "40Mbit"}, "traffic": [flows]}
+    (path := tmp_path / "one.json").write_text(json.dumps({**scenario, "expect": ["flows.failed == 0"]}))
+    outputs = ["--report", "r.html", "--csv", "r.csv", "--parquet", "r.parquet"]
+    words = [sys.executable, "-m", "dcnlab", "run", str(path), *outputs]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "r.html").read_text()
+    for part in (
+        "Expectations",
+        "flows.failed == 0",
+        "Flows by size",
+        "predicted",
+        "<svg",
+        "Provenance",
+        "kernel",
+    ):
+        assert part in text, part
+    with (tmp_path / "r.csv").open(newline="") as file:
+        assert [(one["seed"], one["flows.failed"]) for one in csv.DictReader(file)] == [("1", "0")]
+    assert (tmp_path / "r.parquet").stat().st_size > 0
+
+
+@pytest.mark.lab
 def test_a_rejected_run_does_not_count_and_runs_again(tmp_path: Path) -> None:
     scenario = {"topology": "bcube:2,1", "scheme": "brp", "traffic": [{"ping": "h0 -> h3"}]}
     heard: list[str] = []

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -23,7 +23,7 @@ from topos.spec import SpecError
 @command(
     "dcnlab run bcube-cut",
     "dcnlab run my.yaml --keep results/my",
-    "dcnlab run bcube-cut --junit bcube-cut.xml",
+    "dcnlab run bcube-cut --junit bcube-cut.xml --report bcube-cut.html",
     "dcnlab run bcube-cut --matrix scheme=brp,wmgr --repeat 5 --results results/cut --report cut.html",
     custom=True,
 )
@@ -77,19 +77,22 @@ def run(
 
     With --matrix or --repeat, or those keys in the file, it runs many times: a sweep.
     """
+    from dcnlab.evaluator import compare
+    from dcnlab.experiments import single, summary
     from dcnlab.experiments.prediction import with_predictions
     from dcnlab.experiments.recorded import recorded
     from dcnlab.lab.scenario import bundled, reading, runner
     from dcnlab.lab.scenario import junit as reports
 
-    sweep_outputs = [results, report, csv, parquet]
     if matrix or repeat or reading.is_sweep(bundled.find(file)):
         if junit is not None:
             raise UsageError("--junit is for a single run: a sweep writes --report, --csv or --parquet")
         _sweep(file, matrix, repeat, results, keep, report, csv, parquet, json)
-    if any(path is not None for path in sweep_outputs):
-        raise UsageError("--results, --report, --csv and --parquet are for a sweep: add --matrix or --repeat")
-    begun = time.monotonic()
+    if results is not None:
+        raise UsageError("--results is for a sweep: add --matrix or --repeat")
+    if parquet is not None:
+        compare.check_parquet()
+    begun, clock = time.monotonic(), time.time()
     try:
         scenario = reading.read(bundled.find(file))
         with stages(quiet=False) as stage:
@@ -100,6 +103,10 @@ def run(
         _report(junit, lambda: reports.launch_error(file.stem, text, time.monotonic() - begun))
         raise
     _report(junit, lambda: reports.suite(file.stem, outcome, time.monotonic() - begun))
+    if report or csv or parquet:
+        row = single.row(outcome, clock)
+        _write_table([summary.flat(row)], csv, parquet)
+        _report(report, lambda: single.report(outcome.scenario.title or file.stem, row))
     print_json(outcome.to_json()) if json else show(outcome)
     raise typer.Exit(0 if outcome.held else 1)
 
@@ -129,15 +136,20 @@ def _sweep(
         raise UsageError(str(error)) from error
     with stages(quiet=False) as stage:
         found = sweep.run(wanted, results, stage, lambda line: print(line, file=sys.stderr), keep)
-    rows = found.table()
+    _write_table(found.table(), csv, parquet)
+    _report(report, lambda: page(found.title, found.rows))
+    print_json(found.to_json()) if json else show_sweep(found)
+    raise typer.Exit(0 if found.held else 1)
+
+
+def _write_table(rows: list[dict[str, Any]], csv: Path | None, parquet: Path | None) -> None:
+    """Write a row per run, if that is wanted."""
+    from dcnlab.evaluator import compare
+
     if csv is not None:
         compare.write_csv(rows, csv)
     if parquet is not None:
         compare.write_parquet(rows, parquet)
-    if report is not None:
-        report.write_text(page(found.title, found.rows), encoding="utf-8")
-    print_json(found.to_json()) if json else show_sweep(found)
-    raise typer.Exit(0 if found.held else 1)
 
 
 def _report(path: Path | None, document: Callable[[], str]) -> None:
