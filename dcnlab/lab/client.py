@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dcnlab.lab import ending, log, python_process, runtime, settings
+from dcnlab.lab import ending, images, log, python_process, runtime, settings
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
 from dcnlab.lab.local_part import LocalPart
@@ -122,12 +122,15 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         there instead; :meth:`wait` waits for the end of either.
         """
         from dcnlab.lab.emulation import requirements
+        from dcnlab.lab.emulation.images import engines
 
         self._script = script
         if self.config.machines:
             self.config.validate()
         else:
             requirements.check(self.config, self._part)
+            layouts = engines.of_option(self.config.image, images.parse(self.config.image))
+            self.config = replace(self.config, image=layouts)
         while runtime.in_use(self.path) or not self._launch(stage, detach, prompt):
             if self._named:
                 raise UsageError(
@@ -317,11 +320,12 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         """Start a program in a node; it runs beside other operations and can be awaited.
 
         ``private`` are folders that the host has for itself.  ``cpu`` ("20%" of one processor) and ``memory``
-        ("256M") limit it.  ``image`` is its root file system: a folder, or "oci:DIR:TAG".  ``stdin`` and
-        ``stdout`` are descriptors; without ``stdout`` what it writes is kept for :meth:`Process.output`.  Words
-        that name servers become their addresses.  UsageError for a program that does not exist.
+        ("256M") limit it.  ``image`` is its root file system: a folder, "oci:DIR:TAG" or "podman:NAME".
+        ``stdin`` and ``stdout`` are descriptors; without ``stdout`` what it writes is kept for
+        :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program that
+        does not exist.
         """
-        program = Program.of(words, env, cwd, private, cpu, memory, image)
+        program = _with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
         return Process(self.path, node, program, stdin, stdout)
 
     def serve(
@@ -344,7 +348,7 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
         is not after ``within`` seconds, or when it has ended before.
         """
-        program = Program.of(words, env, cwd, private, cpu, memory, image)
+        program = _with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
         found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
         return ServiceState.from_json(found)
 
@@ -377,6 +381,15 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
             timeout=timeout,
             env=python_process.environment(),
         )
+
+
+def _with_layout(program: Program) -> Program:
+    """A program whose image the lab can read, where it was a container engine's."""
+    if not program.image:
+        return program
+    from dcnlab.lab.emulation.images import engines  # few programs have an image
+
+    return engines.of_program(program)
 
 
 def try_info(path: Path) -> dict[str, Any]:

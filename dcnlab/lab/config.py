@@ -80,7 +80,8 @@ class LabConfig(Options):
         "Programs in hosts cannot change the machine or other hosts (docs/security.md).", default=False
     )
     image: str = param(
-        "Root file systems of hosts, such as h3=DIR or h*=oci:DIR:TAG (docs/workloads.md).", default=""
+        "Root file systems of hosts, such as h3=DIR, h*=oci:DIR:TAG or h*=podman:NAME (docs/workloads.md).",
+        default="",
     )
     delay: str = param("One-way delay of every link, such as 1ms (docs/workloads.md).", default="")
     loss: str = param("Packet loss on every link, such as 0.1%.", default="")

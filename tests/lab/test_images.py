@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import subprocess
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,9 +15,10 @@ import pytest
 from dcnlab import Lab, UsageError, run_scenario
 from dcnlab.lab import images
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation.images import cache, layout, roots
+from dcnlab.lab.emulation.images import cache, engines, layout, roots
 from dcnlab.lab.errors import LabError, OptionError
 from dcnlab.lab.images import Image
+from dcnlab.lab.program import Program
 from dcnlab.lab.scenario.reading import from_values
 from tests.lab import oci
 
@@ -31,6 +35,10 @@ def test_what_a_user_writes_names_a_folder_or_an_image() -> None:
     assert Image.parse("oci:/srv/l") == Image("/srv/l", True)
     assert Image.parse("oci:l:1.2", "/srv") == Image("/srv/l", True, "1.2")
     assert str(Image.parse("oci:/srv/l:v1")) == "oci:/srv/l:v1"
+    assert Image.parse("podman:docker.io/library/nginx:1", "/srv") == Image(
+        "docker.io/library/nginx:1", engine="podman"
+    )
+    assert str(Image.parse("containers-storage:nginx")) == "podman:nginx"
 
 
 def test_the_last_pattern_that_matches_decides() -> None:
@@ -42,13 +50,15 @@ def test_the_last_pattern_that_matches_decides() -> None:
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ("/srv", "image takes HOST=DIR or HOST=oci:DIR:TAG, such as h.=web, not '/srv'"),
+        ("/srv", "image takes HOST=DIR, HOST=oci:DIR:TAG or HOST=podman:NAME, such as h.=web, not '/srv'"),
         ("h9=/srv", "image: no server is named h9"),
-        ("h0=", "image: name a folder, or oci:DIR"),
+        ("h0=", r"image: name a folder, oci:DIR\[:TAG\] or podman:NAME"),
         (
-            "h0=docker:alpine",
-            "image: docker:alpine: write it into a folder first, as by `podman save .* alpine`",
+            "h0=oci-archive:a.tar",
+            "image: oci-archive:a.tar: write it .* `skopeo copy oci-archive:a.tar oci:DIR`",
         ),
+        ("h0=docker://alpine:3", "dcnlab downloads nothing: `docker pull alpine:3`, then docker:alpine:3"),
+        ("h0=podman:--all", "give podman:NAME, as `podman image ls` shows it"),
     ],
 )
 def test_a_wrong_option_is_one_line(option: str, says: str) -> None:
@@ -98,6 +108,76 @@ def test_what_is_no_layout_is_said(tmp_path: Path) -> None:
         blob.write_bytes(blob.read_bytes() + b" ")
     with pytest.raises(UsageError, match="is damaged: its digest is another"):
         layout.read(path, "a")
+
+
+# --- container engines -------------------------------------------------------------------
+
+
+@pytest.fixture
+def podman(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Podman with a storage of this test's own."""
+    if os.geteuid() or shutil.which("podman") is None:
+        pytest.skip("needs root and podman")
+    places = {
+        "graphroot": "graph",
+        "runroot": "run",
+        "tmp_dir": "tmp",
+        "static_dir": "static",
+        "volume_path": "volumes",
+    }
+    lines = [f'{key} = "{tmp_path}/{name}"' for key, name in places.items()]
+    (tmp_path / "storage.conf").write_text("\n".join(["[storage]", 'driver = "vfs"', *lines[:2]]))
+    (tmp_path / "containers.conf").write_text("\n".join(["[engine]", *lines[2:]]))
+    for name in ("storage", "containers"):
+        variable = "CONTAINERS_STORAGE_CONF" if name == "storage" else "CONTAINERS_CONF"
+        monkeypatch.setenv(variable, str(tmp_path / f"{name}.conf"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(*words: str) -> str:
+        return subprocess.run(["podman", *words], capture_output=True, text=True, check=True).stdout.strip()
+
+    return run
+
+
+def test_an_image_of_podman_becomes_a_layout_once(podman: Callable[..., str], tmp_path: Path) -> None:
+    files = oci.layer({"bin": None, "srv/x": b"of podman"})
+    identity = podman("pull", "--quiet", f"oci:{oci.write(tmp_path / 'l', {'v1': [files]}, Env=['A=b'])}:v1")
+    podman("tag", identity, "localhost/dcnlab-test:v1")
+    image = Image.parse("podman:dcnlab-test:v1")
+    found = engines.exported(image)
+    assert found == engines.exported(image)
+    read = layout.read(Path(found.folder), "")
+    assert (len(read.layers), read.env) == (1, ("A=b",))
+    assert (cache.unpacked(read) / "srv/x").read_text() == "of podman"
+    option = "h0=podman:dcnlab-test:v1,h1=/srv"
+    assert engines.of_option(option, images.parse(option)) == f"h0=oci:{found.folder},h1=/srv"
+    program = Program.of(["true"], image="podman:dcnlab-test:v1")
+    assert engines.of_program(program).image == f"oci:{found.folder}"
+    with pytest.raises(
+        UsageError, match=r"podman:none: podman does not have it \(.*\): `podman pull none` first"
+    ):
+        engines.exported(Image.parse("podman:none"))
+
+
+def test_without_the_engine_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines.programs, "find", lambda name: None)
+    with pytest.raises(
+        UsageError, match="image: docker:web: docker is not installed: install it, or give a folder"
+    ):
+        engines.exported(Image.parse("docker:web"))
+
+
+def test_what_docker_saves_is_a_layout(tmp_path: Path) -> None:
+    saved = oci.write(tmp_path / "saved", {"v1": [oci.layer({"bin": None})]})
+    for name, says in (("new", ""), ("old", "this Docker saves no OCI layout")):
+        if says:
+            (saved / "index.json").unlink()
+        (folder := tmp_path / name).mkdir()
+        with tarfile.open(folder / "archive", "w") as archive:
+            archive.add(saved, ".")
+        with pytest.raises(UsageError, match=says) if says else contextlib.nullcontext():
+            engines.unpack(folder / "archive", folder)
+    assert layout.read(tmp_path / "new", "v1").layers
 
 
 # --- unpacking, which needs root for its chroot -----------------------------------------

@@ -6,7 +6,7 @@ from addressing.scheme import Scheme
 from dcnlab.lab import images
 from dcnlab.lab.config import LabConfig, family
 from dcnlab.lab.emulation import broker, capacity, kernel, programs, shaping
-from dcnlab.lab.emulation.images import roots
+from dcnlab.lab.emulation.images import engines, roots
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.local_part import LocalPart
 
@@ -33,4 +33,4 @@ def _check_images(config: LabConfig) -> None:
     if chosen and (problem := roots.overlay_problem()):
         raise UsageError(f"image: {problem}")
     for _, image in chosen:
-        roots.image_files(image)
+        roots.image_files(engines.exported(image))

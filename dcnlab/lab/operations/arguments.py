@@ -52,7 +52,7 @@ class LabArguments(TypedDict, total=False):
     supervise: bool
     #: Programs in hosts cannot change the machine or other hosts (docs/security.md).
     isolate: bool
-    #: Root file systems of hosts, such as h3=DIR or h*=oci:DIR:TAG (docs/workloads.md).
+    #: Root file systems of hosts, such as h3=DIR, h*=oci:DIR:TAG or h*=podman:NAME (docs/workloads.md).
     image: str
     #: One-way delay of every link, such as 1ms (docs/workloads.md).
     delay: str

@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from dcnlab.lab import naming
+from dcnlab.lab.emulation.images.engines import exported
 from dcnlab.lab.emulation.images.roots import image_files
-from dcnlab.lab.errors import UsageError
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.images import Image
 from dcnlab.lab.scenario.action import Action, Impairment, nearest
 from dcnlab.lab.scenario.expect import Expectation
@@ -115,8 +116,8 @@ def _services(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
 def _image(text: str) -> Iterator[str]:
     """What is wrong with the image of a service."""
     try:
-        image_files(Image.parse(text))
-    except UsageError as error:
+        image_files(exported(Image.parse(text)))
+    except LabError as error:
         yield str(error).removeprefix("image: ")
 
 

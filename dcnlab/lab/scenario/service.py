@@ -100,8 +100,8 @@ class Service(Action):
     cwd: str = Field("", description="Its folder, relative to this file's folder, which is the default.")
     image: str = Field(
         "",
-        description="Its root file system: a folder or `oci:DIR:TAG`, relative to this file's folder."
-        " `cwd` is then a folder in it.",
+        description="Its root file system: a folder, `oci:DIR:TAG` or `podman:NAME`; folders are relative to"
+        " this file's folder. `cwd` is then a folder in it.",
     )
     after: Names = Field((), description="Services that must be ready first.", examples=["names"])
     ready: str = Field(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dcnlab.lab import images
 from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario.service import Service, in_order
@@ -36,8 +37,11 @@ class Serving:
         servers = [node["name"] for node in self.lab.nodes() if node["kind"] == "server"]
         self._hosts[service.result_name] = service.hosts(servers)
         choice = self.lab.config.image
+        image = engines.of_program(service.program()).image
         for host in self._hosts[service.result_name]:
-            program = service.program(in_image=bool(images.of_host(choice, host))).to_json()
+            program = replace(
+                service.program(in_image=bool(images.of_host(choice, host))), image=image
+            ).to_json()
             self.lab.ask(
                 "service", name=service.result_name, node=host, program=program, ready=service.ready, within=0
             )

@@ -17,9 +17,13 @@ _UNPACKING = "dcnlab.lab.emulation.images.unpacking"
 
 def folder() -> Path:
     """Where images are unpacked: apart for root, whose files keep their owners."""
+    return home() / ("root" if may_change_owners() else "user")
+
+
+def home() -> Path:
+    """The folder of this user's images."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return home / "dcnlab" / "images" / ("root" if may_change_owners() else "user")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "dcnlab" / "images"
 
 
 def may_change_owners() -> bool:

@@ -116,6 +116,8 @@ class Roots:
 
 def image_files(image: Image) -> layout.ImageFiles | None:
     """What a layout has of an image; None for a folder.  UsageError where it does not exist."""
+    if image.engine:
+        raise UsageError(f"image: {image}: a lab takes folders and layouts only: give oci:DIR")
     if image.layout:
         return layout.read(Path(image.folder), image.tag)
     if not os.path.isdir(image.folder):
