@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from hostagent.protocols.aacm import frames as aacm_frames
 from hostagent.protocols.aacm.frames import Flag, Frame, Report
 from hostagent.protocols.aacm.simulation import AacmSimulation, Noise
 from tests.capabilities import lacking
+from tests.tshark import dissected
 from topos import registry
 from topos.families.torus import Torus
 from topos.graph import Port
@@ -93,10 +92,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     (folder / "aacm.lua").write_text(dissector.lua())
     ether = Ether(dst="03:00:a8:00:00:00", src="00:00:00:00:01:01", type=aacm_frames.ETHERTYPE)
     wrpcap(str(folder / "all.pcap"), [ether / data for data in FRAMES])
-    words = ["tshark", "-X", f"lua_script:{folder}/aacm.lua", "-r", f"{folder}/all.pcap", "-T", "json"]
-    done = subprocess.run([*words, "--no-duplicate-keys"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return [packet["_source"]["layers"]["aacm"] for packet in json.loads(done.stdout)]
+    return [layers["aacm"] for layers in dissected(folder / "aacm.lua", folder / "all.pcap")]
 
 
 def listed(value: Any) -> list[Any]:

@@ -26,6 +26,7 @@ from hostagent.protocols import link_state, probing
 from hostagent.protocols.labelling import frames as labelling
 from tests.capabilities import lacking
 from tests.ovs import poll
+from tests.tshark import NOBODY, dissected, open_folder
 from topos import registry as topologies
 
 KEY = b"a shared key"
@@ -59,24 +60,6 @@ def test_the_layouts_are_those_of_the_codecs() -> None:
 
 def sizes(fields: struct.Struct) -> list[int]:
     return [struct.calcsize(kind) for kind in fields.format.lstrip(">")]
-
-
-def dissected(script: Path, capture: Path, *words: str) -> list[dict[str, Any]]:
-    """The layers of each packet, by tshark with a dissector."""
-    command = [
-        "tshark",
-        "-X",
-        f"lua_script:{script}",
-        "-r",
-        str(capture),
-        "-T",
-        "json",
-        "--no-duplicate-keys",
-        *words,
-    ]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, env={**os.environ, "HOME": "/"})
-    assert "Lua:" not in done.stderr, done.stderr
-    return [packet["_source"]["layers"] for packet in json.loads(done.stdout)]
 
 
 @pytest.fixture(scope="module")
@@ -207,27 +190,30 @@ def listed(value: Any) -> list[Any]:
 
 
 @pytest.mark.lab
-def test_wireshark_gets_packets_with_their_labels(lab: Lab, tmp_path: Path) -> None:
-    """The program behind the name `wireshark` is tshark, which reads the same pipe with the same dissector."""
-    programs, out = tmp_path / "bin", tmp_path / "out.json"
-    programs.mkdir()
+def test_wireshark_gets_packets_with_their_labels(lab: Lab) -> None:
+    """The program behind the name `wireshark` is tshark, which reads the same pipe with the same dissector.
+
+    Who used sudo is the user of Wireshark, since it takes no dissector as root."""
     tshark = shutil.which("tshark")
-    stand_in = programs / "wireshark"
-    stand_in.write_text(f'#!/bin/sh\n[ "$1" = -k ] && shift\nexec {tshark} -T json "$@" > {out}\n')
-    stand_in.chmod(0o755)
     route = lab.route("h0", "h48")
     port = "1" if int(route[1][1:]) < 7 else "2"
     command = [
         sys.executable, "-m", "dcnlab.cli", "capture", lab.config.name, "h0", "--port", port, "--wireshark",
         "--count", "4", "icmp",
     ]  # fmt: skip
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as running:
-        assert running.stderr is not None
-        next(line for line in running.stderr if "listening on" in line)
-        lab.run("h0", ["ping", "-c4", "-i0.05", "h48"])
-        running.communicate(timeout=240)
-    layers = [packet["_source"]["layers"] for packet in json.loads(out.read_text())]
+    environment = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
+    with open_folder() as programs:
+        stand_in, out = programs / "wireshark", programs / "out.json"
+        stand_in.write_text(f'#!/bin/sh\n[ "$1" = -k ] && shift\nexec {tshark} -T json "$@" > {out}\n')
+        stand_in.chmod(0o755)
+        environment["PATH"] = f"{programs}:{os.environ['PATH']}"
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as running:
+            assert running.stderr is not None
+            next(line for line in running.stderr if "listening on" in line)
+            lab.run("h0", ["ping", "-c4", "-i0.05", "h48"])
+            running.communicate(timeout=240)
+        layers = [packet["_source"]["layers"] for packet in json.loads(out.read_text())]
+        assert os.geteuid() or out.stat().st_uid == NOBODY
     # By this scheme the destination is the next server, and the tag has the rest of the path.
     assert {layer["dcnlabel"]["dcnlabel.destination.node"] for layer in layers} == {route[2]}
 

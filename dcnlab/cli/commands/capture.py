@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import tempfile
 from pathlib import Path
@@ -91,6 +92,21 @@ def _written(path: Path, file: Path, words: dict[str, Any]) -> int:
         os.close(target)
 
 
+def _behind_sudo() -> dict[str, Any]:
+    """Whom root runs Wireshark as: the user of sudo, whose window it is.  As root, 4.4 takes no dissector."""
+    try:
+        uid, gid = int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"])
+    except (KeyError, ValueError):
+        return {}
+    if os.geteuid() or not uid:
+        return {}
+    try:
+        home = pwd.getpwuid(uid).pw_dir
+    except KeyError:
+        home = "/"
+    return {"user": uid, "group": gid, "extra_groups": [], "env": {**os.environ, "HOME": home}}
+
+
 def _in_wireshark(lab: Lab, words: dict[str, Any]) -> int:
     """Capture into Wireshark, which shows packets as they come; returns when both have ended."""
     from dcnlab.lab.inspection.wireshark import lua
@@ -99,8 +115,11 @@ def _in_wireshark(lab: Lab, words: dict[str, Any]) -> int:
         script.write(lua(lab.config.topology, lab.config.scheme))
         script.flush()
         command = ["wireshark", "-k", "-i", "-", "-X", f"lua_script:{script.name}"]
+        user = _behind_sudo()
+        if user:
+            os.fchown(script.fileno(), user["user"], user["group"])
         try:
-            shown = subprocess.Popen(command, stdin=subprocess.PIPE)
+            shown = subprocess.Popen(command, stdin=subprocess.PIPE, **user)
         except OSError as error:
             text = f"wireshark: {error.strerror}: install it, or use `-w - | wireshark -k -i -` elsewhere"
             raise UsageError(text) from None

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dcnlab.lab.emulation import programs
-from dcnlab.lab.errors import LabError
 
 #: The device with which servers relay packets.
 TUN = Path("/dev/net/tun")
@@ -30,11 +29,12 @@ def in_child(attempt: Callable[[], None]) -> bool:
     """Whether ``attempt`` succeeds in a child process."""
     child = os.fork()
     if child == 0:
+        code = 1
         try:
             attempt()
-        except (OSError, LabError):
-            os._exit(1)
-        os._exit(0)
+            code = 0
+        finally:  # after any exception
+            os._exit(code)
     return os.waitpid(child, 0)[1] == 0
 
 
