@@ -56,9 +56,14 @@ def open_path() -> Iterator[Path]:
         yield path
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A lab test on a machine that cannot run labs is skipped, in CI it fails."""
+    """Tests that share a lab run on one worker.  A lab test on a machine that cannot run labs is skipped,
+    in CI it fails."""
     labs = [item for item in items if item.get_closest_marker("lab")]
+    for item in labs:
+        if shares(item) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     if not labs or os.environ.get("DCNLAB_REQUIRE_LABS"):
         return
     from dcnlab.lab.doctor import examine
@@ -67,3 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if lacks:
         for item in labs:
             item.add_marker(pytest.mark.skip(reason="; ".join(lacks)))
+
+
+def shares(item: pytest.Item) -> bool:
+    """True if the test has something in common with others of its module, such as a lab: two workers would
+    each launch one."""
+    found = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    return any(definition.scope == "module" for definitions in found.values() for definition in definitions)
