@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 class Field(enum.Enum):
@@ -88,10 +88,14 @@ class Forward:
 
     def apply(self, header: Header, tag_bits: int) -> Header:
         """The header as it leaves."""
+        return self.arrival(header, tag_bits, header.in_port)
+
+    def arrival(self, header: Header, tag_bits: int, in_port: int) -> Header:
+        """The header as it arrives at port ``in_port`` of the next node."""
         tag = header.tag if self.tag is None else self.tag
         if self.pop:
             tag = (tag << self.pop) & ((1 << tag_bits) - 1)
-        return replace(header, label=header.label if self.label is None else self.label, tag=tag)
+        return Header(header.label if self.label is None else self.label, tag, in_port)
 
 
 @dataclass(frozen=True, slots=True)

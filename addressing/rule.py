@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
@@ -222,7 +222,7 @@ class RuleScheme(VertexScheme):
         return end.node, self._arriving(forward, header, end)
 
     def _arriving(self, forward: Forward, header: Header, end: Port) -> Header:
-        return replace(forward.apply(header, self.tag_bits), in_port=end.number)
+        return forward.arrival(header, self.tag_bits, end.number)
 
     @cached_property
     def _memo(self) -> Callable[[int], dict[State, int | None]]:

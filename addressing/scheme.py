@@ -238,7 +238,7 @@ def walk(
         if end is None or fabric.link_at(at, action.port) in links.down:
             yield Hop(at, header, Drop(f"port {action.port} is down"), 1.0)
             return
-        header = replace(action.apply(header, scheme.tag_bits), in_port=end.number)
+        header = action.arrival(header, scheme.tag_bits, end.number)
         at = end.node
     yield Hop(at, header, Drop("loop"), 1.0)
 

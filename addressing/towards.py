@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 from addressing.header import Forward, Header
 from addressing.scheme import Scheme
@@ -41,7 +40,7 @@ def _follow(scheme: Scheme, source: int, destination: int, links: LinkState, flo
                 flows[at][action.port] += weight * share
                 end = scheme.fabric.peer(at, action.port)
                 if end is not None and scheme.fabric.link_at(at, action.port) not in links.down:
-                    after = replace(action.apply(header, scheme.tag_bits), in_port=end.number)
+                    after = action.arrival(header, scheme.tag_bits, end.number)
                     following[end.node, after] += weight * share
         if not (front := following):
             return

@@ -8,7 +8,7 @@ however many sources lead to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -152,7 +152,7 @@ class _Builder:
             if end is None or not isinstance(action, Forward) or self._down(fabric, at, action.port):
                 yield LOST, weight, NONE, 0
                 continue
-            following = replace(action.apply(header, self.scheme.tag_bits), in_port=end.number)
+            following = action.arrival(header, self.scheme.tag_bits, end.number)
             link = int(fabric.adjacency.start[at]) + action.port - 1
             yield self.number(end.node, following), weight, link, int(self.cost[end.node])
 
