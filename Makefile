@@ -37,8 +37,12 @@ demo: setup      ## run a BCube(4,1): ping, iperf3, cut a link under traffic, re
 assets:          ## install the npm packages that the view's terminals use (needs npm)
 	@$(PYTHON) assets/build.py
 
+# What mypy found out is kept from one clone to the next, as tests/kernels.py keeps compiled kernels.
+KEPT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dcnlab-tests
 lint: test-packages $(VENV)/.dev
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@mkdir -p $(KEPT)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && \
+	  flock $(KEPT)/mypy.lock $(BIN)/mypy --cache-dir $(KEPT)/mypy && $(BIN)/lint-imports
 
 fast: test-packages $(VENV)/.dev
 	@$(BIN)/pytest -q -n 2 -m 'not lab and not vm'
