@@ -45,10 +45,13 @@ class Call:
     descriptors: list[int]
     channel: Channel
     _messages: Iterator[Request] = field(repr=False, default_factory=lambda: iter(()))
+    #: Several threads may report progress.
+    _sending: threading.Lock = field(repr=False, default_factory=threading.Lock)
 
     def progress(self, value: object) -> None:
         """Report to the client how far the operation is."""
-        self.channel.send({"progress": value})
+        with self._sending:
+            self.channel.send({"progress": value})
 
     def close_descriptors(self) -> None:
         """Close the client's descriptors: a pipe has its end only when nobody holds it open."""
@@ -201,10 +204,10 @@ class Connection:
         with contextlib.suppress(OSError):  # it has ended
             self._channel.send({"stop": True})
 
-    def go(self) -> None:
-        """Tell a measurement that waits for another machine that this one is ready."""
+    def tell(self, message: Request) -> None:
+        """Tell a measurement that other machines have a share in something about these."""
         with contextlib.suppress(OSError):  # it has ended
-            self._channel.send({"go": True})
+            self._channel.send(message)
 
     def leave(self) -> None:
         """Have the call that is under way in another thread end, as if the lab had."""

@@ -177,6 +177,14 @@ def test_measurements_cross_machines(lab: Lab) -> None:
         lab.overload()
 
 
+def test_flows_cross_machines(lab: Lab) -> None:
+    found = lab.traffic("permutation", sizes="fixed:20K", timeout=60)
+    assert (found.held, found.flows, found.failed) == (True, 16, 0)
+    assert 0 < found.fct_median_ms <= found.fct_p99_ms
+    with pytest.raises(UsageError, match="no congestion control 'nonesuch'|nonesuch"):
+        lab.traffic("permutation", cc="nonesuch")
+
+
 def test_a_stream_that_nobody_receives_is_one_error(lab: Lab) -> None:
     a, b = distant(lab)
     lab.fail(b)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from addressing.fields import ipv4
-from dcnlab.lab.emulation import netns
+from addressing.scheme import Scheme
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.instruments import flow_sockets, mptcp
+from dcnlab.lab.instruments.flow_place import Place
 from dcnlab.lab.instruments.flow_run import Generator
 from dcnlab.lab.link_shape import bits_per_second
+from dcnlab.lab.running import endpoint
 from dcnlab.traffic.completion import Floats, wire_bits
 from dcnlab.traffic.workload import Workload
-
-if TYPE_CHECKING:
-    from dcnlab.lab.instruments.measurement import Context
-    from dcnlab.lab.running.lab import RunningLab
+from topos.fabric import Fabric
 
 #: The idle lab: so many pairs, flows of one packet between each, and seconds from one to the next.
 _PAIRS, _TIMES, _GAP = 64, 3, 0.01
@@ -40,32 +38,28 @@ class Idle:
     base: Floats
 
 
-def link_rate(lab: RunningLab) -> float | None:
-    """The bandwidth in bits per second that most links of a lab have now; None without one."""
-    shapes = map(lab.running.impairments.shape, range(len(lab.fabric.link_ends)))
-    [(rate, _)] = Counter(shape.rate for shape in shapes).most_common(1)
+def link_rate(fabric: Fabric, impaired: Sequence[Mapping[str, Any]]) -> float | None:
+    """The bandwidth in bits per second that most links have; ``impaired``: those with impairments, with their
+    values.  None where most have no bandwidth."""
+    rates = Counter(one["impairments"].get("rate", "") for one in impaired)
+    rates[""] += len(fabric.link_ends) - len(impaired)
+    [(rate, _)] = rates.most_common(1)
     return bits_per_second(rate) if rate else None
 
 
 @contextlib.contextmanager
-def generator(lab: RunningLab, context: Context, wanted: Any, workload: Workload) -> Iterator[Generator]:
-    """What sends the flows; Multipath TCP has additional addresses meanwhile."""
+def generator(scheme: Scheme, places: Sequence[Place], wanted: Any, workload: Workload) -> Iterator[Generator]:
+    """What sends the flows; with Multipath TCP servers have additional addresses meanwhile."""
     servers = np.union1d(workload.source, workload.destination).tolist()
-    ends = {server: lab.endpoint(server) for server in servers}
-    first = ends[servers[0]]
-    if wanted.cc:
-        netns.inside(first.netns, lambda: flow_sockets.check_congestion_control(wanted.cc))
+    pair = int(workload.source[0]), int(workload.destination[0])
     with contextlib.ExitStack() as stack:
+        for place in places:
+            some = [server for server in servers if place.has(server)]
+            stack.enter_context(place.prepared(wanted.transport, wanted.cc, some, pair))
+        ends = {server: endpoint.of(scheme, server) for server in servers}
         if wanted.transport == "mptcp":
-            netns.inside(first.netns, mptcp.check)
-            pair = int(workload.source[0]), int(workload.destination[0])
-            paths = mptcp.path_count(lab.scheme, *pair, lab.link_state.state())
-            for server, end in ends.items():
-                stack.enter_context(mptcp.additional_addresses([server], [end], paths))
             ends = {s: replace(end, address=ipv4.text(ipv4.alias(s, 1))) for s, end in ends.items()}
-        yield Generator(
-            ends, wanted.transport, wanted.cc, wanted.timeout, _FIRST_RATE, context.terminate_with_client
-        )
+        yield Generator(ends, places, wanted.transport, wanted.cc, wanted.timeout, _FIRST_RATE)
 
 
 def idle(send: Generator, workload: Workload, rate: float | None, seed: int) -> Idle:

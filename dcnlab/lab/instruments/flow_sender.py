@@ -4,8 +4,9 @@
 
 Its input is one line, a task: the ``transport``, the congestion control ``cc``, the ``sources`` and
 ``targets`` (namespace, address, and port of a target), the ``flows`` (begin in seconds, source, target,
-bytes) in the order of their beginnings, the ``timeout`` after the last beginning, and the ``rate`` of a UDP
-flow in bits per second.
+bytes) in the order of their beginnings, their ``numbers``, by which the receiver knows them, the ``timeout``
+after the last beginning, and the ``rate`` of a UDP flow in bits per second.  ``start`` is when the first may
+begin, in seconds of the machine's clock; None: now.
 
 It prints lines with ``ended``, the number of flows that have ended, and last when they have ``begun`` (seconds
 of the machine's clock), how late the latest percent of them did (``late``), and the ``errors`` by flow.
@@ -30,6 +31,8 @@ _DATA = memoryview(bytes(1 << 18))
 #: Bytes of a datagram, and of its headers on a link.
 _DATAGRAM, _HEADERS = 1448, 42
 _REPORT_S = 0.2
+#: Seconds until the first flow may begin.
+_SOON_S = 0.02
 
 
 @dataclass
@@ -50,7 +53,7 @@ class Sender:
 
     def run(self) -> None:
         """Send everything."""
-        flows, start = self.task["flows"], time.monotonic() + 0.02
+        flows, start = self.task["flows"], self.task["start"] or time.monotonic() + _SOON_S
         deadline = start + (flows[-1][0] if flows else 0) + self.task["timeout"]
         reported = start
         while len(self.begun) < len(flows) or self._open or self._paced:
@@ -116,7 +119,7 @@ class Sender:
         try:
             if left and event & select.EPOLLOUT:
                 if left == self.task["flows"][number][3]:
-                    left -= one.send(HEADER.pack(number))
+                    left -= one.send(HEADER.pack(self.task["numbers"][number]))
                 sent = one.send(_DATA[: min(left, len(_DATA))]) if left else 0
                 state[2] = left - sent
                 if not state[2]:
@@ -140,7 +143,7 @@ class Sender:
             due, number, one, left = heapq.heappop(self._paced)
             size = max(min(left, _DATAGRAM), HEADER.size)
             try:
-                one.send(HEADER.pack(number) + bytes(size - HEADER.size))
+                one.send(HEADER.pack(self.task["numbers"][number]) + bytes(size - HEADER.size))
             except BlockingIOError:  # its buffer is full: it waits
                 size = 0
             except OSError:

@@ -24,7 +24,7 @@ import select
 import subprocess
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -35,6 +35,7 @@ from dcnlab.lab.rpc import Call
 from dcnlab.lab.running.process_guard import terminate_with_client
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
     from dcnlab.lab.running.network import Network
 
@@ -67,6 +68,14 @@ class Context:
         """Report how much is done, of how much, and what is being done."""
         self._call.progress({"done": done, "of": of, "what": what})
 
+    def tell(self, value: Mapping[str, Any]) -> None:
+        """Tell the coordinator something, from a machine that serves."""
+        self._call.progress(value)
+
+    def messages(self) -> Iterator[Mapping[str, Any]]:
+        """What the coordinator says, until it leaves."""
+        return self._call.messages()
+
     def wait(self, seconds: float | None) -> None:
         """Wait for some seconds (None: without limit), or until the client stops the measurement."""
         poll = select.poll()
@@ -95,6 +104,8 @@ class Measurement(ABC, Generic[R]):
     #: Which other machines run :meth:`serve_part` meanwhile: that of the second server (``second``) or all
     #: (``all``); with ``measure_part`` where the first server is, both yield what is combined.
     served_by: ClassVar[str] = ""
+    #: Whether the coordinator of a lab on several machines measures itself, by :meth:`conduct`.
+    conducted: ClassVar[bool] = False
     #: Command lines for the help; LAB stands for a lab's name.
     examples: ClassVar[tuple[str, ...]] = ()
 
@@ -111,6 +122,13 @@ class Measurement(ABC, Generic[R]):
         """What another machine than the first server's does: ``context.offer`` what that one needs to know,
         such as a port, and ``context.wait`` until it has measured.  A JSON value for :meth:`combine`."""
         raise UsageError(f"{self.name} is not there yet between machines")
+
+    def conduct(
+        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
+    ) -> R:
+        """Measure by programs on the machines of a lab (``places``), which run :meth:`serve_part` meanwhile;
+        ``impaired``: the links that have impairments."""
+        raise NotImplementedError
 
     @classmethod
     def combine(cls, parts: Sequence[Any]) -> R:

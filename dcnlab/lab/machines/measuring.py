@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.measurement import Measurement
+from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.machines import network
+from dcnlab.lab.machines.flow_places import RemotePlace
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.rpc import Call
@@ -25,6 +27,8 @@ class Measuring:
     def measure(self, call: Call) -> Any:
         """Measure on each machine what can be measured there, and combine it; or where the first server is."""
         wanted = session_operations.requested_measurement(call)
+        if wanted.conducted:
+            return self._conduct(call, wanted)
         if wanted.served_by:
             return self._measure_with_others(call, wanted)
         if type(wanted).measure_part is Measurement.measure_part:
@@ -65,6 +69,16 @@ class Measuring:
             parts = [found, *(one.finish() for one in served)]
         return wanted.conclude(network.of(self._lab), parts).to_json()
 
+    def _conduct(self, call: Call, wanted: Measurement[Any]) -> Any:
+        """Measure from here, by programs on all machines; they end with the client."""
+        places = [RemotePlace(part) for part in self._lab.living]
+        with contextlib.ExitStack() as stack:
+            for place in places:
+                stack.enter_context(place.opened(**_words(call)))
+            threading.Thread(target=_stop_with, args=(call, places), daemon=True).start()
+            impaired = self._lab.ask_all("impair")[0]["links"]
+            return wanted.conduct(network.of(self._lab), impaired, places, Context(call)).to_json()
+
     def _on_each(self, call: Call) -> list[Any]:
         """What each machine measures; progress is that of all together."""
         done: dict[str, tuple[int, int]] = {}
@@ -82,6 +96,14 @@ class Measuring:
 
         words = _words(call)
         return self._lab.on_all(lambda part: part.ask("measure", progress(part), **words, part=True))
+
+
+def _stop_with(call: Call, places: Sequence[RemotePlace]) -> None:
+    """Have machines end what they serve when the client stops or leaves."""
+    for _ in call.messages():
+        break
+    for place in places:
+        place.stop()
 
 
 def _words(call: Call) -> dict[str, Any]:

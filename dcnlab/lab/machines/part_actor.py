@@ -14,6 +14,7 @@ import os
 import queue
 import termios
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -82,12 +83,16 @@ class PartActor:
     async def message(self, number: int, message: Mapping[str, Any]) -> None:
         """A message of the client while its request is answered: a signal, or the wish to stop."""
         if number in self._requests:
-            self._requests[number].message(message)
+            await asyncio.to_thread(self._requests[number].message, message)
 
     async def leave(self, number: int) -> None:
         """The client has gone."""
         if number in self._requests:
             self._requests[number].connection.leave()
+
+    async def clock(self) -> float:
+        """The machine's monotonic clock, in seconds."""
+        return time.monotonic()
 
     async def stop(self) -> None:
         """End the part; returns when nothing of it is left."""
@@ -166,11 +171,11 @@ class _Request:
             self.connection.signal(int(message["signal"]))
         elif message.get("stop"):
             self.connection.stop()
-        elif message.get("go"):
-            self.connection.go()
         elif "size" in message and self._terminal:
             with contextlib.suppress(OSError, termios.error):  # it has been closed
                 termios.tcsetwinsize(self._input, tuple(message["size"]))
+        else:
+            self.connection.tell(dict(message))
 
     def _follow(
         self, request: dict[str, Any], descriptors: tuple[int, ...], readers: list[threading.Thread]

@@ -7,6 +7,7 @@ import os
 import select
 import termios
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -24,6 +25,8 @@ _CHUNK = 1 << 16
 _LOOK = 0.5
 #: Seconds between two looks at whether a program that may read input has ended, and at its terminal's size.
 _INPUT_LOOK = 0.2
+#: How often the clock of a machine is asked for: the shortest round trip counts.
+_CLOCKS = 10
 
 
 class PartGone(LabError):
@@ -33,16 +36,16 @@ class PartGone(LabError):
 @dataclass(frozen=True)
 class Served:
     """What a part serves while another one measures: what that one needs to know, when traffic has ``started``,
-    and what it yields once it was asked to ``stop``."""
+    and what it yields once it was sent ``stop``."""
 
-    stop: Callable[[], None]
+    send: Callable[[Mapping[str, Any]], None]
     value: Future[str] = field(default_factory=Future)
     started: Future[None] = field(default_factory=Future)
     result: Future[Any] = field(default_factory=Future)
 
     def finish(self) -> Any:
         """Stop it; what it yields."""
-        self.stop()
+        self.send({"stop": True})
         return self.result.result()
 
 
@@ -79,6 +82,16 @@ class RemotePart:
         """End it."""
         self._do("stop")
 
+    def ahead(self) -> float:
+        """Seconds by which the machine's monotonic clock is ahead of ours, within half of a round trip."""
+        found = []
+        for _ in range(_CLOCKS):
+            begun = time.monotonic()
+            there = float(self._do("clock"))
+            ended = time.monotonic()
+            found.append((ended - begun, there - (begun + ended) / 2))
+        return min(found)[1]
+
     def ask(self, op: str, progress: Progress | None = None, **words: Any) -> Any:
         """Call an operation of the part."""
         number = self._do("begin", {"op": op, **words}, 0)
@@ -88,7 +101,7 @@ class RemotePart:
     def serving(self, progress: Progress, **words: Any) -> Iterator[Served]:
         """While it lasts, this part serves a measurement that another one makes."""
         number = self._do("begin", {"op": "measure", **words, "serve": True}, 0)
-        served = Served(lambda: self._do("message", number, {"stop": True}))
+        served = Served(lambda message: self._do("message", number, dict(message)))
 
         def hear(value: Any) -> None:
             if "served" in value:

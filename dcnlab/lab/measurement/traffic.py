@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,15 @@ from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result, Table
 from dcnlab.traffic import completion, patterns, sizes
 from dcnlab.traffic.completion import SizeBin
-from dcnlab.traffic.workload import Demand, draw
+from dcnlab.traffic.workload import Demand, Workload, draw
 from topos.spec import SpecError
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_measurement import Idle
+    from dcnlab.lab.instruments.flow_place import Place
+    from dcnlab.lab.instruments.flow_run import Run
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 #: The load of a lab whose links have a rate, unless it is given.
 DEFAULT_LOAD = 0.4
@@ -105,6 +109,7 @@ class Traffic(Measurement[TrafficResult]):
     name: ClassVar[str] = "traffic"
     entry: ClassVar[str] = "flows"
     command: ClassVar[bool] = False
+    conducted: ClassVar[bool] = True
 
     pattern: str = argument(
         "Who sends to whom: permutation, incast, all-to-all, stride:by=1, hotspot, ..., or a file of pairs.",
@@ -172,22 +177,50 @@ class Traffic(Measurement[TrafficResult]):
         return Demand(self.pattern, self.sizes, load, self.seconds, rate, self.count or 1, self.seed)
 
     def run(self, lab: RunningLab, context: Context) -> TrafficResult:
+        from dcnlab.lab.inspection import trace
+        from dcnlab.lab.instruments.flow_place import LocalPlace
+        from dcnlab.lab.running import impairing
+
+        place = LocalPlace(lab, context.terminate_with_client)
+        return self.conduct(trace.network(lab), impairing.change(lab, {})["links"], [place], context)
+
+    def serve_part(self, lab: RunningLab, context: Context) -> None:
+        """Run the programs that send and receive on this machine."""
+        from dcnlab.lab.instruments import flow_relay
+        from dcnlab.lab.instruments.flow_place import LocalPlace
+
+        context.offer("programs")
+        flow_relay.relay(LocalPlace(lab, context.terminate_with_client), context)
+
+    def conduct(
+        self,
+        network: Network,
+        impaired: Sequence[Mapping[str, Any]],
+        places: Sequence[Place],
+        context: Context,
+    ) -> TrafficResult:
+        """Send the flows between servers of all machines; ``impaired``: the links that have impairments."""
         from dcnlab.lab.instruments import flow_measurement
 
         self.check_files()
-        link_rate = flow_measurement.link_rate(lab)
+        link_rate = flow_measurement.link_rate(network.fabric, impaired)
         load = self.chosen_load(link_rate)
         try:
-            workload = draw(lab.fabric, self.demand(load, link_rate or 1.0))
+            workload = draw(network.fabric, self.demand(load, link_rate or 1.0))
         except SpecError as error:
             raise UsageError(str(error)) from None
         if not len(workload):
             raise UsageError("no flow begins in this time: take a longer one, or a higher load")
-        with flow_measurement.generator(lab, context, self, workload) as send:
+        with flow_measurement.generator(network.scheme, places, self, workload) as send:
             idle = flow_measurement.idle(send, workload, link_rate, self.seed)
             context.started()
             ended = partial(context.progress, of=len(workload), what=self.pattern)
             found = replace(send, rate=idle.rate).run(workload, ended)
+        return self._result(workload, found, idle, load, link_rate is None)
+
+    def _result(
+        self, workload: Workload, found: Run, idle: Idle, load: float, rate_measured: bool
+    ) -> TrafficResult:
         ideals = completion.ideal(workload.size, idle.rate, idle.base)
         bins = completion.summarise(workload.size, found.seconds, ideals)
         arrived = workload.size[np.isfinite(found.seconds)].sum()
@@ -196,7 +229,7 @@ class Traffic(Measurement[TrafficResult]):
             mbps=round(8e-6 * float(arrived) / found.duration, 2) if found.duration else 0.0,
             load=load,
             rate_mbps=round(idle.rate / 1e6, 3),
-            rate_measured=link_rate is None,
+            rate_measured=rate_measured,
             base_ms=round(1000 * float(np.median(idle.base)), 3),
             late_ms=round(1000 * found.late, 3),
             **{name: value for name, value in vars(bins[0]).items() if name != "sizes"},

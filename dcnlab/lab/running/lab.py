@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from addressing.fields import ipv4, ipv6
 from addressing.scheme import Scheme
 from controller.client import ControllerError
 from dcnlab.lab import naming
@@ -18,11 +17,11 @@ from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.stages import Report
-from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures, LinkChanged
 from dcnlab.lab.local_part import LocalPart
-from dcnlab.lab.running import parts, recovery, telling
+from dcnlab.lab.running import endpoint, parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.link_state import LinkStateTracker
@@ -138,8 +137,7 @@ class RunningLab:
 
     def endpoint(self, server: int, version: int = 0) -> Endpoint:
         """A server for measurements, with its address in an IP version."""
-        name = self.fabric.name(server)
-        return Endpoint(name, name, self.address(server, version))
+        return endpoint.of(self.running.scheme, server, version)
 
     def two_endpoints(self, a: str, b: str) -> tuple[Endpoint, Endpoint]:
         """The endpoints of two servers by name; UsageError when they are the same."""
@@ -153,11 +151,7 @@ class RunningLab:
     def address(self, server: int, version: int = 0) -> str:
         """A server's address in an IP version (0: the first that the lab has); UsageError for a version
         that it does not have."""
-        scheme = self.running.scheme
-        if version and version not in scheme.ip_versions:
-            raise UsageError(f"the hosts of this lab have no IPv{version} addresses")
-        number = scheme.ipv4(server)
-        return ipv6.text(ipv6.embed(number)) if (version or scheme.ip_versions[0]) == 6 else ipv4.text(number)
+        return endpoint.address(self.running.scheme, server, version)
 
     @contextlib.contextmanager
     def pinned(self, paths: Sequence[tuple[int, ...]]) -> Iterator[None]:

@@ -1,0 +1,58 @@
+"""The programs of flows on a machine, for the coordinator of a lab on several: their lines as messages.
+
+The coordinator sends ``{"prepare": {...}}`` with the arguments of :meth:`Place.prepared`.  Then come for each
+program ``{"program": number, "name": ...}``, ``{"program": number, "line": ...}`` and at last
+``{"program": number, "end": true}``.  It hears ``{"prepared": true}``, and of each program
+``{"program": number, "line": {...}}`` or ``"error"``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any
+
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments.flow_place import Place, Program
+
+if TYPE_CHECKING:
+    from dcnlab.lab.instruments.measurement import Context
+
+
+def relay(place: Place, context: Context) -> None:
+    """Run what the coordinator asks for, until it leaves or says that it is done."""
+    programs: dict[int, tuple[Program, contextlib.ExitStack]] = {}
+    with contextlib.ExitStack() as everything:
+        for message in context.messages():
+            if "stop" in message:
+                return
+            if (wanted := message.get("prepare")) is not None:
+                pair = tuple(wanted["pair"])
+                everything.enter_context(
+                    place.prepared(wanted["transport"], wanted["cc"], wanted["servers"], pair)
+                )
+                context.tell({"prepared": True})
+                continue
+            number = int(message["program"])
+            if "name" in message:
+                own = everything.enter_context(contextlib.ExitStack())
+                programs[number] = own.enter_context(place.program(message["name"])), own
+                threading.Thread(target=_tell, args=(number, programs[number][0], context), daemon=True).start()
+            elif "line" in message:
+                programs[number][0].write(message["line"])
+            else:
+                programs[number][1].close()
+
+
+def _tell(number: int, program: Program, context: Context) -> None:
+    """Tell what a program prints, until it ends."""
+    with contextlib.suppress(OSError, ValueError):  # the coordinator has left, or the program was ended
+        while True:
+            line: dict[str, Any]
+            try:
+                line = {"line": program.next()}
+            except LabError as error:
+                line = {"error": str(error)}
+            context.tell({"program": number, **line})
+            if "error" in line:
+                return
