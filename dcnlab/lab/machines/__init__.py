@@ -11,6 +11,7 @@ whole_lab.py       the coordinator's lab: its parts, the link state that it spre
 operations.py      the coordinator's operations: passed on to parts, or put together from them
 measuring.py       the coordinator's measurements: on each machine, or where their servers are
 flow_places.py     machines that send and receive many flows, as the coordinator sees them
+prompt.py          the prompt of a lab on many machines
 network.py         the whole network, for what looks into it from the outside
 remote_part.py     a part as the coordinator sees it
 part_actor.py      a part in its worker: the actor that launches it and passes requests on

@@ -60,8 +60,8 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
             os.write(request["status"], json.dumps(message).encode() + b"\n")
 
     config = LabConfig.from_json(request["config"])
-    if request["prompt"]:
-        report(error="a lab on several machines has no prompt yet: use -d, --test or Python", code=2)
+    if request.get("script"):
+        report(error="a Mininet script needs a lab on one machine: use -d, --test or Python", code=2)
         return 2
     lifeline = _Lifeline(request["lifeline"])
     try:
@@ -75,7 +75,23 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
     datapath = ", ".join(sorted({part.ask("info")["datapath"] for part in lab.parts}))
     report(ready=True, seconds=lab.seconds, datapath=datapath, aacm={})
     os.close(request["status"])
+    if request["prompt"]:
+        return _in_foreground(lab, listener, request)
     rpc.serve(listener, operations.table(lab), lab.stop)
+    return 0
+
+
+def _in_foreground(lab: WholeLab, listener: socket.socket, request: dict[str, Any]) -> int:
+    """Serve beside a prompt, until that ends."""
+    from dcnlab.lab.machines import prompt
+
+    arguments = (listener, operations.table(lab), lab.stop)
+    server = threading.Thread(target=rpc.serve, args=arguments, daemon=True)
+    server.start()
+    os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal
+    prompt.run(lab, Path(request["socket"]))
+    lab.end()
+    server.join()
     return 0
 
 

@@ -83,9 +83,9 @@ def _in_foreground(session: RunningLab, file: str) -> int:
         from dcnlab.lab.session import script
 
         return script.run(session, file)
-    from dcnlab.lab.session import prompt
+    from dcnlab.lab.session import operations, prompt
 
-    prompt.run(session)
+    prompt.run(lambda: prompt.Prompt(operations.table(session), session.net))
     return 0
 
 

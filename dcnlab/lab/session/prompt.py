@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mininet.cli import CLI
@@ -20,10 +20,8 @@ from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping
 from dcnlab.lab.measurement.stats import Stats
-from dcnlab.lab.rpc import Call
-from dcnlab.lab.running import process_health
-from dcnlab.lab.running.lab import RunningLab
-from dcnlab.lab.session import operations, terminal
+from dcnlab.lab.rpc import Call, Operation
+from dcnlab.lab.session import terminal
 from dcnlab.lab.session.display import display_error
 from hostagent.channel import Channel
 
@@ -38,19 +36,21 @@ class Prompt(CLI):  # type: ignore[misc]
 
     prompt = "dcnlab> " if sys.stdin.isatty() else ""
 
-    def __init__(self, session: RunningLab) -> None:
-        self._session = session
-        self._operations = operations.table(session)
-        super().__init__(session.net)
+    def __init__(self, offered: Mapping[str, Operation], net: Any) -> None:
+        """With the operations of a lab, and its network as Mininet objects."""
+        self._operations = offered
+        super().__init__(net)
 
     def _ask(self, op: str, descriptors: Sequence[int] = (), **words: Any) -> Any:
         """Run an operation of the control socket; None after an error was printed."""
         import socket
 
         near, far = socket.socketpair()
-        with near, far:
+        with far, near:  # the operation hears of its client until it has answered
+            channel = Channel(far)
+            call = Call({"op": op, **words}, list(descriptors), channel, channel.messages())
             try:
-                return self._operations[op](Call({"op": op, **words}, list(descriptors), Channel(far)))
+                return self._operations[op](call)
             except LabError as error:
                 output(f"{error}\n")
         return None
@@ -121,7 +121,7 @@ class Prompt(CLI):  # type: ignore[misc]
             times = f", RTT p50 {rtt.p50} ms, p99 {rtt.p99} ms" if found.received else ""
             output(f"*** Results: {share:.0f}% dropped ({found.received}/{found.sent} received){times}\n")
             if found.lost:
-                output("".join(f"*** {line}\n" for line in process_health.ended(self._session.running)))
+                output("".join(f"*** {line}\n" for line in (self._ask("info") or {}).get("ended", [])))
 
     def do_iperf(self, line: str) -> None:
         """iperf A B: TCP throughput between two servers (iperf3)."""
@@ -196,7 +196,7 @@ class Prompt(CLI):  # type: ignore[misc]
         """xterm NODE...: open a terminal window in each node."""
         names = line.split()
         error = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
-        if names and self._session.config.isolate:
+        if names and (self._ask("info") or {})["options"]["isolate"]:
             error = f"{term} needs the display, which isolated hosts do not have: use `dcnlab exec`"
         if error:
             output(f"{error}\n")
@@ -216,10 +216,10 @@ class Prompt(CLI):  # type: ignore[misc]
                 output(f"{name}: {shown}\n")
 
 
-def run(session: RunningLab) -> None:
+def run(make: Callable[[], Prompt]) -> None:
     """Prompt until the user exits; standard input may be a pipe."""
     setLogLevel("info" if sys.stdin.isatty() else "output")
     lg.handlers[0].setStream(sys.stdout)
     os.environ.setdefault("HOME", "/root")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C ends a command, not the prompt
-    Prompt(session)
+    make()
