@@ -44,13 +44,20 @@ def single_torus_distances(fabric: Fabric, pairs: Pairs) -> Levels | None:
 
     None for other networks, and where the destinations share their sources.
     """
-    family = fabric.family
-    if pairs.shared or not fabric.relaying or type(family) not in (Torus, Hypercube):
+    sizes = torus_sizes(fabric)
+    if pairs.shared or sizes is None:
         return None
-    sizes = family.sizes if isinstance(family, Torus) else (2,) * (fabric.size.bit_length() - 1)
     ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
     hops = torus_distance_of_pairs(sizes)(np.concatenate(pairs.sources), ends, np.zeros(0, np.int32))
     return hops.astype(np.uint16)
+
+
+def torus_sizes(fabric: Fabric) -> tuple[int, ...] | None:
+    """The sizes of the torus that the servers of a whole torus or hypercube form; None for other networks."""
+    family = fabric.family
+    if not fabric.relaying or type(family) not in (Torus, Hypercube):
+        return None
+    return family.sizes if isinstance(family, Torus) else (2,) * (fabric.size.bit_length() - 1)
 
 
 def _places(nodes: IntArray, sizes: Sequence[int]) -> IntArray:

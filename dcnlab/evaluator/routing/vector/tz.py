@@ -8,18 +8,19 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.jit import threaded
+from addressing.algorithms.balls import members
+from addressing.algorithms.shortest_paths import live_rows
+from addressing.jit import inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.tz import Tz
-from dcnlab.evaluator.graph.distances import distance_rows
-from dcnlab.evaluator.graph.first_paths import first_path, room
-from dcnlab.evaluator.graph.hop_graph import attachment_points, hop_graph, live_links
+from dcnlab.evaluator.graph.first_paths import first_path, first_torus_path, room
+from dcnlab.evaluator.graph.hop_graph import attachment_points, live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, ball, bfs_next_hops_each
 from dcnlab.evaluator.graph.next_hops import LOST
-from dcnlab.evaluator.graph.sweeps import UNREACHABLE
 from dcnlab.evaluator.routing.forms import PairLengths, Rule, TableCounts, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.table_counts import one_next_hop, with_local
+from dcnlab.evaluator.routing.torus_distances import torus_sizes
 from topos.graph import NONE, IntArray, LinkState
 
 
@@ -82,11 +83,12 @@ def pair_lengths(scheme: Scheme) -> PairLengths:
     tz, fabric = cast(Tz, scheme), scheme.fabric
     adjacency, usable = fabric.adjacency, live_links(fabric)
     landmarks = np.array(tz.landmarks, dtype=np.int32)
+    sizes = np.array(torus_sizes(fabric) or (), dtype=np.int32)
 
     def vertex_hops(sources: IntArray, destinations: IntArray, cost: IntArray) -> IntArray:
         return _hops(
             sources, destinations, landmarks[tz.nearest[destinations]], tz.radius[destinations], cost,
-            adjacency.start, adjacency.peer, usable, numba.get_num_threads(),
+            adjacency.start, adjacency.peer, usable, sizes, numba.get_num_threads(),
         )  # fmt: skip
 
     return between_vertices(fabric, vertex_hops)
@@ -98,28 +100,34 @@ def table_counts(scheme: Scheme) -> Tables | None:
     tz = cast(Tz, scheme)
     if tz.represented:
         return None
-    graph, vertices = hop_graph(scheme.fabric, scheme.known), np.array(tz.vertices)
-    nearest, radius = tz.nearest[vertices], tz.radius[vertices]
+    fabric, vertices, nearest = tz.fabric, np.array(tz.vertices), tz.nearest
+    start, peer = live_rows(fabric, tz.known)
+    is_vertex = np.zeros(fabric.size, dtype=np.bool_)
+    is_vertex[vertices] = True
+    served = np.bincount(nearest[vertices], minlength=len(tz.landmarks))
     _, landmark_bits, port_bits = tz.widths
     numbers = {landmark: number for number, landmark in enumerate(tz.landmarks)}
 
-    def count(node: int, distance: IntArray) -> tuple[int, int]:
-        other = vertices != node
-        stored = other & (distance < radius)
-        served = set(nearest[other & ~stored].tolist())
-        entries, compared = int(stored.sum()), int(stored.sum()) * sum(tz.widths)
+    def count(node: int, cluster: IntArray) -> tuple[int, int]:
+        stored = cluster[is_vertex[cluster] & (cluster != node)]
+        others = served - np.bincount(nearest[stored], minlength=len(served))
+        others[nearest[node]] -= is_vertex[node]
+        behind = int(np.count_nonzero(others))
+        entries, compared = len(stored), len(stored) * sum(tz.widths)
         own = numbers.get(node)
-        if own in served:
-            served.remove(own)
-            labels = map(tz.vertex_label, vertices[other & (nearest == own)].tolist())
+        if own is not None and others[own]:
+            mine = vertices[(nearest[vertices] == own) & (vertices != node)]
+            labels = map(tz.vertex_label, np.setdiff1d(mine, stored).tolist())
             ports = len({label & (1 << port_bits) - 1 for label in labels})
             entries, compared = entries + ports, compared + ports * (landmark_bits + port_bits)
-        return entries + len(served), compared + len(served) * landmark_bits
+            behind -= 1
+        return entries + behind, compared + behind * landmark_bits
 
     def transit(nodes: IntArray) -> TableCounts:
-        rows = distance_rows(graph, nodes)[:, vertices].astype(np.int32)
-        rows[rows == UNREACHABLE] = scheme.fabric.size
-        return one_next_hop(*np.array([count(*pair) for pair in zip(nodes.tolist(), rows, strict=True)]).T)
+        depth, queue = np.full(fabric.size, UNVISITED, np.int32), np.empty(fabric.size, np.int32)
+        clusters = (queue[: members(node, tz.radius, start, peer, depth, queue)] for node in nodes.tolist())
+        rows = [count(node, cluster) for node, cluster in zip(nodes.tolist(), clusters, strict=True)]
+        return one_next_hop(*np.array(rows).T)
 
     return with_local(tz, transit)
 
@@ -134,29 +142,50 @@ def _hops(
     start: NDArray[np.int64],
     peer: IntArray,
     usable: NDArray[np.bool_],
+    sizes: IntArray,
     threads: int,
 ) -> IntArray:
-    """``[pair]``: the hops between two different nodes."""
+    """``[pair]``: the hops between two different nodes; ``sizes`` are those of a whole torus, else empty."""
     size, hops = len(start) - 1, np.full(len(sources), LOST, np.int32)
     for thread in numba.prange(threads):
         memory, depth, queue = room(size), np.full(size, UNVISITED, np.int32), np.empty(size, np.int32)
         for pair in range(thread, len(sources), threads):
-            at, to = sources[pair], destinations[pair]
+            at, to, total = sources[pair], destinations[pair], 0
             depth[to], queue[0] = 0, to
             reached = ball(depth, queue, radius[pair] - 1, start, peer, usable)
-            total = 0
             if depth[at] == UNVISITED:
-                far = first_path(at, landmarks[pair : pair + 1], start, peer, usable, memory)
+                if len(sizes):
+                    far = first_torus_path(at, landmarks[pair], sizes, start, peer, memory.trail)
+                else:
+                    far = first_path(at, landmarks[pair : pair + 1], start, peer, usable, memory)
                 total = 0 if far != NONE else LOST
                 for hop in range(far):
                     if depth[at] == UNVISITED:
                         at = memory.trail[hop]
                         total += cost[at]
             if total != LOST:
-                far = first_path(at, destinations[pair : pair + 1], start, peer, usable, memory)
-                total = total if far != NONE else LOST
-                for hop in range(far):
-                    total += cost[memory.trail[hop]]
-            hops[pair] = total
+                inside = _hops_inside(at, depth, radius[pair], cost, start, peer, usable)
+                hops[pair] = total + inside if inside != LOST else LOST
             depth[queue[:reached]] = UNVISITED
     return hops
+
+
+@inlined
+def _hops_inside(
+    at: int, depth: IntArray, radius: int, cost: IntArray, start: NDArray[np.int64], peer: IntArray,
+    usable: NDArray[np.bool_],
+) -> int:  # fmt: skip
+    """The hops from a node of the ball around the destination, or from its landmark at ``radius``."""
+    total, left = 0, depth[at] if depth[at] != UNVISITED else radius
+    while left and total != LOST:
+        onward = NONE
+        for link in range(start[at], start[at + 1]):
+            if usable[link] and depth[peer[link]] == left - 1:
+                onward = link
+                break
+        if onward == NONE:
+            total = LOST
+        else:
+            at, left = peer[onward], left - 1
+            total += cost[at]
+    return total
