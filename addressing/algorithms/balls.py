@@ -33,7 +33,9 @@ def sizes_inside(
 
 
 @compiled
-def members(node: int, radius: IntArray, start: Starts, peer: IntArray, depth: IntArray, queue: IntArray) -> int:
+def members(
+    node: int, radius: IntArray, start: Starts, peer: IntArray, depth: IntArray, queue: IntArray
+) -> int:
     """Write the nodes v with d(``node``, v) < ``radius[v]`` into ``queue``, and return their number.
 
     ``depth`` is -1 everywhere, before and afterwards."""
@@ -83,7 +85,11 @@ def _sizes_inside(
 ) -> IntArray:
     sizes, size = np.zeros(len(nodes), np.int32), len(radius)
     for thread in numba.prange(threads):
-        seen, newest, following = np.zeros(size, np.uint64), np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        seen, newest, following = (
+            np.zeros(size, np.uint64),
+            np.zeros(size, np.uint64),
+            np.zeros(size, np.uint64),
+        )
         queues, touched = np.empty((2, size), np.int32), np.empty(size, np.int32)
         for first in range(thread * _BITS, len(nodes), threads * _BITS):
             block = nodes[first : first + _BITS]

@@ -22,6 +22,7 @@ from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Counts, Levels
+from dcnlab.evaluator.graph.symmetry import servers_alike
 from dcnlab.evaluator.metrics import (
     Conditions,
     Figures,
@@ -31,16 +32,17 @@ from dcnlab.evaluator.metrics import (
     scheme_metrics,
     silent,
 )
+from dcnlab.evaluator.routing.blocks import blocks, single_distances
 from dcnlab.evaluator.routing.path_lengths import (
     FailureKnowledge,
     PathLengths,
-    blocks,
+    every_server,
     path_lengths,
-    single_distances,
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
 from dcnlab.evaluator.routing.torus_distances import single_torus_distances
+from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
 from topos.registry import fabric, from_networkx
@@ -280,6 +282,8 @@ def distance_histogram(
         return np.bincount(apart[apart != UNREACHABLE], minlength=1).astype(np.int64)
     graph = hop_graph(network, failed.links, hops)
     if pairs.shared:
+        if not failed.links and every_server(pairs, network) and servers_alike(network):
+            return distances(graph, pairs.destinations[:1], pairs.sources[0]).histogram * network.servers
         ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
         return distances(graph, ends[0], ends[1]).histogram
     total = np.zeros(1, dtype=np.int64)
@@ -302,6 +306,12 @@ def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs) -> None:
         if highest not in scheme.endpoints():
             raise SpecError(
                 f"{scheme.name} routes between servers only: use pairs=servers, from:h0 or sample:N"
+            )
+        searches = min(searches_of(scheme), len(pairs))
+        if searches > MOST_SEARCHES:
+            raise SpecError(
+                f"{scheme.name} searches each pair for itself, at most {MOST_SEARCHES:,}, and these are"
+                f" {searches:,}: use --pairs sample:N"
             )
 
 

@@ -146,7 +146,7 @@ def test_tz_samples_fewer_landmarks_by_root_log() -> None:
     assert sizes.max() <= 4 * (256 * 8) ** 0.5
 
 
-@pytest.mark.parametrize("spec", ["random:60,3,hosts=0", "bcube:3,2", "fattree:4", "torus:5x6"])
+@pytest.mark.parametrize("spec", ["random:60,3,hosts=0", "bcube:3,2", "fattree:4", "torus:5x6", "torus:9x10"])
 @pytest.mark.parametrize("down", [frozenset(), frozenset(range(0, 40, 3))])
 def test_tz_chooses_the_same_landmarks_by_compiled_code(
     spec: str, down: frozenset[int], monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from dcnlab.evaluator.graph.distances import distance_rows, distances, pair_dist
 from dcnlab.evaluator.graph.hop_graph import HopGraph, hop_graph
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE
-from dcnlab.evaluator.routing.path_lengths import single_distances
+from dcnlab.evaluator.routing.blocks import single_distances
 from dcnlab.evaluator.routing.torus_distances import single_torus_distances
 from topos.graph import LinkState
 from topos.registry import fabric

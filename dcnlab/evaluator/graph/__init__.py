@@ -1,6 +1,7 @@
 """Fabrics as graphs, without any routing scheme.
 
     hop_graph.py       a fabric as compressed adjacency rows, without failed links
+    symmetry.py        networks whose servers are all alike
     distances.py       exact distances: histograms, rows, single pairs
     sweeps.py          bit-parallel breadth-first search from 512 sources at once
     single_searches.py breadth-first searches one by one, in large graphs

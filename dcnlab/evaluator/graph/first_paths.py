@@ -68,13 +68,19 @@ def first_path(
 
 @compiled
 def first_torus_path(
-    source: int, target: int, sizes: IntArray, start: NDArray[np.int64], peer: IntArray, trail: IntArray
+    source: int,
+    target: int,
+    sizes: IntArray,
+    start: NDArray[np.int64],
+    peer: IntArray,
+    usable: NDArray[np.bool_],
+    trail: IntArray,
 ) -> int:
-    """The same on a whole torus of ``sizes``, whose distances need no search."""
+    """The same for one target on a whole torus of ``sizes``, whose distances need no search."""
     at, hops, left = source, 0, _torus_distance(source, target, sizes)
     while left:
         for link in range(start[at], start[at + 1]):
-            if _torus_distance(peer[link], target, sizes) == left - 1:
+            if usable[link] and _torus_distance(peer[link], target, sizes) == left - 1:
                 at, left = peer[link], left - 1
                 break
         trail[hops] = at

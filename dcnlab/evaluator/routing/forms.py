@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.evaluator.graph.pairs import Pairs
+from dcnlab.evaluator.graph.sweeps import Levels
 from topos.graph import IntArray
 
 Longs = NDArray[np.int64]
@@ -36,6 +37,8 @@ Lengths = Callable[[IntArray, IntArray, IntArray], IntArray]
 PairLengths = Callable[[IntArray, IntArray, IntArray], IntArray]
 #: sources, destination, cost -> chance[source, hops]
 Spread = Callable[[IntArray, int, IntArray], NDArray[np.float64]]
+#: (sources, destinations, distances) of some pairs, and of further ones; cost -> pairs[hops, distance]
+Joint = Callable[[Iterable[tuple[IntArray, IntArray, Levels]], IntArray], NDArray[np.float64]]
 #: pairs -> packets[link]
 Loads = Callable[[Pairs], NDArray[np.float64]]
 #: nodes -> sizes of their tables

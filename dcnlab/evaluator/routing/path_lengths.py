@@ -20,16 +20,18 @@ from numpy.typing import NDArray
 
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph import next_hops
-from dcnlab.evaluator.graph.distances import distance_rows, pair_distances
 from dcnlab.evaluator.graph.hop_graph import HopGraph, Hops, hop_graph, live_links
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
-from dcnlab.evaluator.routing.forms import Done, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
+from dcnlab.evaluator.graph.symmetry import servers_alike
+from dcnlab.evaluator.routing.blocks import Block, blocks
+from dcnlab.evaluator.routing.forms import Done, Joint, Lengths, PairLengths, Rule, Shares, SourceRoutes, Spread
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.splits import Splits
 from dcnlab.evaluator.routing.vectorized import (
     always_shortest,
     forms_of,
+    joint_of,
     lengths_of,
     pair_lengths_of,
     spread_of,
@@ -177,12 +179,16 @@ def path_lengths(
     evaluates the scheme state by state even where it has a vectorised form.  ``progress`` is called with
     the share of the destinations that are done.
     """
-    if not generic and not down and _every_server(pairs, scheme.fabric) and symmetric(scheme):
+    alike = symmetric(scheme) or (hops == "links" and always_shortest(scheme) and servers_alike(scheme.fabric))
+    if not generic and not down and every_server(pairs, scheme.fabric) and alike:
         one = Pairs(pairs.destinations[:1], pairs.sources)
         return path_lengths(scheme, one, hops=hops, progress=progress).times(len(pairs.destinations))
     graph = hop_graph(scheme.fabric, down, hops)
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     cost = arrival_cost(scheme.fabric, hops)
+    joint = joint_of(bound) if not (generic or down) else None
+    if joint is not None:
+        return _from_joint(joint, graph, pairs, apart, cost, progress)
     counted = _counting(bound, pairs, cost, down, known_down, generic)
     total, done, every = EMPTY, 0, len(pairs.destinations)
     for block in blocks(graph, pairs, apart):
@@ -194,7 +200,7 @@ def path_lengths(
     return total
 
 
-def _every_server(pairs: Pairs, fabric: Fabric) -> bool:
+def every_server(pairs: Pairs, fabric: Fabric) -> bool:
     """True for all ordered pairs of servers."""
     return pairs.shared and len(pairs.destinations) == len(pairs.sources[0]) == fabric.servers > 0
 
@@ -228,68 +234,21 @@ def _counting(
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The pairs of some destinations, with their distances."""
+def _from_joint(
+    joint: Joint, graph: HopGraph, pairs: Pairs, apart: Levels | None, cost: IntArray, progress: Done
+) -> PathLengths:
+    """The lengths over ``pairs``, whose distribution the scheme computes at once."""
+    connected = done = 0
 
-    pairs: Pairs
-    #: ``[destination][source]``; a single array where the destinations share their sources.
-    distances: Levels | tuple[Levels, ...]
+    def each() -> Iterator[tuple[IntArray, IntArray, Levels]]:
+        nonlocal connected, done
+        for block in blocks(graph, pairs, apart):
+            connected, done = connected + block.connected, done + len(block.pairs.destinations)
+            progress(done / len(pairs.destinations))
+            yield block.ends
 
-    def __iter__(self) -> Iterator[tuple[int, int, IntArray, Levels]]:
-        """(position, destination, sources, distances of the sources) of each destination."""
-        for position, to in enumerate(self.pairs.destinations.tolist()):
-            yield position, to, self.pairs.of(position), self.distances[position]
-
-    @cached_property
-    def connected(self) -> int:
-        """The number of pairs with a path, not counting a node with itself (distance 0)."""
-        return sum(int(np.count_nonzero((row != UNREACHABLE) & (row != 0))) for row in self.distances)
-
-    @cached_property
-    def farthest(self) -> int:
-        """The largest distance of a connected pair."""
-        return max((_farthest(row) for row in self.distances), default=0)
-
-    def parts(self, size: int) -> Iterator[Block]:
-        """The same pairs, at most ``size`` destinations at a time."""
-        for position, part in enumerate(self.pairs.chunks(size)):
-            yield Block(part, self.distances[position * size : (position + 1) * size])
-
-
-def _farthest(row: Levels) -> int:
-    most = int(row.max(initial=0))
-    return most if most != UNREACHABLE else int(row[row != UNREACHABLE].max(initial=0))
-
-
-def single_distances(graph: HopGraph, pairs: Pairs) -> Levels | None:
-    """The distances of all pairs, destination by destination; None where the destinations share their
-    sources."""
-    if pairs.shared:
-        return None
-    ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
-    return pair_distances(graph, ends, np.concatenate(pairs.sources))
-
-
-def blocks(graph: HopGraph, pairs: Pairs, apart: Levels | None = None) -> Iterator[Block]:
-    """The pairs in blocks of few enough destinations for arrays of [destination, node]."""
-    size = (1 << 24) // max(1, graph.size)
-    if pairs.shared:
-        sources = pairs.of(0)
-        for part in pairs.chunks(max(64, min(1024, size))):
-            table = distance_rows(graph, part.destinations)
-            yield Block(part, table if len(sources) == graph.size else table.take(sources, axis=1))
-        return
-    lengths = np.array([len(part) for part in pairs.sources])
-    all_distances = single_distances(graph, pairs) if apart is None else apart
-    assert all_distances is not None
-    first = 0
-    for part in pairs.chunks(max(1, min(1024, size))):
-        count = len(part.destinations)
-        ends = np.cumsum(lengths[first : first + count])
-        base = int(lengths[:first].sum())
-        yield Block(part, tuple(np.split(all_distances[base : base + int(ends[-1])], ends[:-1])))
-        first += count
+    found = joint(each(), cost)
+    return PathLengths(found, len(pairs), connected)
 
 
 def _from_next_hops(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, down: LinkState) -> Floats:
@@ -353,12 +312,11 @@ def _from_distances(block: Block) -> Floats:
 
 def _from_pair_lengths(single: PairLengths, block: Block, cost: IntArray) -> Floats:
     """``[hops, distance]``: the pairs of a block, each with its path length."""
-    ends = block.pairs.destinations
-    sources = np.concatenate([block.pairs.of(position) for position in range(len(ends))])
-    hops = single(sources, np.repeat(ends, [len(row) for row in block.distances]), cost)
+    sources, destinations, distances = block.ends
+    hops = single(sources, destinations, cost)
     joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
     delivered = hops != next_hops.LOST
-    np.add.at(joint, (hops[delivered], np.concatenate(block.distances)[delivered]), 1)
+    np.add.at(joint, (hops[delivered], distances[delivered]), 1)
     return joint
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from addressing.scheme import Scheme
 from addressing.table import compile_table
 from dcnlab.evaluator.routing.forms import Done, Longs, Tables
-from dcnlab.evaluator.routing.vectorized import tables_of
+from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of, tables_of
 from topos.graph import IntArray
 
 #: The number of entries after which the remaining nodes are skipped.
@@ -63,12 +63,15 @@ def table_sizes(
     progress: Done = lambda share: None,
 ) -> TableSizes:
     """Count tables until they have ``budget`` entries: first those of the server and the switch with the
-    most ports, then in a random order drawn with ``seed``.
+    most ports, then in a random order drawn with ``seed``.  None is counted where too many pairs would be
+    searched for it.
 
     ``generic`` compiles every table even where the scheme has a vectorised form.  ``progress`` is called
     with the share that is done."""
     nodes = holders(scheme)
     order = _order(scheme, nodes, seed)
+    if searches_of(scheme) > MOST_SEARCHES:
+        order = order[:0]
     tables = None if generic else tables_of(scheme)
     if tables is None:
         entries, bits = _compile(scheme, order, budget, progress)

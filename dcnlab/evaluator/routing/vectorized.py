@@ -11,6 +11,7 @@ from addressing.rule import RuleScheme
 from addressing.scheme import Scheme
 from dcnlab.evaluator.routing import vector
 from dcnlab.evaluator.routing.forms import (
+    Joint,
     Lengths,
     Loads,
     PairLengths,
@@ -22,6 +23,9 @@ from dcnlab.evaluator.routing.forms import (
 )
 from dcnlab.evaluator.routing.repair import repaired
 from topos.graph import LinkState
+
+#: The most pairs that are searched one by one: some minutes.
+MOST_SEARCHES = 250_000
 
 
 class Forms(NamedTuple):
@@ -85,6 +89,12 @@ def spread_of(scheme: Scheme) -> Spread | None:
     return None if bind is None or scheme.known else cast(Spread | None, bind(scheme))
 
 
+def joint_of(scheme: Scheme) -> Joint | None:
+    """The pairs by path length and distance of ``scheme`` without failures; None without such a form."""
+    bind = _function(scheme, "joint")
+    return None if bind is None or scheme.known else cast(Joint | None, bind(scheme))
+
+
 def always_shortest(scheme: Scheme) -> bool:
     """True where all packets of ``scheme`` take shortest paths, counted in links, while every node knows
     all failures."""
@@ -94,6 +104,12 @@ def always_shortest(scheme: Scheme) -> bool:
 def symmetric(scheme: Scheme) -> bool:
     """True where, without failures, all servers see paths of the same lengths from all others."""
     return _states(scheme, "symmetric")
+
+
+def searches_of(scheme: Scheme) -> int:
+    """The searches that all pairs of vertices, and so the tables, of ``scheme`` need one by one; 0 for most."""
+    count = _function(scheme, "searches")
+    return 0 if count is None else cast(int, count(scheme))
 
 
 def loads_of(scheme: Scheme, down: LinkState) -> Loads | None:

@@ -37,6 +37,10 @@ at the rest of a large network, and where path lengths are random:
     pair_lengths(scheme) -> PairLengths                sources, destinations, cost -> hops[pair]
     spread(scheme) -> Spread                           sources, destination, cost -> chance[source, hops]
 
+Or, where path lengths are random and a few computations serve all pairs:
+
+    joint(scheme) -> Joint      (sources, destinations, distances)..., cost -> pairs[hops, distance]
+
 Beside ``shares``, where all failures are known, link loads only:
 
     loads(scheme) -> Loads                             pairs -> packets[link]
@@ -52,6 +56,10 @@ Facts about a scheme, which are False without the function:
     symmetric(scheme) -> bool         without failures, the lengths of paths to a server are the same for all
     few_steps(scheme) -> bool         without failures, single paths are best followed by the scheme itself
 
+And the work that no form avoids:
+
+    searches(scheme) -> int           the pairs of vertices, where each needs a search of its own
+
 The modules:
 
     brp.py             BCube's parallel paths: source routes, lengths
@@ -66,9 +74,10 @@ The modules:
     hier.py            hierarchical routing on any network: as hrsw
     hrsw.py            HR-SW: next hops, pair lengths
     hrsw_set.py        HR-SW's set mode: next hops, pair lengths
+    ksp.py             k shortest paths: no form
     min_ad.py          minimal adaptive routing: lengths, pair lengths
     permsort.py        sorting on Cayley graphs: table sizes
-    pow.py             POW on CLOT and torus networks: shares, pair lengths
+    pow.py             POW on CLOT and torus networks: shares, joint
     shortest.py        full tables: next hops
     twolevel.py        a fat tree's two-level tables: table sizes
     twophase.py        Two-Phase routing on Borel Cayley graphs: source routes, lengths

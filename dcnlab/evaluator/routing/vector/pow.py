@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from addressing.jit import inlined, threaded
+from addressing.jit import compiled, inlined, threaded
 from addressing.scheme import Scheme
 from addressing.schemes.pow import Pow
-from dcnlab.evaluator.routing.forms import Longs, PairLengths, Shares, TableCounts, Tables
+from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
+from dcnlab.evaluator.routing.forms import Joint, Longs, Shares, TableCounts, Tables
 from dcnlab.evaluator.routing.table_counts import one_next_hop
-from dcnlab.evaluator.routing.torus_distances import torus_distance_of_pairs
+from dcnlab.evaluator.routing.torus_distances import torus_distances
 from topos.families.clot import Clot
-from topos.families.torus import Torus
 from topos.graph import NONE, IntArray, LinkState
 
 Floats = NDArray[np.float64]
@@ -25,14 +26,15 @@ def shares(scheme: Scheme, known_down: LinkState) -> Shares | None:
     """Weights by inverse squared distance over all nearer neighbours; None where failures are known."""
     if scheme.known or known_down:
         return None
-    torus, adjacency = cast(Pow, scheme).torus, scheme.fabric.adjacency
-    coordinates = np.unravel_index(np.arange(scheme.fabric.servers), torus.sizes)
-    position = np.stack(coordinates, axis=1).astype(np.int32)
+    return _shares(cast(Pow, scheme))
+
+
+def _shares(scheme: Pow) -> Shares:
+    fabric, torus, adjacency = scheme.fabric, scheme.torus, scheme.fabric.adjacency
+    position = np.stack(np.unravel_index(np.arange(fabric.servers), torus.sizes), axis=1).astype(np.int32)
     sizes = np.array(torus.sizes, dtype=np.int32)
-    members = np.zeros((0, 0), dtype=np.int32)
-    if isinstance(torus, Clot):
-        switches = range(scheme.fabric.servers, scheme.fabric.size)
-        members = np.array([[torus.server(m) for m in torus.members(s)] for s in switches], dtype=np.int32)
+    # A switch's ports are in the order of its members.
+    members = adjacency.peer[adjacency.start[fabric.servers] :].reshape(-1, 1 << len(sizes))
 
     def towards(destinations: IntArray) -> Floats:
         return _weigh(destinations, position, sizes, members, adjacency.start, adjacency.peer)
@@ -45,10 +47,34 @@ def symmetric(scheme: Scheme) -> bool:
     return True
 
 
-def pair_lengths(scheme: Scheme) -> PairLengths | None:
-    """The torus distance where all links are torus links: every hop is to a nearer server."""
-    plain = type(cast(Pow, scheme).torus) is Torus
-    return torus_distance_of_pairs(cast(Pow, scheme).torus.sizes) if plain else None
+def joint(scheme: Scheme) -> Joint:
+    """Path lengths from every node towards server 0, for all pairs with the same difference of coordinates.
+
+    Links to torus neighbours lead one hop nearer.  A packet leaves the torus at most once, over a switch
+    or a link of NovaCube: it lands on the nearest of the members, or in the nearer half, and from there
+    on neither is nearer.  So the hops that are left are the torus distance.
+    """
+    bound, fabric, adjacency = cast(Pow, scheme), scheme.fabric, scheme.fabric.adjacency
+    sizes, zero = bound.torus.sizes, np.zeros(1, dtype=np.int32)
+
+    def counted(pairs: Iterable[tuple[IntArray, IntArray, Levels]], cost: IntArray) -> Floats:
+        keys = [np.zeros(0, np.int64)]
+        for sources, destinations, distances in pairs:
+            apart = (sources != destinations) & (distances != UNREACHABLE)
+            gap = np.stack(np.unravel_index(sources[apart], sizes)) - np.unravel_index(
+                destinations[apart], sizes
+            )
+            place = np.ravel_multi_index(tuple(gap), sizes, mode="wrap")
+            keys.append(place << 16 | distances[apart])
+        key, number = np.unique(np.concatenate(keys), return_counts=True)
+        level = torus_distances(sizes)(np.arange(fabric.servers, dtype=np.int32), zero, cost)[0]
+        first = np.searchsorted(key >> 16, np.arange(fabric.servers + 1))
+        return _joint(
+            level, np.argsort(level, kind="stable"), _shares(bound)(zero)[0], cost, first, key & 0xFFFF,
+            number, adjacency.start, adjacency.peer,
+        ).T  # fmt: skip
+
+    return counted
 
 
 def table_counts(scheme: Scheme) -> Tables | None:
@@ -74,6 +100,63 @@ def _blocks(scheme: Pow, dimension: int) -> Longs:
     found = [list(scheme.slices(dimension, low)) for low in range(scheme.torus.sizes[dimension])]
     rows = [(len(blocks), sum(mask.bit_count() for _, mask in blocks)) for blocks in found]
     return np.array(rows, dtype=np.int64)
+
+
+@compiled
+def _joint(
+    level: IntArray, order: Longs, share: Floats, cost: IntArray, first: Longs, distance: Longs, number: Longs,
+    start: Longs, peer: IntArray,
+) -> Floats:  # fmt: skip
+    """``[distance, hops]``: the expected pairs, of which ``number[i]`` at ``distance[i]`` have the source v,
+    ``first[v] <= i < first[v + 1]``; ``order`` has the servers by ``level``, their torus distance."""
+    longest, widest = level[order[-1]], np.bincount(level).max()
+    joint = np.zeros((distance.max() + 1 if len(distance) else 1, longest + 1))
+    # Rows of the servers of this level and of the level before.
+    chance, row = np.zeros((2, widest, longest + 1)), np.zeros(len(level), np.int64)
+    low = np.zeros((2, widest), np.int64)
+    chance[0, 0, 0] = 1.0
+    place = 0
+    for i in range(1, len(order)):
+        node = order[i]
+        depth = level[node]
+        place = place + 1 if depth == level[order[i - 1]] else 0
+        row[node] = place
+        now, before = depth % 2, 1 - depth % 2
+        mine = chance[now, place]
+        mine[:] = 0.0
+        lowest = depth
+        for link in range(start[node], start[node + 1]):
+            if share[link] == 0:
+                continue
+            end, step = _landing(peer[link], share, cost, start, peer, len(level))
+            if level[end] == depth - 1 and step == 1:
+                other, least = chance[before, row[end]], low[before, row[end]]
+                for hops in range(least, depth):
+                    mine[hops + 1] += share[link] * other[hops]
+                lowest = min(lowest, least + 1)
+            else:
+                mine[level[end] + step] += share[link]
+                lowest = min(lowest, level[end] + step)
+        low[now, place] = lowest
+        for pair in range(first[node], first[node + 1]):
+            for hops in range(lowest, depth + 1):
+                joint[distance[pair], hops] += number[pair] * mine[hops]
+    return joint
+
+
+@inlined
+def _landing(
+    end: int, share: Floats, cost: IntArray, start: Longs, peer: IntArray, servers: int
+) -> tuple[int, int]:
+    """The server that a packet reaches, at once or through a switch, and the hops to it."""
+    step = cost[end]
+    if end >= servers:
+        for link in range(start[end], start[end + 1]):
+            if share[link] > 0:
+                end = peer[link]
+                break
+        step += cost[end]
+    return end, step
 
 
 @threaded

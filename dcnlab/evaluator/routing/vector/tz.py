@@ -155,7 +155,7 @@ def _hops(
             reached = ball(depth, queue, radius[pair] - 1, start, peer, usable)
             if depth[at] == UNVISITED:
                 if len(sizes):
-                    far = first_torus_path(at, landmarks[pair], sizes, start, peer, memory.trail)
+                    far = first_torus_path(at, landmarks[pair], sizes, start, peer, usable, memory.trail)
                 else:
                     far = first_path(at, landmarks[pair : pair + 1], start, peer, usable, memory)
                 total = 0 if far != NONE else LOST
