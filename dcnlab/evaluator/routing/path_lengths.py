@@ -186,9 +186,9 @@ def path_lengths(
     graph = hop_graph(scheme.fabric, down, hops)
     bound, known_down = with_failure_knowledge(scheme, down, failure_knowledge)
     cost = arrival_cost(scheme.fabric, hops)
-    joint = joint_of(bound) if not (generic or down) else None
-    if joint is not None:
-        return _from_joint(joint, graph, pairs, apart, cost, progress)
+    at_once = None if generic or down else joint_of(bound)
+    if at_once is not None:
+        return _from_joint(at_once, graph, pairs, apart, cost, progress)
     counted = _counting(bound, pairs, cost, down, known_down, generic)
     total, done, every = EMPTY, 0, len(pairs.destinations)
     for block in blocks(graph, pairs, apart):
