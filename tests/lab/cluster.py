@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from tests.lab.underlay import Machine, underlay
 
 #: Seconds within which anything must have happened.
 TIMEOUT = 120.0
+#: Dask keeps connections over which nothing comes: how long tests part machines depends on the load.
+_PATIENT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "600s"}
 
 
 @dataclass
@@ -30,11 +32,21 @@ class Cluster:
     machines: list[Machine]
     workers: list[subprocess.Popen[bytes]]
     environment: dict[str, str]
+    scheduler: subprocess.Popen[bytes]
+    #: The command line of each worker, and where its output goes.
+    commands: list[tuple[list[str], Path]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         """The scheduler's."""
         return f"tls://{self.machines[0].address}:8786"
+
+    def start_again(self, number: int) -> None:
+        """Start the worker of a machine that has ended; returns when the scheduler knows it."""
+        self.workers[number].wait()
+        command, log = self.commands[number]
+        self.workers[number] = _started(command, log)
+        until(lambda: "Registered to" in log.read_text())
 
     def up(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`dcnlab up` on the first machine."""
@@ -52,26 +64,29 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(count: int, folder: Path) -> Iterator[Cluster]:
-    """So many machines with workers of a scheduler, TLS everywhere."""
+def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> Iterator[Cluster]:
+    """Machines with workers of a scheduler, TLS everywhere; with a ``nanny`` Dask starts workers again."""
     certificates = Certificates(folder)
     certificates.create()
-    environment = {**os.environ, "DCNLAB_MACHINES": str(folder)}
+    environment = {**os.environ, "DCNLAB_MACHINES": str(folder), **_PATIENT}
     dask = [sys.executable, "-m", "dask"]
-    with underlay(count) as machines, contextlib.ExitStack() as stack:
+    with underlay(count, mtu) as machines, contextlib.ExitStack() as stack:
         words = ["--host", machines[0].address, "--port", "8786", "--no-dashboard", *certificates.options]
-        stack.enter_context(
+        scheduler = stack.enter_context(
             _running(machines[0].command([*dask, "scheduler", *words]), folder / "scheduler.log")
         )
-        workers = []
+        found = Cluster(machines, [], environment, scheduler)
         for number, machine in enumerate(machines):
             words = [f"tls://{machines[0].address}:8786", "--host", machine.address, "--name", f"w{number}"]
-            words += ["--no-nanny", "--nthreads", "1", "--no-dashboard", *certificates.options]
+            words += ["--nanny" if nanny else "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+            words += certificates.options
             command = machine.command([*dask, "worker", *words])
-            workers.append(stack.enter_context(_running(command, folder / f"worker{number}.log")))
-        for number in range(count):
-            until(lambda file=folder / f"worker{number}.log": "Registered to" in file.read_text())
-        yield Cluster(machines, workers, environment)
+            found.commands.append((command, folder / f"worker{number}.log"))
+            found.workers.append(_started(*found.commands[-1]))
+            stack.callback(lambda number=number: _end(found.workers[number]))
+        for _, log in found.commands:
+            until(lambda log=log: "Registered to" in log.read_text())
+        yield found
 
 
 def until(holds: Any) -> None:
@@ -85,10 +100,24 @@ def until(holds: Any) -> None:
 
 @contextlib.contextmanager
 def _running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    process = _started(command, log)
     try:
         yield process
     finally:
-        process.kill()
-        process.wait()
+        _end(process)
+
+
+def _started(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as file:
+        return subprocess.Popen(
+            command,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **_PATIENT},
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()

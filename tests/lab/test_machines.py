@@ -21,15 +21,19 @@ from dcnlab.lab.api.app import interface
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.rpc import Connection
 from dcnlab.lab.top import reader as top
 from tests.lab.cluster import TIMEOUT, Cluster, cluster, until
 from tests.lab.terminal import DCNLAB, Terminal
+from tests.lab.underlay import Machine
 from topos import registry
 from topos.fabric import Fabric
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("machines")]
 
 FABRICS = [("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
+#: The kernel forwards in the last one, in servers and in switches.
+IN_KERNEL = ("--fast-path", "on", "--switch-fast-path", "on")
 
 
 @pytest.fixture(scope="module")
@@ -82,16 +86,24 @@ def cut_link(info: dict[str, Any]) -> tuple[str, str]:
 def nothing_left(machines: Cluster, lab: str) -> bool:
     """Whether no part of a lab runs, and no machine has another interface than its own."""
     sockets = [found for found in runtime.labs() if found.name.startswith(lab)]
-    names = {line.split()[0].split("@")[0] for one in machines.machines for line in one.links().splitlines()}
-    return not sockets and names == {"lo", "up0"}
+    return not sockets and all(interfaces(machine) == {"lo", "up0"} for machine in machines.machines)
+
+
+def interfaces(machine: Machine) -> set[str]:
+    """The names of a machine's interfaces."""
+    return {line.split()[0].split("@")[0] for line in machine.links().splitlines()}
 
 
 @pytest.mark.parametrize(("spec", "scheme"), FABRICS, ids=[spec for spec, _ in FABRICS])
 def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, spec: str, scheme: str) -> None:
     lab_name = name()
-    info = three.launched(lab_name, spec, "--scheme", scheme)
+    in_kernel = spec == FABRICS[-1][0]
+    info = three.launched(lab_name, spec, "--scheme", scheme, *(IN_KERNEL if in_kernel else ()))
     with attached(lab_name) as lab:
         all_pairs_answer(lab, info)
+        assert [info["fast_path"], info["switch_fast_path"]] == ["on" if in_kernel else "off"] * 2
+        by_kernel = sum(counts["by kernel"] for counts in lab.stats().servers.values()) if in_kernel else 1
+        assert by_kernel > 0
     until(lambda: nothing_left(three, lab_name))
 
 
@@ -347,18 +359,80 @@ def is_coordinator(process: Path, lab_name: str) -> bool:
     return False
 
 
+def nodes_of(lab: Lab, number: int) -> set[int]:
+    """The nodes of a machine."""
+    info = lab.info()
+    fabric = registry.fabric(info["topology"])
+    return {node for span in info["machines"][number]["nodes"] for node in spanned(fabric, span)}
+
+
 def test_the_living_go_on_when_a_machine_is_lost(three: Cluster, lab: Lab) -> None:
-    """The last test: the worker that is killed is not started again."""
-    info, fabric = lab.info(), registry.fabric("bcube:4,1")
-    gone = {node for span in info["machines"][2]["nodes"] for node in spanned(fabric, span)}
+    fabric, gone = registry.fabric("bcube:4,1"), nodes_of(lab, 2)
     dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & gone}
     three.workers[2].kill()
     until(lambda: set(lab.info()["down"]) == dead)
     assert [part["lost"] for part in lab.info()["machines"]] == [False, False, True]
     assert any("m2 (10.99.0.3) is lost" in line for line in lab.info()["ended"])
     servers = joined(fabric, dead, gone)
-    pairs = tuple((a, b) for a in servers for b in servers if a != b)
-    assert pairs
-    until(lambda: lab.ping(pairs=pairs).held)
+    assert len(servers) > 1
+    until(lambda: all_answer(lab, servers))
     with pytest.raises(LabError, match="is lost"):
         lab.tables(fabric.name(max(gone)))
+
+
+def test_a_machine_that_was_lost_rejoins(three: Cluster, lab: Lab) -> None:
+    """It comes back without the link that was cut meanwhile."""
+    with pytest.raises(LabError, match="no worker runs there"):
+        lab.rejoin("m2")
+    a, b = cut_link(lab.info())
+    cut = lab.fail(a, b).links
+    three.start_again(2)
+    words = [*DCNLAB, "machines", "rejoin", lab.config.name]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=three.environment)
+    assert (done.returncode, done.stdout.partition(" after")[0]) == (0, f"m2 back in {lab.config.name}"), done
+    assert lab.info()["down"] == cut
+    assert [part["lost"] for part in lab.info()["machines"]] == [False, False, False]
+    assert lab.pingall().lost == []
+    lab.restore(a, b)
+    assert lab.info()["down"] == []
+    with pytest.raises(UsageError, match="no machine of this lab is lost"):
+        lab.rejoin()
+
+
+def test_machines_that_do_not_reach_each_other_go_on_apart(three: Cluster, lab: Lab) -> None:
+    """Both sides notice, and route without the links between them, until the network works again."""
+    fabric, apart = registry.fabric("bcube:4,1"), nodes_of(lab, 1)
+    dead = {link.index for link in fabric.links() if {link.a.node, link.b.node} & apart}
+    between = {link.index for link in fabric.links() if len({link.a.node, link.b.node} & apart) == 1}
+    three.machines[1].connect(False)
+    until(lambda: set(lab.info()["down"]) == dead)
+    assert [part["silent"] for part in lab.info()["machines"]] == [False, True, False]
+    until(lambda: all_answer(lab, joined(fabric, dead, apart)))
+    inside = Lab.attach(f"{lab.config.name}-m1")
+    until(lambda: between <= set(inside.info()["down"]))
+    three.machines[1].connect(True)
+    until(lambda: not lab.info()["down"] and not inside.info()["down"])
+    assert lab.pingall().lost == []
+
+
+def all_answer(lab: Lab, servers: list[str]) -> bool:
+    """Whether these servers reach each other."""
+    return lab.ping(pairs=tuple((a, b) for a in servers for b in servers if a != b)).held
+
+
+def test_a_part_that_is_killed_leaves_nothing_and_rejoins(three: Cluster, lab: Lab) -> None:
+    """Its guard is killed: the kernel ends the rest of it."""
+    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m1"))) as connection:
+        os.kill(connection.peer, signal.SIGKILL)
+    until(lambda: [part["lost"] for part in lab.info()["machines"]] == [False, True, False])
+    until(lambda: interfaces(three.machines[1]) == {"lo", "up0"})
+    assert lab.rejoin("m1").machines == ["m1"]
+    assert lab.info()["down"] == []
+    assert lab.pingall().lost == []
+
+
+def test_without_a_scheduler_the_lab_ends_everywhere(three: Cluster, lab: Lab) -> None:
+    """The last test: there is no cluster after it."""
+    path = lab.path
+    three.scheduler.kill()
+    until(lambda: not runtime.in_use(path) and nothing_left(three, path.stem))

@@ -16,10 +16,17 @@ from tests.capabilities import lacking
 
 @dataclass(frozen=True)
 class Machine:
-    """A network namespace with one interface, ``up0``, and the process that keeps it."""
+    """A network namespace with one interface, ``up0``, and the process that keeps it; the ``bridge`` that joins
+    the machines has the other end, ``plug``."""
 
     address: str
     holder: int
+    bridge: int
+    plug: str
+
+    def connect(self, joined: bool) -> None:
+        """Join the machine with the others, or part it from them, as a broken cable does."""
+        _inside(self.bridge, f"ip link set {self.plug} {'up' if joined else 'down'}")
 
     def command(self, words: Sequence[str]) -> list[str]:
         """The command line that runs a program on this machine."""
@@ -56,7 +63,7 @@ def underlay(count: int, mtu: int = 1500) -> Iterator[list[Machine]]:
             _run(f"ip link add up0 mtu {mtu} netns {holder} type veth peer name {far}")
             _inside(bridge, f"ip link set m{number} master br0 up")
             _inside(holder, f"ip addr add {address}/24 dev up0", "ip link set up0 up", "ip link set lo up")
-            machines.append(Machine(address, holder))
+            machines.append(Machine(address, holder, bridge, f"m{number}"))
         yield machines
 
 

@@ -8,6 +8,7 @@ description.py     machines as a user describes them
 certificates.py    the key and the certificate of a cluster
 cluster.py         the workers of a scheduler, and what their machines have
 whole_lab.py       the coordinator's lab: its parts, the link state that it spreads, machines that are lost
+rejoining.py       a machine that was lost comes back
 operations.py      the coordinator's operations: passed on to parts, or put together from them
 measuring.py       the coordinator's measurements: on each machine, or where their servers are
 flow_places.py     machines that send and receive many flows, as the coordinator sees them
@@ -15,5 +16,6 @@ prompt.py          the prompt of a lab on many machines
 network.py         the whole network, for what looks into it from the outside
 remote_part.py     a part as the coordinator sees it
 part_actor.py      a part in its worker: the actor that launches it and passes requests on
+contact.py         what a part does while the coordinator does not reach it
 part_lab.py        the part that this machine runs
 """

@@ -14,8 +14,8 @@ from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.machines.certificates import Certificates
 from dcnlab.lab.machines.placement import Machine
 
-#: Seconds to connect to the scheduler, and to hear from a worker.
-_TIMEOUT = 15.0
+#: Seconds to connect to the scheduler, and to hear from a worker, which may be busy and imports this first.
+_TIMEOUT, _ANSWER = 30.0, 120.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,10 @@ def workers(client: Any) -> list[Worker]:
     names = {address: str(found["name"]) for address, found in known.items()}
     found = []
     for number, address in enumerate(sorted(known, key=lambda each: (names[each], each))):
-        has = waiting[address].result(timeout=_TIMEOUT)
+        try:
+            has = waiting[address].result(timeout=_ANSWER)
+        except TimeoutError as error:
+            raise LabError(f"machines: the worker at {address} does not answer") from error
         machine = Machine(f"m{number}", has["cores"], has["memory"])
         found.append(Worker(address, machine, hosts[address], has["mtu"], has["root"]))
     return found

@@ -11,7 +11,7 @@ from typing import Any
 from dcnlab.lab import naming
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import live_path
-from dcnlab.lab.machines import network, placement_file
+from dcnlab.lab.machines import network, placement_file, rejoining
 from dcnlab.lab.machines.measuring import Measuring
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
@@ -39,6 +39,7 @@ def table(lab: WholeLab) -> dict[str, Operation]:
         "fail": operations.fail, "restore": operations.restore, "services": operations.services,
         "control": operations.control, "controller": operations.controller, "events": operations.events,
         "impair": operations.impair, "queues": operations.queues, "explain": operations.explain,
+        "rejoin": operations.rejoin,
     }  # fmt: skip
     found |= {name: operations.about_node(field) for name, field in _ABOUT_A_NODE.items()}
     found |= dict.fromkeys(_ANYWHERE, operations.anywhere)
@@ -93,7 +94,7 @@ class _Operations:
     def info(self, call: Call) -> Any:
         """What every lab tells, and its machines."""
         lab, found = self._lab, self._lab.ask_all("info")
-        lost = [part.lost for part in lab.parts if part.lost]
+        lost = [part.problem for part in lab.parts if part.problem]
         restarts: dict[str, int] = {}
         for one in found:
             for name, count in one["restarts"].items():
@@ -124,7 +125,9 @@ class _Operations:
             **counts,
             **links,
             "nodes": placement_file.as_json(self._lab.placement)[part.name],
+            "launch_s": part.launch_s,
             "lost": bool(part.lost),
+            "silent": part.silent and not part.lost,
         }
 
     def control(self, call: Call) -> Any:
@@ -174,6 +177,10 @@ class _Operations:
     def restore(self, call: Call) -> Any:
         """Undo ``fail``."""
         return self._lab.change_links(self._links(call), up=True)
+
+    def rejoin(self, call: Call) -> Any:
+        """Launch the part of a machine again that was lost and is back, or of all such machines."""
+        return rejoining.rejoin(self._lab, call.request["machine"])
 
     def _links(self, call: Call) -> tuple[int, ...]:
         return naming.links(self._lab.fabric, call.request["kind"], call.request["names"], self._lab.scheme)

@@ -18,8 +18,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dcnlab.lab import runtime
+from dcnlab.lab.client import end
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.machines.contact import Contact, PartGone
 from dcnlab.lab.machines.part_lab import PartLab
 from dcnlab.lab.rpc import Connection
 from topos import plugins
@@ -27,6 +30,8 @@ from topos import plugins
 #: Seconds that a fetch waits for something to come.
 _WAIT = 2.0
 _CHUNK = 1 << 16
+#: In the place of an exit code: the part has ended.
+_GONE = -1
 #: Seconds that a terminal is read after its program has ended: others may have it open for ever.
 _HELD = 0.5
 
@@ -50,26 +55,34 @@ class PartActor:
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count()
         plugins.load(custom)
-        self._lab = PartLab(topology, scheme, name, LocalPart.from_json(part), **options)
+        local = LocalPart.from_json(part)
+        self._lab = PartLab(topology, scheme, name, local, **options)
+        self._contact = Contact(self._lab.path, local.peers)
 
-    async def launch(self) -> dict[str, Any]:
-        """Launch the part; ``error`` and ``code`` when that fails, else ``seconds``."""
+    async def launch(self, again: bool) -> dict[str, Any]:
+        """Launch the part; ``error`` and ``code`` when that fails, else ``seconds`` by stage and
+        those of all, ``launch_s``.  ``again``: end what may
+        be left of a part that was lost."""
         try:
+            if again:
+                await asyncio.to_thread(end, self._lab.path)
             await asyncio.to_thread(self._lab.start)
         except LabError as error:
             return {"error": str(error), "code": error.exit_code}
-        return {"seconds": self._lab.stages}
+        return {"seconds": self._lab.stages, "launch_s": self._lab.launch_s}
 
     async def begin(
         self, request: Mapping[str, Any], descriptors: int, settings: Sequence[Any] | None = None
     ) -> int:
         """Begin a request with so many descriptors, or with a terminal of these settings; its number."""
+        self._contact.note(request)
         number = next(self._numbers)
         self._requests[number] = _Request(self._lab, dict(request), descriptors, settings)
         return number
 
     async def fetch(self, number: int) -> list[Item]:
         """What has come for a request since the last fetch; empty after some seconds without anything."""
+        self._contact.note()
         items = await asyncio.to_thread(self._requests[number].items)
         if any(kind in ("result", "error") for kind, _ in items):
             del self._requests[number]
@@ -96,16 +109,26 @@ class PartActor:
 
     async def stop(self) -> None:
         """End the part; returns when nothing of it is left."""
-        await asyncio.to_thread(self._lab.stop)
+        self._contact.end()
+        await asyncio.to_thread(_stop, self._lab)
 
     def __del__(self) -> None:
+        if (contact := getattr(self, "_contact", None)) is not None:
+            contact.end()
         if (lab := getattr(self, "_lab", None)) is not None:  # in a thread: Dask's worker must go on
             threading.Thread(target=_end, args=(lab,)).start()
 
 
 def _end(lab: PartLab) -> None:
     with contextlib.suppress(LabError, AssertionError):  # it has ended, or was never launched
+        _stop(lab)
+
+
+def _stop(lab: PartLab) -> None:
+    try:
         lab.stop()
+    finally:
+        runtime.in_use(lab.path)  # removes the socket of a guard that was killed
 
 
 class _Request:
@@ -115,7 +138,11 @@ class _Request:
         self, lab: PartLab, request: dict[str, Any], descriptors: int, settings: Sequence[Any] | None
     ) -> None:
         self._items: queue.Queue[Item] = queue.Queue()
-        self.connection = Connection(lab.path)
+        self._path = lab.path
+        try:
+            self.connection = Connection(lab.path)
+        except LabError as error:
+            raise PartGone(str(error)) from error
         #: Where input is written; with a terminal its near end.
         self._input, self._terminal = -1, settings is not None
         theirs, outputs = self._open_terminal(settings) if settings else self._open_pipes(descriptors)
@@ -187,7 +214,7 @@ class _Request:
         try:
             last = ("result", self._call(request, descriptors, progress))
         except LabError as error:
-            last = ("error", (str(error), error.exit_code))
+            last = ("error", (str(error), error.exit_code if runtime.in_use(self._path) else _GONE))
         except Exception as error:  # of a connection that was closed
             last = ("error", (f"{type(error).__name__}: {error}", 1))
         for reader in readers:  # everything that the program wrote comes before its end
@@ -225,4 +252,6 @@ class _Request:
 def raised(item: tuple[str, int]) -> LabError:
     """The error that a part has answered."""
     text, code = item
+    if code == _GONE:
+        return PartGone(text)
     return UsageError(text) if code == UsageError.exit_code else LabError(text)

@@ -17,6 +17,7 @@ from typing import Any
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.machines.cluster import Worker
+from dcnlab.lab.machines.contact import SILENCE, PartGone, PartUnreachable
 from dcnlab.lab.machines.part_actor import PartActor, raised
 from dcnlab.lab.rpc import Call, Progress
 
@@ -27,10 +28,6 @@ _LOOK = 0.5
 _INPUT_LOOK = 0.2
 #: How often the clock of a machine is asked for: the shortest round trip counts.
 _CLOCKS = 10
-
-
-class PartGone(LabError):
-    """The machine of a part, or its worker, does not answer any more."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,8 @@ class Served:
 
 
 class RemotePart:
-    """The part on one machine; every method raises PartGone when that does not answer any more."""
+    """The part on one machine; every method raises PartGone when that does not answer any more, and
+    PartUnreachable while it is silent."""
 
     def __init__(self, client: Any, worker: Worker, part: LocalPart) -> None:
         self.worker, self.part = worker, part
@@ -60,6 +58,10 @@ class RemotePart:
         self.down: frozenset[int] = frozenset()
         #: Why it is not there any more; empty while it is.
         self.lost = ""
+        #: Seconds of its launch.
+        self.launch_s = 0.0
+        #: Whether it owes an answer for longer than :data:`contact.SILENCE`.
+        self.silent = False
 
     def create(
         self, topology: str, scheme: str, name: str, custom: Sequence[str], options: Mapping[str, Any]
@@ -71,12 +73,18 @@ class RemotePart:
         )  # fmt: skip
         self._actor = self._asked(future.result)
 
-    def launch(self) -> dict[str, Any]:
-        """Launch it: seconds by stage; LabError with its own error."""
-        found: dict[str, Any] = self._do("launch")
+    def launch(self, again: bool = False) -> dict[str, Any]:
+        """Launch it: seconds by stage; LabError with its own error.  ``again``: what may be left there of a
+        part that was lost ends first."""
+        found: dict[str, Any] = self._do("launch", again)
         if "error" in found:
             raise raised((f"{self.name} ({self.worker.address}): {found['error']}", found["code"]))
+        self.launch_s = float(found["launch_s"])
         return dict(found["seconds"])
+
+    def release(self) -> None:
+        """Need it no longer: its worker, if there is one, ends it."""
+        self._actor = None
 
     def stop(self) -> None:
         """End it."""
@@ -96,6 +104,43 @@ class RemotePart:
         """Call an operation of the part."""
         number = self._do("begin", {"op": op, **words}, 0)
         return self._follow(number, progress, lambda _, __: None)
+
+    def await_change(
+        self, known: frozenset[int], timeout: float, on_contact: Callable[[bool], None]
+    ) -> frozenset[int]:
+        """The links that are down as seen from there, once they are not those ``known``, or after so many
+        seconds.
+
+        ``on_contact`` is called with False when the machine does not answer for long, and with True when it
+        does again."""
+        words = {"op": "own_links", "known": sorted(known), "timeout": timeout}
+
+        def patient(method: str, *arguments: Any) -> Any:
+            actor = self._actor
+            return self._asked(lambda: self._awaited(getattr(actor, method)(*arguments), on_contact))
+
+        number = patient("begin", words, 0)
+        while True:
+            for kind, value in patient("fetch", number):
+                if kind == "error":
+                    raise raised(value)
+                if kind == "result":
+                    return frozenset(value)
+
+    def _awaited(self, future: Any, on_contact: Callable[[bool], None]) -> Any:
+        begun = time.monotonic()
+        while True:
+            try:
+                found = future.result(timeout=_LOOK)
+            except TimeoutError:
+                if not self.silent and time.monotonic() > begun + SILENCE:
+                    self.silent = True
+                    on_contact(False)
+                continue
+            if self.silent:
+                self.silent = False
+                on_contact(True)
+            return found
 
     @contextlib.contextmanager
     def serving(self, progress: Progress, **words: Any) -> Iterator[Served]:
@@ -187,8 +232,7 @@ class RemotePart:
                         return
 
     def _do(self, method: str, *arguments: Any) -> Any:
-        if self.lost:
-            raise PartGone(self.lost)
+        self._check()
         actor = self._actor
         return self._asked(lambda: self._result(getattr(actor, method)(*arguments)))
 
@@ -198,8 +242,18 @@ class RemotePart:
             try:
                 return future.result(timeout=_LOOK)
             except TimeoutError:
-                if self.lost:
-                    raise PartGone(self.lost) from None
+                self._check()
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be asked; empty if it can."""
+        silent = f"{self.name} ({self.worker.address}) does not answer at present" if self.silent else ""
+        return self.lost or silent
+
+    def _check(self) -> None:
+        """PartUnreachable when the machine does not answer."""
+        if self.problem:
+            raise PartGone(self.lost) if self.lost else PartUnreachable(self.problem)
 
     def _asked(self, ask: Callable[[], Any]) -> Any:
         """What Dask answers; PartGone, in one line, for its errors."""

@@ -18,8 +18,9 @@ from dcnlab.lab.events.kinds import Alarm, LabState, LinkChanged
 from dcnlab.lab.local_part import LocalPart, mtu
 from dcnlab.lab.machines import cluster, placement, placement_file
 from dcnlab.lab.machines.cluster import Worker
+from dcnlab.lab.machines.contact import PartGone, PartUnreachable
 from dcnlab.lab.machines.placement import Placement
-from dcnlab.lab.machines.remote_part import PartGone, RemotePart
+from dcnlab.lab.machines.remote_part import RemotePart
 from topos.graph import Link
 
 T = TypeVar("T")
@@ -49,27 +50,36 @@ class WholeLab:
         self.stop = threading.Event()
         #: One change of link state is spread at a time.
         self._spreading = threading.RLock()
+        #: Something has changed that is to be spread.
+        self._due = threading.Event()
         self._ending = False
+        #: The links that the user has cut, and those whose failure is in the journal.
+        self._cut: set[int] = set()
+        self._reported: frozenset[int] = frozenset()
         report("machines")
-        self._client = cluster.connect(config.machines)
+        self.client = cluster.connect(config.machines)
         try:
-            found = cluster.workers(self._client)
+            found = cluster.workers(self.client)
             self.placement = self._place(found)
             self.mtu = mtu(min(worker.mtu for worker in found), 6 if ":" in found[0].address else 4)
             port = random.SystemRandom().choice(_PORTS)
             self.parts = [
-                RemotePart(self._client, worker, self._part(found, number, port))
+                RemotePart(self.client, worker, self._part(found, number, port))
                 for number, worker in enumerate(found)
                 if self.placement.nodes(number)
             ]
             report("parts")
             self.seconds = self._launch()
         except BaseException:
-            self._client.close()
+            self.client.close()
             raise
         self.journal.add(LabState("ready", f"{self.fabric.spec} with {config.scheme}"))
+        threading.Thread(target=self._spread_changes, daemon=True).start()
         for part in self.parts:
-            threading.Thread(target=self._watch, args=(part,), daemon=True).start()
+            self._start_watch(part)
+
+    def _start_watch(self, part: RemotePart) -> None:
+        threading.Thread(target=self._watch, args=(part,), daemon=True).start()
 
     def _place(self, found: Sequence[Worker]) -> Placement:
         machines = tuple(worker.machine for worker in found)
@@ -101,26 +111,39 @@ class WholeLab:
 
     def _launch(self) -> dict[str, float]:
         """Launch all parts at once: the longest seconds of each stage."""
-        options = {name: getattr(self.config, name) for name in lab_options() if name not in _OF_THE_WHOLE}
-
-        def launch(part: RemotePart) -> dict[str, float]:
-            name = f"{self.config.name}-{part.name}"
-            part.create(self.config.topology, self.config.scheme, name, self.config.custom, options)
-            return part.launch()
-
-        stages = self.on_all(launch)
+        stages = self.on_all(self.launch_part)
         return {stage: max(found.get(stage, 0.0) for found in stages) for stage in stages[0]}
+
+    def launch_part(self, part: RemotePart, again: bool = False) -> dict[str, float]:
+        """Launch one part on its machine, maybe ``again``; the seconds of each stage."""
+        options = {name: getattr(self.config, name) for name in lab_options() if name not in _OF_THE_WHOLE}
+        name = f"{self.config.name}-{part.name}"
+        part.create(self.config.topology, self.config.scheme, name, self.config.custom, options)
+        return part.launch(again)
+
+    def adopt(self, part: RemotePart) -> None:
+        """Take a part that was launched again in the place of the one that is lost; returns when the tables
+        of all follow.  Links that the user has cut stay cut."""
+        with self._spreading:
+            if cut := self._ends_at(part, sorted(self._cut)):
+                part.ask("change_links", links=cut, up=False)
+            self.parts = [part if each.name == part.name else each for each in self.parts]
+            self.spread()
+        self.journal.add(LabState("rejoined", f"{part.name} ({part.worker.address})"))
+        self._start_watch(part)
 
     def end(self) -> None:
         """End all parts; those who follow the events learn it."""
         if self._ending:
             return
         self._ending = True
+        self._due.set()
         self.journal.add(LabState("ending"))
-        for part, error in zip(self.living, self._try_all(lambda part: part.stop(), self.living), strict=True):
+        living = self.living
+        for part, error in zip(living, self._try_all(RemotePart.stop, living), strict=True):
             if error is not None:
                 _log.warning("%s: %s", part.name, error)
-        self._client.close()
+        self.client.close()
         self.journal.close()
         self.stop.set()
 
@@ -129,13 +152,13 @@ class WholeLab:
     @property
     def living(self) -> list[RemotePart]:
         """The parts whose machines answer."""
-        return [part for part in self.parts if not part.lost]
+        return [part for part in self.parts if not part.lost and not part.silent]
 
     def part_of(self, node: int) -> RemotePart:
-        """The part that runs a node; LabError when its machine is lost."""
+        """The part that runs a node; LabError when its machine does not answer."""
         part = next(part for part in self.parts if node in part.part.nodes)
-        if part.lost:
-            raise LabError(f"{self.fabric.name(node)}: {part.lost}")
+        if part.problem:
+            raise LabError(f"{self.fabric.name(node)}: {part.problem}")
         return part
 
     def node(self, name: str) -> int:
@@ -156,23 +179,23 @@ class WholeLab:
         def ask(part: RemotePart) -> Any:
             try:
                 return part.ask(op, **words)
-            except PartGone:
+            except PartUnreachable:
                 return None
 
         found = [answer for answer in self.on_all(ask, parts) if answer is not None]
         if not found:
-            raise LabError("all machines of this lab are lost")
+            raise LabError("no machine of this lab answers")
         return found
 
     def _try_all(
         self, action: Callable[[RemotePart], Any], parts: Sequence[RemotePart]
     ) -> list[Exception | None]:
-        """Do something on parts at once; for each the error of a machine that does not answer."""
+        """Do something on parts at once; for each its error, or None."""
 
         def attempt(part: RemotePart) -> Exception | None:
             try:
                 action(part)
-            except PartGone as error:
+            except LabError as error:
                 return error
             return None
 
@@ -183,12 +206,20 @@ class WholeLab:
     @property
     def down(self) -> frozenset[int]:
         """The links that are down, as seen from any machine."""
-        return frozenset().union(*(part.down for part in self.parts))
+        return frozenset().union(*map(self._down_at, self.parts))
+
+    def _down_at(self, part: RemotePart) -> frozenset[int]:
+        """The links that are down as seen from a machine; all of its nodes while it does not answer."""
+        if not part.lost and not part.silent:
+            return part.down
+        links = self.fabric.links()
+        return frozenset(link.index for link in links if {link.a.node, link.b.node} & part.part.nodes)
 
     def change_links(self, links: Iterable[int], up: bool) -> dict[str, Any]:
         """Take links down or bring them up at all their ends; returns when every part has converged."""
         begun, wanted = time.monotonic(), tuple(links)
         with self._spreading:
+            (self._cut.difference_update if up else self._cut.update)(wanted)
             ends = {part: self._ends_at(part, wanted) for part in self.living}
             chosen = [part for part, some in ends.items() if some]
             if not chosen:
@@ -216,46 +247,74 @@ class WholeLab:
         ]
 
     def spread(self) -> None:
-        """Ask every part which links are down, and tell it what the others see; returns when tables follow."""
+        """Ask every part which links are down, and tell it what the others see; returns when tables follow.
+        LabError when those of a part do not."""
         with self._spreading:
-            before = self.down
 
             def look(part: RemotePart) -> None:
                 part.down = frozenset(part.ask("own_links"))
 
-            self._lose(self._try_all(look, living := self.living), living)
-
             def tell(part: RemotePart) -> None:
-                others = frozenset().union(*(other.down for other in self.parts if other is not part))
-                part.ask("elsewhere", links=sorted(others))
+                others = map(self._down_at, (other for other in self.parts if other is not part))
+                part.ask("elsewhere", links=sorted(frozenset().union(*others)))
 
-            self._lose(self._try_all(tell, living := self.living), living)
-            for link in sorted(before ^ self.down):
+            living = self.living
+            for part, error in zip(living, self._try_all(look, living), strict=True):
+                self._lose(part, error)
+            living = self.living
+            errors = self._try_all(tell, living)
+            for part, error in zip(living, errors, strict=True):
+                self._lose(part, error if isinstance(error, PartUnreachable) else None)
+            before, self._reported = self._reported, self.down
+            for link in sorted(before ^ self._reported):
                 ends = self.fabric.link(link)
                 names = [self.fabric.name(ends.a.node), self.fabric.name(ends.b.node)]
-                self.journal.add(LinkChanged(names, link, link not in self.down, "a machine"))
+                self.journal.add(LinkChanged(names, link, link not in self._reported, "a machine"))
+        for error in errors:
+            if error is not None and not isinstance(error, PartUnreachable):
+                raise error
 
     def _watch(self, part: RemotePart) -> None:
-        """Spread what changes at a part; when its machine is lost, that its links are down."""
-        while not self._ending:
-            known = part.down
-            try:
-                now = frozenset(part.ask("own_links", known=sorted(known), timeout=_LONG_POLL))
-            except LabError as error:
-                if not self._ending:
-                    self._lose([error], [part])
-                    self.spread()
-                return
-            if now != part.down and not self._ending:
-                self.spread()
+        """Have spread what changes at a part; while its machine does not answer, that its links are down."""
 
-    def _lose(self, errors: Sequence[Exception | None], parts: Sequence[RemotePart]) -> None:
-        """The machines of parts that did not answer are lost: all links of their nodes are down."""
-        for part, error in zip(parts, errors, strict=True):
-            if error is None or part.lost or self._ending:
-                continue
-            _log.error("%s is lost: %s", part.name, error)
-            part.lost = f"{part.name} ({part.worker.address}) is lost"
-            links = self.fabric.links()
-            part.down = frozenset(link.index for link in links if {link.a.node, link.b.node} & part.part.nodes)
-            self.journal.add(Alarm("machines", part.lost))
+        def on_contact(answers: bool) -> None:
+            self._alarm(
+                f"{part.name} ({part.worker.address}) {'answers again' if answers else 'does not answer'}"
+            )
+            self._due.set()
+
+        known = part.down
+        while not self._ending:
+            try:
+                now = part.await_change(known, _LONG_POLL, on_contact)
+            except LabError as error:
+                self._lose(part, error)
+                self._due.set()
+                return
+            if now != known:
+                self._due.set()
+            known = now
+
+    def _spread_changes(self) -> None:
+        """Spread what is noticed.  Those who watch never wait for it: a round may wait for a machine of which
+        they have to notice that it does not answer."""
+        while self._due.wait() and not self._ending:
+            self._due.clear()
+            try:
+                self.spread()
+            except LabError as error:
+                self._alarm(str(error))
+
+    def _lose(self, part: RemotePart, error: Exception | None) -> None:
+        """A part that answers with such an error is lost: all links of its nodes are down."""
+        if error is None or part.lost or self._ending or (part.silent and not isinstance(error, PartGone)):
+            return
+        _log.error("%s is lost: %s", part.name, error)
+        part.lost = f"{part.name} ({part.worker.address}) is lost"
+        self._alarm(part.lost)
+        if all(each.lost for each in self.parts):  # nothing runs any more: maybe the scheduler has ended
+            threading.Thread(target=self.end).start()
+
+    def _alarm(self, problem: str) -> None:
+        _log.warning("%s", problem)
+        self.journal.add(Alarm("machines", problem))

@@ -92,7 +92,8 @@ class Openings(Answer):
 @dataclass(frozen=True, eq=False)
 class MachineInfo(Answer):
     """A machine of a lab on several, and its part: counts, the names of ``nodes`` with ranges such as h0-h3;
-    ``lost`` when it does not answer any more."""
+    ``lost`` when it does not answer any more, ``silent`` while it does not.  ``launch_s`` are the
+    seconds of the launch of its part."""
 
     machine: str
     address: str
@@ -101,6 +102,18 @@ class MachineInfo(Answer):
     links_to_others: int
     nodes: list[str]
     lost: bool
+    silent: bool = False
+    launch_s: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rejoined(Answer):
+    """The ``machines`` whose parts were launched again: the seconds of the ``launch`` by stage, and of all
+    until tables and agents everywhere followed."""
+
+    machines: list[str]
+    launch: dict[str, float]
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)

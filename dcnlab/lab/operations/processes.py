@@ -8,6 +8,7 @@ from dcnlab.lab.operations.answers import (
     ControllerCounters,
     ControllerState,
     ProcessChange,
+    Rejoined,
 )
 from dcnlab.lab.operations.asking import Asking
 
@@ -30,6 +31,11 @@ class ProcessOperations(Asking):
     def pause(self, process: str) -> ProcessChange:
         """Stop a process until it is restarted; the lab leaves it alone."""
         return ProcessChange.from_json(self.ask("pause", what=process))
+
+    def rejoin(self, machine: str = "") -> Rejoined:
+        """Launch the part of a machine again that was lost and whose worker runs again; without a name, of all
+        such machines.  For labs on several machines; UsageError where none is lost."""
+        return Rejoined.from_json(self.ask("rejoin", machine=machine))
 
     def control(self) -> ControllerState:
         """Which controller the switches have, and whether they are connected."""

@@ -244,6 +244,10 @@ class _Operations:
         self._session.link_state.await_state()
         return {}
 
+    def op_rejoin(self, call: Call) -> Any:
+        """Launch the part of a machine again: the coordinator of several machines does it."""
+        raise UsageError("this lab runs on one machine")
+
     def op_impair(self, call: Call) -> Any:
         """Change the delay, loss, rate, ... of links, return them to those of the launch (``clear``), or only
         tell those that links have (without ``kind``)."""

@@ -1,0 +1,79 @@
+"""A part's contact with the coordinator: while there is none, its links to other machines count as down.
+
+The network between the machines may fail for a while, without any connection being closed.  The coordinator
+sees that a machine owes an answer (:mod:`dcnlab.lab.machines.remote_part`), and tells the others that its links
+are down.  The machine itself sees that nobody asks, and does the same, so both sides route without these links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.rpc import Connection
+
+#: Seconds without an answer, or without a question, after which a machine counts as unreachable; on both sides
+#: a question is under way all the time, and is answered every two seconds.
+SILENCE = 8.0
+#: Seconds between two looks.
+_LOOK = 0.5
+
+
+class PartUnreachable(LabError):
+    """The machine of a part does not answer, for good or for a while."""
+
+
+class PartGone(PartUnreachable):
+    """The machine of a part, its worker or the part itself, does not answer any more."""
+
+
+class Contact:
+    """The contact of the part that listens at ``path``; ``peers`` are its links to other machines."""
+
+    def __init__(self, path: Path, peers: Iterable[int]) -> None:
+        self._path, self._peers = path, frozenset(peers)
+        #: When the coordinator asked last; None until it watches the part.
+        self._heard: float | None = None
+        #: The links that are down elsewhere: as the coordinator says, and as the part was told last.
+        self._said: frozenset[int] = frozenset()
+        self._ended = threading.Event()
+
+    def note(self, request: Mapping[str, Any] | None = None) -> None:
+        """The coordinator asks something: a new request, or for what has come of an earlier one."""
+        if request is not None and request["op"] == "elsewhere":
+            self._said = frozenset(request["links"])
+        if request is not None and request["op"] == "own_links" and self._heard is None:
+            self._heard = time.monotonic()
+            threading.Thread(target=self._run, daemon=True).start()
+        if self._heard is not None:
+            self._heard = time.monotonic()
+
+    def end(self) -> None:
+        """Look no longer."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        isolated = False
+        while not self._ended.wait(_LOOK):
+            silent = time.monotonic() - (self._heard or 0.0) > SILENCE
+            if silent and not isolated:
+                self._tell(self._said | self._peers)
+            elif isolated and not silent:
+                self._restore()
+            isolated = silent
+
+    def _restore(self) -> None:
+        """Tell the part what the coordinator said last, also if that changes meanwhile."""
+        told: frozenset[int] | None = None
+        while told != self._said:
+            told = self._said
+            self._tell(told)
+
+    def _tell(self, links: frozenset[int]) -> None:
+        with contextlib.suppress(LabError), contextlib.closing(Connection(self._path)) as connection:
+            connection.call("elsewhere", links=sorted(links))
