@@ -68,6 +68,7 @@ examples: packages $(VENV)/.dev ## run every example of docs/examples.md, one af
 
 soak: packages $(VENV)/.dev     ## chaos in labs of six families, lossy links, 1500 wrong command lines and files (15 minutes)
 	@$(BIN)/python -m tests.soak
+	@$(BIN)/python -m tests.kills
 
 bench: packages $(VENV)/.dev    ## benchmarks beside other programs, with ratios
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
