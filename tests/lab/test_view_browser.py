@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
 ROOT = Path(__file__).parents[2]
 READY = "window.dcnlab?.model.states.length >= 2"
 DOWN = "dcnlab.model.events.findLast((event) => event.kind === 'link' && !event.up)"
+STATUS = "document.querySelector('#details [role=status]').textContent"
 HEADING = "document.querySelector('#details h2')?.textContent"
 
 
@@ -189,6 +190,43 @@ def test_a_real_packet_and_parallel_paths(page: Any, lab: Lab) -> None:
     page.check("#watch")
     until(page, "document.querySelector('#details .chart figcaption')?.textContent.startsWith('RTT')")
     page.uncheck("#watch")
+
+
+def test_links_that_change_leave_what_was_asked(page: Any, lab: Lab) -> None:
+    page.fill("#search", "h0 h3")
+    page.press("#search", "Enter")
+    page.check("#watch")
+    first, second = lab.route("h0", "h3")[:2]
+
+    def fail_first(route: Any) -> None:
+        lab.fail(first, second)
+        route.continue_()
+
+    page.route("**/measurements/trace", fail_first)
+    page.click("#trace")
+    until(page, "dcnlab.model.down.size === 1")
+    until(page, f"{STATUS}.startsWith('answered after')")
+    assert "by a real packet" in page.evaluate("document.querySelector('#details p').textContent")
+    shown = page.evaluate("[...document.querySelectorAll('#steps strong')].map((one) => one.textContent)")
+    assert [line.split()[0] for line in shown] == lab.route("h0", "h3")
+    lab.restore(first, second)
+    until(page, f"{STATUS} === 'Links have changed since the packet was traced.'")
+    assert "by the tables" in page.evaluate("document.querySelector('#details p').textContent")
+    assert page.is_checked("#watch")
+    page.fill("#search", "h3")
+    page.press("#search", "Enter")
+    page.click("#next-hops")
+    until(page, "dcnlab.picture.marks.arrows.length")
+    before = page.evaluate("dcnlab.picture.marks.arrows.map(({ link }) => link)")
+    lab.fail(first, second)
+    until(
+        page,
+        "(before) => { const { arrows } = dcnlab.picture.marks;"
+        " return arrows.length && arrows.some(({ link }) => !before.includes(link)); }",
+        before,
+    )
+    lab.restore(first, second)
+    until(page, "dcnlab.model.down.size === 0")
 
 
 def test_a_notebook_shows_the_lab(lab: Lab) -> None:

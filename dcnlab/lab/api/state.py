@@ -16,8 +16,9 @@ def state(lab: Lab) -> dict[str, Any]:
     Where links are impaired, ``queues`` has by port (``h0:1``) the packets that wait and those dropped.  Where
     buffers of agents are limited, ``buffers`` has by server the packets that wait and the most in one buffer.
     """
+    counters = lab.counters().to_json()  # first: what is down is then no older than the time of the counters
     info = lab.info()
-    found: dict[str, Any] = {"down": info["down"], "ended": info["ended"], **lab.counters().to_json()}
+    found: dict[str, Any] = {"down": info["down"], "ended": info["ended"], **counters}
     if 0 < len(lab.ask("impair")["links"]) <= _MOST_LINKS:
         queues = lab.queues()
         found["queues"] = {f"{one['node']}:{one['port']}": [one["packets"], one["dropped"]] for one in queues}

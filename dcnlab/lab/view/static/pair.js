@@ -10,7 +10,9 @@ const WATCH = 2000; // milliseconds between two pings
 
 export class Pair {
   constructor(panel, box, a, b) {
-    Object.assign(this, { panel, box, a, b, model: panel.model });
+    // How often something was asked that is shown in place of the tables' path, whether it is being asked, and
+    // what is shown so.
+    Object.assign(this, { panel, box, a, b, model: panel.model, asked: 0, busy: false, shown: null });
     this.ends = { a: this.model.name(a), b: this.model.name(b) };
   }
 
@@ -22,12 +24,33 @@ export class Pair {
       element(box, "p", { class: "quiet" }, "A recording has no paths: they are asked of a running lab.");
       return [];
     }
-    const steps = await ask(`paths/${ends.a}/${ends.b}`);
-    this.length = element(box, "p", { class: "quiet" }, this.lengthOf(steps));
+    const steps = await this.path();
+    this.length = element(box, "p", { class: "quiet" });
     this.actions();
     this.charts();
     this.list = element(box, "ol", { id: "steps" });
+    this.byTables(steps);
+    return steps;
+  }
+
+  path() { return ask(`paths/${this.ends.a}/${this.ends.b}`); }
+
+  byTables(steps) {
+    this.length.textContent = this.lengthOf(steps);
+    this.list.replaceChildren();
     for (const step of steps) this.step(step, step.node);
+  }
+
+  // Links have changed: returns the steps of the path again, but null while something else is asked or shown.
+  // A packet is traced through the network as it then is, and its answer is not replaced.
+  async refresh() {
+    const asked = this.asked;
+    if (this.panel.isRecording || this.busy) return null;
+    const steps = await this.path().catch((error) => { this.said.textContent = error.message; });
+    if (!steps || this.asked !== asked || !this.box.isConnected) return null;
+    if (this.shown) this.said.textContent = `Links have changed since ${this.shown}.`;
+    this.shown = null;
+    this.byTables(steps);
     return steps;
   }
 
@@ -54,8 +77,8 @@ export class Pair {
   actions() {
     const { box, ends } = this, doing = element(box, "p");
     this.said = element(box, "p", { class: "quiet", role: "status" });
-    this.action(doing, "Trace a packet", "trace", () => this.trace());
-    this.action(doing, "Parallel paths", "parallel", () => this.parallel());
+    this.action(doing, "Trace a packet", "trace", () => this.instead("the packet was traced", () => this.trace()));
+    this.action(doing, "Parallel paths", "parallel", () => this.instead("the paths were found", () => this.parallel()));
     this.action(doing, "ping", "ping", () => this.measure("ping", { pairs: [[ends.a, ends.b]] }));
     this.action(doing, "iperf", "iperf", () => this.measure("iperf", ends));
     const label = element(doing, "label", { class: "watch" }), watch = element(label, "input", { type: "checkbox", id: "watch" });
@@ -74,6 +97,18 @@ export class Pair {
       }
       made.disabled = false;
     }, { id });
+  }
+
+  async instead(shown, run) {
+    this.asked += 1;
+    this.busy = true;
+    try {
+      const said = await run();
+      this.shown = shown;
+      return said;
+    } finally {
+      this.busy = false;
+    }
   }
 
   async measure(name, body) {

@@ -21,11 +21,12 @@ export class Panel {
   async show(choice) {
     const serial = this.serial += 1, box = document.createElement("div");
     this.live = [];
-    let steps = [];
+    this.pair = null; // the pair that is shown
+    let steps = [], pair = null;
     try {
       if (choice.event) this.event(box, choice.event);
       else if (choice.link !== null) this.link(box, choice.link);
-      else if (choice.nodes.length === 2) steps = await new Pair(this, box, ...choice.nodes).show();
+      else if (choice.nodes.length === 2) steps = await (pair = new Pair(this, box, ...choice.nodes)).show();
       else if (choice.nodes.length === 1) await this.node(box, choice.nodes[0]);
       else this.lab(box);
     } catch (error) {
@@ -33,6 +34,7 @@ export class Panel {
     }
     if (serial !== this.serial) return null;
     this.box.replaceChildren(box);
+    this.pair = pair;
     return steps;
   }
 
@@ -170,7 +172,8 @@ export class Panel {
 
   // Have the lab do something that changes links.
   async change(path) {
-    for (const one of this.box.querySelectorAll("button")) one.disabled = true;
+    const buttons = this.pair ? [] : this.box.querySelectorAll("button"); // a pair stays: it follows by itself
+    for (const one of buttons) one.disabled = true;
     let problem = "";
     await ask(path, "POST").catch((error) => { problem = error.message; });
     await this.refresh();

@@ -55,10 +55,31 @@ async function choose(next) {
   legend.show({ to: next.nodes[0] ?? 0, times: timesOf(next.event) });
   picture.request();
   const steps = await panel.show(next);
-  if (steps === null) return;
+  if (steps !== null) showPath(steps);
+}
+
+// The path of a pair; nothing for other choices.
+function showPath(steps) {
   const nodes = steps.map((step) => model.numbers.get(step.node));
-  if (next.nodes.length === 2 && nodes.length) picture.marks.path = nodes.slice(1).map((to, index) => model.between(nodes[index], to)).filter((link) => link !== null);
+  if (chosen.nodes.length === 2 && nodes.length) picture.marks.path = nodes.slice(1).map((to, index) => model.between(nodes[index], to)).filter((link) => link !== null);
   picture.request();
+}
+
+// Links have changed: what is chosen, again.  A pair stays, with what was started there, and so do next hops.
+async function followLinks() {
+  if (!panel.pair) return chooseAgain();
+  legend.show();
+  const steps = await panel.pair?.refresh();
+  if (!steps) return;
+  player.stop();
+  picture.marks.paths = [];
+  showPath(steps);
+}
+
+async function chooseAgain() {
+  const choice = chosen, hasArrows = picture.marks.arrows !== lasting.arrows;
+  await choose(choice);
+  if (hasArrows && chosen === choice) await panel.nextHops(model.nodes[choice.nodes[0]]).catch((error) => said(error.message));
 }
 
 function showArrows(arrows) {
@@ -96,7 +117,7 @@ function cut(mark = null) {
 
 async function refresh() {
   showState(await ask("state"));
-  await choose(chosen);
+  await followLinks();
 }
 
 function showState(state) {
@@ -124,7 +145,7 @@ function showNow(before) {
   legend.update();
   picture.change();
   const changed = before && (down.size !== before.size || [...down].some((link) => !before.has(link)));
-  if (changed && chosen !== NOTHING && model.at === null && !chosen.event) choose(chosen);
+  if (changed && chosen !== NOTHING && model.at === null && !chosen.event) followLinks();
   else panel.update();
 }
 
