@@ -31,6 +31,7 @@ The control channel carries these orders:
     {"op": "restart", "agents": [...]}                     as start, for agents that have ended
     {"op": "links", "down": [3, 17], "serial": 1}          all links that are down, by number
     {"op": "stats", "serial": 2}
+    {"op": "buffers", "serial": 5}
     {"op": "load_balance", "value": "packet"}              or "flow"
     {"op": "pin", "paths": [[0, 12, 15]], "serial": 3}     packets from server 0 to 15 take this path
     {"op": "enable", "protocol": "aacm", "arguments": {"dimensions": 2}, "serial": 4}
@@ -43,6 +44,7 @@ and events:
     {"event": "continued", "nodes": [3]}                    by SIGCONT, or it went on after all
     {"event": "links-applied", "count": 16, "serial": 1}           by so many agents
     {"event": "stats", "agents": {"0": {"relayed": 5, ...}}, "serial": 2}
+    {"event": "buffers", "agents": {"0": [[1, 4, 0, 2, 3, 10], ...]}, "serial": 5}    (Relay.levels)
     {"event": "pinned", "count": 16, "serial": 3}
     {"event": "enabled", "count": 16, "serial": 4}
     {"event": "link", "node": 3, "port": 2, "up": false}           an interface lost its carrier

@@ -215,6 +215,12 @@ class AgentPool:
         agents = self._answer(self._ask({"op": "stats"}), timeout)["agents"]
         return {int(node): counts for node, counts in sorted(agents.items(), key=lambda item: int(item[0]))}
 
+    def buffers(self, timeout: float = _TIMEOUT) -> dict[int, list[tuple[int, ...]]]:
+        """How full every agent's buffers are, by server: rows as of
+        :meth:`hostagent.flowcontrol.relay.Relay.levels`; none where buffers have no limit."""
+        agents = self._answer(self._ask({"op": "buffers"}), timeout)["agents"]
+        return {int(node): [tuple(row) for row in agents[node]] for node in sorted(agents, key=int)}
+
     def sent(self, title: str) -> Counter[str]:
         """Frames that all agents have sent for a protocol, by kind, and how many were ``retransmitted``.
 

@@ -314,6 +314,23 @@ class Relay:
             len(q.buffer.queue) for q in self.credit_state.queues.values()
         )
 
+    def levels(self) -> list[tuple[int, int, int, int, int, int]]:
+        """How full buffers are and how many credits are used: rows (port, neighbour, virtual channel, packets
+        that wait here from there, frames sent there whose buffers are not known to be free, limit of both).
+
+        Without credits a port has one buffer for all neighbours; the neighbour is then -1.
+        """
+        state = self.credit_state
+        used = state.outstanding()
+        rows = []
+        for key in sorted(used.keys() | state.queues.keys()):
+            port, neighbour, channel = key
+            queue = state.queues.get(key)
+            limit = queue.buffer.limit if queue else state.send_window(port, neighbour, channel).limit
+            waiting = len(queue.buffer.queue) if queue else 0
+            rows.append((port, neighbour if state.credits else -1, channel, waiting, used.get(key, 0), limit))
+        return rows
+
     def counts(self) -> dict[str, int]:
         """Packets that wait, took the escape channel, found no buffer or were lost on a link.
 

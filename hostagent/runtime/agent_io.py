@@ -106,6 +106,10 @@ class AgentIO:
             counts |= protocol.counts()
         return counts
 
+    def levels(self) -> list[tuple[int, ...]]:
+        """How full limited buffers are (:meth:`~hostagent.flowcontrol.relay.Relay.levels`); here are none."""
+        return []
+
     def apply_link_state(self, links: LinkState) -> None:
         """The lab reports that ``links`` are down."""
         self.agent.apply_link_state(links)

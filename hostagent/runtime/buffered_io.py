@@ -47,6 +47,9 @@ class BufferedAgentIO(AgentIO):
     def counts(self) -> dict[str, int]:
         return super().counts() | self._relay.counts()
 
+    def levels(self) -> list[tuple[int, ...]]:
+        return list(self._relay.levels())
+
     def apply_link_state(self, links: LinkState) -> None:
         self._relay.apply_link_state(links)
         self._flush()

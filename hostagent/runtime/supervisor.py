@@ -147,8 +147,8 @@ class Supervisor:
                 self._query(order, {"event": "enabled", "count": 0})
             case "initiate":
                 self._broadcast(order)
-            case "stats":
-                self._query(order, {"event": "stats", "agents": {}})
+            case "stats" | "buffers" as what:
+                self._query(order, {"event": what, "agents": {}})
             case "load_balance":
                 self._load_balance = order["value"]
                 self._broadcast(order)
@@ -176,7 +176,7 @@ class Supervisor:
         """Keep an order for a stopped child; of orders that replace each other, only the last."""
         if order["op"] in ("follow", "pin", "load_balance"):
             child.missed = [other for other in child.missed if other["op"] != order["op"]]
-        if order["op"] != "stats":
+        if order["op"] not in ("stats", "buffers"):
             child.missed.append(order)
 
     def _start(self, places: Sequence[AgentPlacement]) -> None:
@@ -292,7 +292,7 @@ class Supervisor:
         current = self._pending_queries.get(message["serial"])
         if current is None or child.pid not in current.waiting:  # it was stopped meanwhile
             return
-        if message["event"] == "stats":
+        if "agents" in message:
             current.answer["agents"].update(message["agents"])
         else:
             current.answer["count"] += message["count"]

@@ -171,6 +171,9 @@ class Worker:
             case "stats":
                 counts = {str(node): agent_io.counts() for node, agent_io in self._agent_ios.items()}
                 self._answer(message, {"event": "stats", "agents": counts})
+            case "buffers":
+                levels = {str(node): agent_io.levels() for node, agent_io in self._agent_ios.items()}
+                self._answer(message, {"event": "buffers", "agents": levels})
 
     def _answer(self, question: Message, answer: Message) -> None:
         self.channel.send({**answer, "serial": question["serial"]})

@@ -25,6 +25,7 @@ from tests.ovs import poll
 
 #: A command line for every measurement that has a generated command.
 COMMANDS = {
+    "buffers": "",
     "counters": "",
     "invariants": "",
     "iperf": "h0 h3 --seconds 1",

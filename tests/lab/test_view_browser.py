@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dcnlab.lab.client import Lab
+from tests import screenshots
 from tests.lab.browser import PATIENCE, open_browser, open_page, place, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("view-browser")]
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 READY = "window.dcnlab?.model.states.length >= 2"
 DOWN = "dcnlab.model.events.findLast((event) => event.kind === 'link' && !event.up)"
 STATUS = "document.querySelector('#details [role=status]').textContent"
+CAPTIONS = "[...document.querySelectorAll('#details figcaption')].map((one) => one.textContent)"
 HEADING = "document.querySelector('#details h2')?.textContent"
 
 
@@ -227,6 +229,32 @@ def test_links_that_change_leave_what_was_asked(page: Any, lab: Lab) -> None:
     )
     lab.restore(first, second)
     until(page, "dcnlab.model.down.size === 0")
+
+
+def test_credits_and_buffers_fill(browser: Any) -> None:
+    options = {"flow_control": "credits", "buffers": 4, "rate": "1Mbit"}
+    with (
+        Lab("clot:2x2", "pow", **options) as lab,
+        screenshots.served(lab) as url,
+        open_page(browser) as page,
+        screenshots.flowing() as flow,
+    ):
+        page.goto(url)
+        until(page, "[...document.getElementById('colour').options].some((one) => one.value === 'buffers')")
+        page.select_option("#colour", "buffers")
+        flow(lab, "h0", "h3")
+        busiest = until(
+            page,
+            """[...dcnlab.picture.marks.links].filter(([, share]) => share >= 0.5)
+                .map(([link]) => dcnlab.model.linkName(link).replace(" – ", "-"))[0]""",
+        )
+        page.fill("#search", busiest)
+        page.press("#search", "Enter")
+        until(page, "document.querySelectorAll('#details .channels .meter').length >= 2")
+        until(page, f"{CAPTIONS}.some((text) => /^credits used: last .* at most [1-9]/.test(text))")
+        one = next(one for one in lab.buffers().channels if one.limit)
+        assert (one.limit, one.channel) in ((4, "adaptive"), (4, "escape"), (1, "adaptive"), (1, "escape"))
+        assert one.neighbour != one.server
 
 
 def test_a_notebook_shows_the_lab(lab: Lab) -> None:

@@ -197,7 +197,7 @@ IN_A_LAB = {
     "iperf", "info", "next-hops", "replicate", "reconfigure", "logs", "stream", "counters", "mptcp",
     "trace", "traceroute", "check",
     "api", "attach", "detach", "events", "flows", "kill", "metrics", "pause", "plan", "replay",
-    "restart", "mn-file", "top", "invariants", "chaos", "grade", "overruns", "services", "traffic",
+    "restart", "mn-file", "top", "invariants", "chaos", "grade", "overruns", "buffers", "services", "traffic",
 }  # fmt: skip
 
 

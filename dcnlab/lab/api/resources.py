@@ -60,7 +60,9 @@ class Resources:
     @endpoint(
         "GET", "/state",
         returns="`down`: numbers of links; `ended`: lines; `at`, `links`: as of `/counters`; maybe `queues` by"
-        " port and `buffers` by server: packets that wait, and those dropped or the most in one buffer.",
+        " port and `buffers` by server: packets that wait, and those dropped or the most in one buffer;"
+        " `channels` by port: of each virtual channel that is not idle the neighbour, the name, packets that"
+        " wait, credits used and the limit; `overruns` by place: packets that were not read in time.",
     )  # fmt: skip
     def state(self, _: Request) -> Response:
         """What changes: failed links, processes that have ended, counters of links."""

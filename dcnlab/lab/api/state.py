@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.errors import LabError
 
 #: With more impaired links, or more servers, queues and buffers are not read: that would take too long.
-_MOST_LINKS, _MOST_SERVERS = 64, 256
+#: Overruns take longer still.
+_MOST_LINKS, _MOST_SERVERS, _MOST_PLACES = 64, 256, 64
 
 
 def state(lab: Lab) -> dict[str, Any]:
     """Failed links, processes that have ended, counters of links.
 
     Where links are impaired, ``queues`` has by port (``h0:1``) the packets that wait and those dropped.  Where
-    buffers of agents are limited, ``buffers`` has by server the packets that wait and the most in one buffer.
+    buffers of agents are limited, ``buffers`` has by server the packets that wait and the most in one buffer;
+    ``channels`` has by port a row for each virtual channel that is not idle: neighbour, channel, packets that
+    wait, credits that are used, the limit of both.  ``overruns`` has the packets that were not read in time
+    (:class:`dcnlab.lab.measurement.overruns.OverrunsResult`), in labs of few servers.
     """
     counters = lab.counters().to_json()  # first: what is down is then no older than the time of the counters
     info = lab.info()
@@ -26,4 +32,18 @@ def state(lab: Lab) -> dict[str, Any]:
         agents = lab.stats().servers
         limited = {name: counts for name, counts in agents.items() if "fullest" in counts}
         found["buffers"] = {name: [one["buffered"], one["fullest"]] for name, one in limited.items()}
+        found["channels"] = _channels(lab)
+    if info["servers"] <= _MOST_PLACES:
+        with contextlib.suppress(LabError):  # a kernel that does not count them
+            found["overruns"] = {place: count for place, count in lab.overruns().places.items() if count}
+    return found
+
+
+def _channels(lab: Lab) -> dict[str, list[tuple[str, str, int, int, int]]]:
+    """By port (``h0:1``) its virtual channels that are not idle."""
+    found: dict[str, list[tuple[str, str, int, int, int]]] = {}
+    for one in lab.buffers().channels:
+        if not one.idle:
+            row = (one.neighbour, one.channel, one.waiting, one.used, one.limit)
+            found.setdefault(f"{one.server}:{one.port}", []).append(row)
     return found

@@ -11,6 +11,7 @@ import ctypes
 import select
 import socket
 import struct
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
@@ -28,6 +29,8 @@ _TIMESPEC = struct.Struct("=qq")
 _LONGEST = 128
 #: Milliseconds without a packet after which the last copy counts as arrived.
 _QUIET = 50
+#: Seconds to wait until the kernel stamps packets.
+_STAMP_TIMEOUT = 1.0
 #: A packet that goes round in a circle is seen again and again.
 _MOST = 256
 #: Classic BPF: the code, how far to jump where a comparison is true and where not, and the operand.
@@ -64,7 +67,10 @@ def taps(lab: RunningLab, identity: int) -> Iterator[list[socket.socket]]:
     nodes = (*lab.running.servers, *lab.running.switches)
     names = sorted({lab.running.namespace(node) for node in nodes})
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(netns.inside(name, lambda: _tap(identity))) for name in names]
+        opened = [stack.enter_context(netns.inside(name, lambda: _tap(identity))) for name in names]
+        if names:
+            _await_stamps(names[0])
+        yield opened
 
 
 def read(lab: RunningLab, opened: list[socket.socket]) -> list[Passage]:
@@ -137,6 +143,35 @@ def _tap(identity: int) -> socket.socket:
     return tap
 
 
+def _await_stamps(namespace: str) -> None:
+    """Wait until the kernel stamps packets when they arrive.
+
+    It begins a moment after the first socket wants stamps.  Packets that arrive before that get the time at
+    which they are read, and would be out of order.
+    """
+    made = netns.inside(namespace, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    with made as probe, contextlib.suppress(TimeoutError):
+        probe.bind(("127.0.0.1", 0))
+        probe.settimeout(_STAMP_TIMEOUT)
+        probe.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        end = time.monotonic() + _STAMP_TIMEOUT
+        while time.monotonic() < end:
+            probe.sendto(b"", probe.getsockname())
+            sent = time.time_ns()
+            if (_time(probe.recvmsg(1, 64)[1]) or sent) < sent:
+                return
+            time.sleep(0.001)
+
+
+def _time(ancillary: list[tuple[int, int, bytes]]) -> int | None:
+    """The kernel's time of a packet in nanoseconds; None without one."""
+    times = [value for _, what, value in ancillary if what == _SO_TIMESTAMPNS]
+    if not times:
+        return None
+    seconds, rest = _TIMESPEC.unpack(times[0][: _TIMESPEC.size])
+    return int(seconds * 1_000_000_000 + rest)
+
+
 def _program(identity: int) -> bytes:
     """The filter: IPv4, ICMP, an echo request, the identifier."""
     tests = [
@@ -166,11 +201,8 @@ def _received(opened: list[socket.socket]) -> Iterator[_Frame]:
         for number, _ in ready:
             data, ancillary, _, address = by_number[number].recvmsg(_LONGEST, 64)
             name, _, kind, *_ = address
-            times = [value for _, what, value in ancillary if what == _SO_TIMESTAMPNS]
-            if times:
-                seconds, rest = _TIMESPEC.unpack(times[0][: _TIMESPEC.size])
+            if (at := _time(ancillary)) is not None:
                 count += 1
-                at = seconds * 1_000_000_000 + rest
                 yield _Frame(name, data, at, kind == socket.PACKET_OUTGOING)
 
 

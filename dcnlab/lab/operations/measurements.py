@@ -9,6 +9,7 @@ from dcnlab.lab.rpc import Progress
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.packet_stream import StreamResult
+    from dcnlab.lab.measurement.buffers import BuffersResult
     from dcnlab.lab.measurement.counters import CountersResult
     from dcnlab.lab.measurement.invariants import InvariantsResult
     from dcnlab.lab.measurement.iperf import IperfResult
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 class MeasurementOperations(MeasuringClient):
     """The part of :class:`dcnlab.lab.client.Lab` that measures.  ``progress`` hears how far it is."""
+
+    def buffers(self, *, progress: Progress | None = None) -> BuffersResult:
+        """Show how full the limited buffers of agents are, and how many credits are used."""
+        from dcnlab.lab.measurement.buffers import Buffers
+
+        return self.measure(Buffers(), progress)
 
     def counters(self, *, progress: Progress | None = None) -> CountersResult:
         """Show how many bytes every link has carried since the launch."""

@@ -24,7 +24,7 @@ READING = frozenset(
     }
 )  # fmt: skip
 #: Measurements that only read counters; likewise.
-COUNTERS = frozenset({"counters", "stats", "path"})
+COUNTERS = frozenset({"buffers", "counters", "overruns", "stats", "path"})
 #: Keys of a request that are not arguments for the reader of a journal.
 _INTERNAL = frozenset({"op", "custom", "terminal", "program"})
 #: Items of a list, and characters of a text, that the journal keeps.

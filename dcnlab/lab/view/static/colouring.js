@@ -16,7 +16,7 @@ export const COLOURINGS = [
   { key: "distance", title: () => "by distance" },
   { key: "label", title: () => "by label prefix", scheme: true },
   { key: "entries", title: () => "by table size", scheme: true, entries: true },
-  { key: "buffers", title: () => "by packets in buffers", fits: (model) => Boolean(model.states.at(-1)?.buffers) },
+  { key: "buffers", title: () => "by buffers and credits", fits: (model) => Boolean(model.states.at(-1)?.buffers) },
   { key: "cluster", title: (model) => `by cluster of ${model.scheme.split(":")[0]}`, scheme: true, fits: (_, scheme) => Boolean(scheme?.clusters ?? scheme?.landmarks) },
   { key: "word", title: () => "by word metric (tree)", scheme: true, fits: (_, scheme) => Boolean(scheme?.tree) },
 ];
@@ -30,7 +30,7 @@ export function colouring(model, by, { to, scheme, entries, paper, times }) {
     case "distance": return scaled(painter, distances(model, to, model.down), `links from ${model.name(to)}`);
     case "word": return scaled(painter, wordDistances(scheme.tree.words, to), `word metric from ${model.name(to)}`);
     case "entries": return scaled(painter, entries, "entries in the table");
-    case "buffers": return scaled(painter, waiting(model), "packets in buffers");
+    case "buffers": return { ...scaled(painter, waiting(model), "packets in buffers; links: credits used"), links: fullLinks(model) };
     case "part": return grouped(painter, model.nodes.map(({ part }) => part >= 0 ? part : null), model.part_name);
     case "cluster": return scheme.clusters
       ? grouped(painter, scheme.clusters.map((one) => one >= 0 ? one : null), "cluster")
@@ -42,6 +42,11 @@ export function colouring(model, by, { to, scheme, entries, paper, times }) {
 
 function waiting(model) {
   return model.nodes.map(({ name }) => model.state?.buffers?.[name]?.[0] ?? null);
+}
+
+// The links with credits in use, and of these the share of the fullest channel.
+function fullLinks(model) {
+  return new Map(model.links.map((_, link) => [link, model.fullness(link)]).filter(([, share]) => share > 0));
 }
 
 // How many links of the tree are between a node and all others.

@@ -88,6 +88,7 @@ export class Legend {
     const box = byId("legend"), { marks } = this.picture;
     const isSame = !found && !marks.colours;
     marks.colours = found?.faces ?? null;
+    marks.links = found?.links ?? new Map();
     marks.tree = found && this.by === "word" ? this.scheme.tree.links : [];
     box.hidden = !found;
     box.replaceChildren();

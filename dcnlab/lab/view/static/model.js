@@ -41,8 +41,8 @@ export class Model {
       });
     } else if (old) rates.set(old);
     const total = rates.reduce((sum, rate) => sum + rate, 0);
-    const { queues = null, buffers = null } = now;
-    this.states.push({ at: now.at, down: new Set(now.down), rates, total, ended: now.ended, queues, buffers });
+    const { queues = null, buffers = null, channels = null, overruns = null } = now;
+    this.states.push({ at: now.at, down: new Set(now.down), rates, total, ended: now.ended, queues, buffers, channels, overruns });
     const most = Math.max(60, Math.min(MOST_STATES, Math.floor(MOST_RATES / rates.length)));
     if (this.states.length > most) this.states.shift();
   }
@@ -107,6 +107,42 @@ export class Model {
   bufferSeries(servers) {
     return this.states.filter(({ buffers }) => buffers && servers.some((name) => buffers[name]))
       .map((state) => ({ at: state.at, value: servers.reduce((all, name) => all + (state.buffers[name]?.[0] ?? 0), 0) }));
+  }
+
+  // The virtual channels of a link that are not idle: from the end `from`, to the end `to`.
+  channelsOf(link) {
+    const { a, a_port: aPort, b, b_port: bPort } = this.links[link], channels = this.state?.channels ?? {};
+    return [[a, aPort], [b, bPort]].flatMap(([node, port]) => (channels[`${this.name(node)}:${port}`] ?? [])
+      .map(([neighbour, channel, waiting, used, limit]) => ({ from: this.name(node), to: neighbour, channel, waiting, used, limit })));
+  }
+
+  // The share of credits used on the fullest channel of a link, or of the buffer that is fullest; 0 where all is free.
+  fullness(link) {
+    return Math.max(0, ...this.channelsOf(link).map(({ waiting, used, limit }) => Math.max(waiting, used) / limit));
+  }
+
+  // Credits that are used at ports; empty without credits.
+  creditSeries(ports) {
+    return this.states.filter(({ channels }) => channels).map(({ at, channels }) => ({
+      at, value: ports.reduce((sum, port) => sum + (channels[port] ?? []).reduce((all, row) => all + row[3], 0), 0),
+    }));
+  }
+
+  // Packets lost because agents or switches did not read them in time, since the state before: at servers, or at all
+  // places.
+  overrunSeries(names = null) {
+    const sum = ({ overruns }) => (names ?? Object.keys(overruns)).reduce((all, name) => all + (overruns[name] ?? 0), 0);
+    const known = this.states.filter(({ overruns }) => overruns);
+    return known.map((state, index) => ({ at: state.at, value: index ? sum(state) - sum(known[index - 1]) : 0 }));
+  }
+
+  // The share of packets that pings and streams have lost, in percent: of all, or of pairs that fit.
+  losses(fits = () => true) {
+    const begun = new Map(this.events.filter(({ kind }) => kind === "measurement").map((event) => [event.number, event]));
+    return this.events.filter(({ kind, name, error, figures }) => kind === "measurement-ended" && ["ping", "stream"].includes(name)
+      && !error && figures.sent > 0)
+      .filter(({ measurement }) => fits(pairsOf(begun.get(measurement)?.arguments ?? {})))
+      .map(({ clock, figures: { sent, received, lost = sent - received } }) => ({ at: clock, value: 100 * lost / sent }));
   }
 
   // Round-trip times of pings in milliseconds and requests without an answer: of all, or of pairs that fit.

@@ -57,14 +57,17 @@ export class Panel {
   }
 
   // Charts of what is there: round-trip times of pings, packets that wait.
-  moreCharts(box, { pings = null, ports = [], servers = [] }) {
+  moreCharts(box, { pings = null, ports = [], servers = [], places = servers }) {
     const place = element(box, "div"), { model } = this;
     const paint = (points, title, words) => { if (points.length) lineChart(place, points, title, { words }); };
     this.keepUp(() => {
       place.replaceChildren();
       if (pings) paint(model.pings(pings), "RTT of pings, median", (ms) => `${ms.toFixed(2)} ms`);
+      if (pings) paint(model.losses(pings), "packets lost by pings and streams", (share) => `${share.toFixed(1)} %`);
+      if (places?.length !== 0) paint(model.overrunSeries(places), "packets not read in time (overruns)", (number) => `${number} in a second`);
       paint(model.queueSeries(ports), "packets that wait at ports", (number) => String(number));
       paint(model.bufferSeries(servers), "packets in buffers of agents", (number) => String(number));
+      paint(model.creditSeries(ports), "credits used", (number) => String(number));
     });
   }
 
@@ -74,7 +77,7 @@ export class Panel {
     const { model } = this;
     this.chart(box, null, "traffic on all links");
     this.moreCharts(box, {
-      pings: () => true, servers: model.nodes.filter(({ kind }) => kind === "server").map(({ name }) => name),
+      pings: () => true, places: null, servers: model.nodes.filter(({ kind }) => kind === "server").map(({ name }) => name),
       ports: model.nodes.flatMap(({ name }, node) => model.ports[node].map(({ port }) => `${name}:${port}`)),
     });
     const latest = element(box, "ol", { class: "latest" });
@@ -139,6 +142,7 @@ export class Panel {
     const table = element(box, "table");
     this.linkRow(table, number, link.a, `${model.name(link.a)} → ${model.name(link.b)}`);
     this.linkRow(table, number, link.b, `${model.name(link.b)} → ${model.name(link.a)}`);
+    this.channels(box, number);
     this.chart(box, [number], "both directions");
     const ends = [model.name(link.a), model.name(link.b)];
     this.moreCharts(box, {
@@ -160,6 +164,25 @@ export class Panel {
       cell.textContent = this.model.down.has(number) ? "cut" : bits(this.model.rate(number, direction));
     });
     return row;
+  }
+
+  // Credits that are used and packets that wait, by virtual channel: each with a bar as full as it is.
+  channels(box, number) {
+    const table = element(box, "table", { class: "channels" });
+    this.keepUp(() => {
+      table.replaceChildren();
+      for (const { from, to, channel, waiting, used, limit } of this.model.channelsOf(number).slice(0, MOST_ROWS)) {
+        const row = element(table, "tr");
+        element(row, "td", {}, to ? `${from} → ${to}, ${channel}` : from);
+        this.meter(row, to ? `${used} of ${limit} credits used` : "", used / limit);
+        this.meter(row, `${waiting} of ${limit} wait at ${from}`, waiting / limit);
+      }
+    });
+  }
+
+  meter(row, text, share) {
+    const cell = element(row, "td", {}, text);
+    if (text) element(element(cell, "i", { class: "meter" }), "i").style.width = `${Math.round(100 * Math.min(1, share))}%`;
   }
 
   cutButton(parent, number) {

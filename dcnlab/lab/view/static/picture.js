@@ -18,7 +18,7 @@ export class Picture {
     this.copied = null;      // the camera of the copy
     this.stale = true;
     this.times = [];         // milliseconds that frames took, for the benchmark
-    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null, tree: [], paths: [], packet: null };
+    this.marks = { nodes: [], link: null, path: [], hover: null, focus: null, arrows: [], colours: null, tree: [], links: new Map(), paths: [], packet: null };
     this.servers = model.nodes.flatMap((node, number) => node.kind === "server" ? [number] : []);
     this.switches = model.nodes.flatMap((node, number) => node.kind === "server" ? [] : [number]);
     this.readColours();
@@ -217,11 +217,12 @@ export class Picture {
     context.lineCap = "round";
     for (const mark of [marks.hover, marks.focus]) if (mark) this.paintNeighbourhood(context, mark);
     if (marks.link !== null) this.paintLink(context, marks.link);
+    for (const [link, part] of marks.links) this.strokeLink(context, link, this.steps[Math.round(part * STEPS)], 1.5 + 6 * part);
     for (const link of marks.tree) this.strokeLink(context, link, "ink", 2.5, 0.7);
     marks.paths.forEach((links, index) => this.paintParallel(context, links, index));
     for (const link of marks.path) this.strokeLink(context, link, "path", 7, 0.6);
     this.paintArrows(context);
-    const onPath = this.endsOf(marks.path), beside = this.endsOf([...marks.tree, ...marks.paths.flat()]);
+    const onPath = this.endsOf(marks.path), beside = this.endsOf([...marks.links.keys(), ...marks.tree, ...marks.paths.flat()]);
     for (const node of beside) if (!onPath.has(node)) this.repaint(context, node);
     for (const node of onPath) this.repaint(context, node, "path");
     for (const node of marks.nodes) this.paintChosen(context, node);
@@ -281,7 +282,7 @@ export class Picture {
   strokeLink(context, number, colour, width, alpha = 1) {
     const path = new Path2D();
     this.geometry.trace(path, number);
-    context.strokeStyle = colour.startsWith("#") ? colour : this.colour(colour);
+    context.strokeStyle = /^(#|color-mix)/.test(colour) ? colour : this.colour(colour);
     context.lineWidth = width / this.camera.scale;
     context.globalAlpha = alpha;
     context.stroke(path);

@@ -13,6 +13,8 @@ export function svgOf({ model, geometry, camera, colour, marks }) {
       : line(number, `stroke="${mixed(colour("cold"), colour("hot"), part)}" stroke-width="${(1.4 + 5 * part).toFixed(1)}"`);
   });
   const tree = marks.tree.map((number) => line(number, `stroke="${colour("ink")}" stroke-width="2.5" opacity=".7"`));
+  const full = [...marks.links].map(([number, part]) =>
+    line(number, `stroke="${mixed(colour("cold"), colour("hot"), part)}" stroke-width="${(1.5 + 6 * part).toFixed(1)}"`));
   const parallel = marks.paths.flatMap((found, index) => found.map((number) => {
     const dash = DASHES[index % DASHES.length];
     return line(number, `stroke="${LINES[index % LINES.length]}" stroke-width="4"${dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : ""}`);
@@ -23,7 +25,7 @@ export function svgOf({ model, geometry, camera, colour, marks }) {
     `<title>${escaped(`${model.topology} with ${model.scheme}`)}</title>`,
     `<rect x="${left}" y="${top}" width="100%" height="100%" fill="${colour("paper")}"/>`,
     '<g fill="none" stroke-linecap="round">',
-    ...[...links, ...tree, ...parallel, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
+    ...[...links, ...full, ...tree, ...parallel, ...path].map((text) => text.replace("/>", ' vector-effect="non-scaling-stroke"/>')), "</g>",
     ...model.nodes.map((node, number) => nodeOf(node, r, colour, opaque(marks.colours?.get(number)))),
     ...marks.arrows.map((arrow) => arrowOf(arrow, geometry, colour("path"))), "</svg>", "",
   ].join("\n");

@@ -1,0 +1,108 @@
+"""How full the buffers of agents are, and how many credits are used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.result import Result, Table
+
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
+
+#: The virtual channels by number (CLOT, section "flow control").
+_CHANNELS = ("adaptive", "escape")
+
+
+@dataclass(frozen=True)
+class ChannelLevel:
+    """A virtual channel between a server and a neighbour one hop away: the packets from there that wait in the
+    server's buffer, and the credits for frames to there that are used.  ``limit`` holds for both.
+
+    Without credits the buffer of a port is for all neighbours: ``neighbour`` and ``channel`` are empty.
+    """
+
+    server: str
+    port: int
+    neighbour: str
+    channel: str
+    waiting: int
+    used: int
+    limit: int
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits and all credits are free."""
+        return not self.waiting and not self.used
+
+
+@dataclass(frozen=True)
+class BuffersResult(Result):
+    """All virtual channels that have carried packets."""
+
+    channels: list[ChannelLevel]
+
+    @property
+    def waiting(self) -> int:
+        """Packets in all buffers."""
+        return sum(one.waiting for one in self.channels)
+
+    @property
+    def exhausted(self) -> int:
+        """Channels without a free credit."""
+        return sum(one.used >= one.limit for one in self.channels)
+
+    @classmethod
+    def figures(cls) -> tuple[str, ...]:
+        return ("waiting", "exhausted")
+
+    def table(self) -> Table | None:
+        rows = [
+            (one.server, one.port, one.neighbour, one.channel, one.waiting, one.used, one.limit)
+            for one in self.channels
+            if not one.idle
+        ]
+        if not rows:
+            return None
+        columns = ("server", "port", "neighbour", "channel", "packets that wait", "credits used", "limit")
+        return Table(columns, rows)
+
+    def notes(self) -> Sequence[str]:
+        """A line on the whole."""
+        if not self.channels:
+            return ["no packet has been in a limited buffer (`--buffers`, `--flow-control credits`)"]
+        return [
+            f"{self.waiting} packets wait; {self.exhausted} of {len(self.channels)} channels have no credit"
+        ]
+
+
+@dataclass(frozen=True)
+class Buffers(Measurement[BuffersResult]):
+    """Show how full the limited buffers of agents are, and how many credits are used."""
+
+    name: ClassVar[str] = "buffers"
+    examples: ClassVar[tuple[str, ...]] = ("dcnlab buffers LAB", "dcnlab buffers LAB --json")
+
+    def run(self, lab: RunningLab, context: Context) -> BuffersResult:
+        return BuffersResult.from_json(self.measure_part(lab, context))
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """The agents of this machine."""
+        agents, name = lab.running.agents, lab.fabric.name
+        found = agents.buffers() if agents is not None and lab.config.frames else {}
+        channels = [
+            ChannelLevel(
+                name(node), port, name(neighbour) if neighbour >= 0 else "",
+                _CHANNELS[channel] if neighbour >= 0 else "", waiting, used, limit,
+            )
+            for node, rows in found.items()
+            for port, neighbour, channel, waiting, used, limit in rows
+        ]  # fmt: skip
+        return BuffersResult(channels).to_json()
+
+    def conclude(self, network: Network, parts: Sequence[Any]) -> BuffersResult:
+        found = [one for part in parts for one in BuffersResult.from_json(part).channels]
+        return BuffersResult(sorted(found, key=lambda one: network.fabric.index(one.server)))
