@@ -49,7 +49,10 @@ export class Legend {
     try {
       this.scheme ??= await ask("scheme");
       if (withEntries && !this.entries) this.said("counting the entries of all tables …");
-      if (withEntries) this.entries ??= await ask("entries");
+      if (withEntries && !this.entries) {
+        this.entries = await ask("entries");
+        this.said("");
+      }
     } catch (error) {
       this.said(error.message);
       return false;
