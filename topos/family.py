@@ -84,6 +84,8 @@ class Family(ABC):
     source: ClassVar[str]
     #: What :meth:`part_numbers` are, in the singular: "pod", "cluster".
     part_name: ClassVar[str] = "part"
+    #: Whether drawings of many nodes bundle the links between two parts.
+    bundles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_range(self.name, dataclasses.fields(self), self)

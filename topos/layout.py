@@ -30,6 +30,9 @@ MOST_DRAWN = 5040
 _BETWEEN_PARTS, _TURNS = 0.55, 48
 #: The length of a cube's edge with servers on it.
 CORNERS_APART = 3.6
+#: The distance of two rings, that of neighbours on a full ring; how often the order on rings is improved, and
+#: how often neighbours push each other apart.
+_RING, _RING_GAP, _SWEEPS, _PUSHES = 1.3, 1.0, 12, 300
 #: Above this many nodes, springs from a spectral start instead of exact distances: seconds, not minutes.
 _EXACT = 250
 
@@ -121,6 +124,65 @@ def in_cosets(inner: Complex, members: IntArray, ends: IntArray) -> Points:
             shape = shapes[int(np.argmin(gaps.sum(axis=1).round(9)))]
         points[row] = centres[number] + shape
     return scaled(real(points), ends)
+
+
+def rings(size: int, ends: IntArray) -> Points:
+    """Vertices on rings round the first: a ring holds those of one distance, near the vertices that they join.
+    ``ends``: edges of a connected graph, rows of two vertices."""
+    neighbours = _neighbours(size, ends)
+    outer, radii = _by_level(neighbours)[1:], [0.0]
+    for level in outer:
+        radii.append(max(radii[-1] + _RING, len(level) * _RING_GAP / (2 * math.pi)))
+    turn, points = np.zeros(size), np.zeros((size, 2))
+    for _ in range(_SWEEPS):
+        for level, radius in zip(outer, radii[1:], strict=True):
+            wanted = np.array([np.exp(1j * turn[neighbours[v]]).sum() for v in level])
+            turn[level] = _round_ring(wanted, _RING_GAP / radius)
+            points[level] = radius * real(np.exp(1j * turn[level]))
+    return points
+
+
+def ring_numbers(size: int, ends: IntArray) -> NDArray[np.int64]:
+    """The ring of each vertex: its distance from the first."""
+    found = np.zeros(size, dtype=np.int64)
+    for number, level in enumerate(_by_level(_neighbours(size, ends))):
+        found[level] = number
+    return found
+
+
+def _neighbours(size: int, ends: IntArray) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in range(size)]
+    for a, b in ends.tolist():
+        found[a].append(b)
+        found[b].append(a)
+    return found
+
+
+def _by_level(neighbours: list[list[int]]) -> list[list[int]]:
+    """The vertices by their distance from the first."""
+    found, seen = [[0]], {0}
+    while found[-1]:
+        found.append(list(dict.fromkeys(v for u in found[-1] for v in neighbours[u] if v not in seen)))
+        seen.update(found[-1])
+    return found[:-1]
+
+
+def _round_ring(wanted: Complex, gap: float) -> NDArray[np.float64]:
+    """The angles of a ring's vertices, in the order of the directions that they want: evenly on the first ring
+    and on one that is half full, else at those directions, moved at least about ``gap`` apart."""
+    directions = np.angle(wanted) % (2 * math.pi)
+    order = np.argsort(directions, kind="stable")
+    angles, found = directions[order], np.empty(len(wanted))
+    if len(wanted) * gap > math.pi or not np.abs(wanted - wanted[0]).any():
+        even = 2 * math.pi * np.arange(len(wanted)) / len(wanted)
+        angles = even + np.angle((wanted[order] * np.exp(-1j * even)).sum())
+    else:
+        for _ in range(_PUSHES):
+            after = np.append(angles[1:], angles[:1] + 2 * math.pi) - angles
+            push = np.maximum(0.0, gap - after) / 2
+            angles = angles - push + np.roll(push, 1)
+    found[order] = angles
+    return found
 
 
 def circle(count: int) -> Complex:

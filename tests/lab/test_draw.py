@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from dcnlab.lab.drawing.bundling import BUNDLED
 from dcnlab.lab.drawing.figure import Figure
 from dcnlab.lab.drawing.layout import draw
 from dcnlab.lab.drawing.marks import towards
+from tests.topos.graphs import graph
 from topos import registry
 from topos.graph import ALL_UP
 
@@ -82,7 +85,26 @@ def test_parts_are_alike(spec: str) -> None:
     assert numbers.shape == (fabric.size,)
     sizes = np.bincount(numbers[numbers >= 0])
     assert len(sizes) > 1
+    if fabric.family.part_name == "ring":  # of random graphs, whose parts differ
+        return
     assert (sizes == sizes[0]).all()
+
+
+@pytest.mark.parametrize("spec", ["jellyfish:6,60,4", "jellyfish:4,20,3", "random:40,4", "random:24,4,hosts=1"])
+def test_random_graphs_are_drawn_on_rings(spec: str) -> None:
+    """Rings of one distance from the first vertex, from the inside out; vertices do not lie on each other."""
+    fabric = registry.fabric(spec)
+    numbers, points = fabric.family.part_numbers(), draw(fabric).points
+    assert numbers is not None
+    first = next(node for node in range(fabric.size) if fabric.is_server(node) == (fabric.switches == 0))
+    vertices = range(first, fabric.size)
+    lengths = nx.single_source_shortest_path_length(graph(fabric), first)
+    assert [numbers[node] for node in vertices] == [lengths[node] for node in vertices]
+    radii = np.linalg.norm(points - points[first], axis=1)
+    for node in vertices:
+        assert all(radii[node] < radii[other] for other in vertices if numbers[other] > numbers[node])
+    gaps = [np.linalg.norm(points[a] - points[b]) for a, b in itertools.combinations(vertices, 2)]
+    assert min(gaps) > 0.5
 
 
 def test_a_bubble_sort_coset_changes_by_the_last_generator_alone() -> None:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
+from topos.layout import Points, ring_numbers, rings
 from topos.randomgraph import check_regular, random_regular
 from topos.vertices import VertexGraph
 from topos.wiring import numbered_ports
@@ -25,6 +27,8 @@ class Jellyfish(VertexGraph):
     name: ClassVar[str] = "jellyfish"
     example: ClassVar[str] = "jellyfish:4,8,3"
     centric: ClassVar[Centric] = "switch"
+    part_name: ClassVar[str] = "ring"
+    bundles: ClassVar[bool] = False
     source: ClassVar[str] = "Singla et al., Jellyfish, NSDI 2012, section 3"
 
     p: int = param("ports per switch", low=2)
@@ -47,3 +51,14 @@ class Jellyfish(VertexGraph):
 
     def edges(self) -> IntArray:
         return numbered_ports(random_regular(np.random.default_rng(self.seed), self.q, self.r))
+
+    def vertex_layout(self) -> Points:
+        """Rings by the distance from switch s0 (figure 1)."""
+        return rings(self.vertices, self.edges()[:, [0, 2]])
+
+    def vertex_part_numbers(self) -> NDArray[np.int64]:
+        return ring_numbers(self.vertices, self.edges()[:, [0, 2]])
+
+    @property
+    def layout_caption(self) -> str:
+        return "Rings are the switches of one distance from s0, the middle."

@@ -43,7 +43,8 @@ def draw(fabric: Fabric) -> Drawing:
     points, ends = positions(fabric), fabric.link_ends[:, [0, 2]]
     bows = _round_others(points, ends, _beside_each_other(ends))
     wraps = _wraps(fabric, ends) | fabric.family.wraps(ends)
-    controls, bundled = bundle(points, ends, fabric.family.part_numbers() if fabric.size > BUNDLED else None)
+    is_bundled = fabric.size > BUNDLED and fabric.family.bundles
+    controls, bundled = bundle(points, ends, fabric.family.part_numbers() if is_bundled else None)
     bundled &= ~wraps
     along = points[ends[:, 1]] - points[ends[:, 0]]
     straight = points[ends].mean(axis=1) + 2 * bows[:, None] * np.stack([along[:, 1], -along[:, 0]], axis=1)
