@@ -8,6 +8,7 @@ import re
 import secrets
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from topos.fabric import Fabric
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("machines")]
 
+_FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=60).status)"
 FABRICS = [("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
 #: The kernel forwards in the last one, in servers and in switches.
 IN_KERNEL = ("--fast-path", "on", "--switch-fast-path", "on")
@@ -293,7 +295,7 @@ def test_wrong_requests_are_one_line(lab: Lab) -> None:
     ("words", "says"),
     [
         (("--controller", "none"), "our controller on each"),
-        (("--nat",), "nat needs a lab on one machine"),
+        (("--no-loops",), "no_loops needs a lab on one machine"),
         (("--placement", "/nowhere"), "placement /nowhere: No such file"),
     ],
 )
@@ -336,6 +338,24 @@ def test_without_the_key_nobody_launches(three: Cluster, tmp_path: Path) -> None
     assert done.returncode == 1
     assert "no scheduler answers at tls://10.99.0.1:8786" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_servers_of_any_machine_reach_the_outside_and_are_exposed(three: Cluster) -> None:
+    """Ports of servers are those of the coordinator's machine; each machine lets its servers out."""
+    ports, first = {"h0": 18080, "h3": 18081}, three.machines[0]
+    exposed = ",".join(f"{server}:80={port}" for server, port in ports.items())
+    lab_name = name()
+    info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", "--nat", "--expose", exposed)
+    with attached(lab_name) as lab:
+        assert len(lab.info()["outside"]["expose"]) == 2
+        for server, port in ports.items():
+            lab.serve("web", server, [sys.executable, "-m", "http.server", "80"], ready="tcp:80")
+            done = first.python(_FETCH, f"http://127.0.0.1:{port}/")
+            assert done.stdout.strip() == "200", done.stderr
+        for part in info["machines"]:
+            host = part["nodes"][0].partition("-")[0]
+            assert "dev outside" in lab.run(host, ["ip", "route", "get", "192.0.2.1"]).stdout
+    until(lambda: nothing_left(three, lab_name))
 
 
 def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Cluster, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from dcnlab.lab import log, rpc
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.machines import operations
+from dcnlab.lab.machines import exposing, operations
 from dcnlab.lab.machines.whole_lab import WholeLab
 
 _log = logging.getLogger(__name__)
@@ -65,6 +65,7 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
         return 2
     lifeline = _Lifeline(request["lifeline"])
     try:
+        listening = exposing.listen(config)
         lab = WholeLab(config, lambda stage: report(stage=stage))
     except LabError as error:
         _log.error("launch failed", exc_info=True)
@@ -73,6 +74,7 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=lab.end).start())
     lifeline.follow(lab)
     datapath = ", ".join(sorted({part.ask("info")["datapath"] for part in lab.parts}))
+    exposing.start(lab, listening)
     report(ready=True, seconds=lab.seconds, datapath=datapath, aacm={})
     os.close(request["status"])
     if request["prompt"]:

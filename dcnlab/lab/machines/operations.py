@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcnlab.lab import naming
+from dcnlab.lab import exposure, naming
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import live_path
 from dcnlab.lab.machines import network, placement_file, rejoining
@@ -109,6 +109,7 @@ class _Operations:
             "ended": [line for one in found for line in one["ended"]] + lost,
             "controller": _control([one["controller"] for one in found]),
             "restarts": restarts,
+            "outside": {**found[0]["outside"], "expose": list(map(str, exposure.parse(lab.config.expose)))},
             "options": lab.config.to_json(),
             "mtu": lab.mtu,
             "links_cut": len(lab.placement.cut),

@@ -32,7 +32,7 @@ _LONG_POLL = 8.0
 #: The longest name of a lab: those of its parts are a little longer.
 _LONGEST_NAME = 27
 #: Fields of the configuration that the parts have from elsewhere.
-_OF_THE_WHOLE = frozenset({"topology", "scheme", "name", "machines", "placement", "multipath"})
+_OF_THE_WHOLE = frozenset({"topology", "scheme", "name", "machines", "placement", "multipath", "expose"})
 
 _log = logging.getLogger(__name__)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
 import threading
+from typing import BinaryIO
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.exposure import Exposure
@@ -26,8 +28,7 @@ def start(session: RunningLab, guard: Guard, exposure: Exposure) -> None:
     (descriptor,) = guard.ask("listen", port=exposure.local)
     listener = socket.socket(fileno=descriptor)
     server = session.server(exposure.server)
-    # Its own address first: a program that listens there only is what others in the fabric reach.
-    targets = [(session.address(server), exposure.port), ("127.0.0.1", exposure.port)]
+    targets = _targets(session, server, exposure.port)
     name = session.fabric.name(server)
     thread = threading.Thread(target=_serve, args=(listener, name, targets), daemon=True, name="expose")
     thread.start()
@@ -42,19 +43,55 @@ def _serve(listener: socket.socket, server: str, targets: list[tuple[str, int]])
 def _carry(outer: socket.socket, server: str, targets: list[tuple[str, int]]) -> None:
     """Pass bytes between a connection and the server until both directions have ended."""
     with outer:
-        for target in targets:
-            with contextlib.suppress(OSError):
-                inner = netns.inside(server, lambda to=target: socket.create_connection(to, _TIMEOUT))  # type: ignore[misc]
-                break
-        else:
-            _log.info("expose: nothing in %s listens at port %s", server, targets[0][1])
+        inner = _connected(server, targets)
+        if inner is None:
             return
         with inner:
-            inner.settimeout(None)
             back = threading.Thread(target=_copy, args=(inner, outer), daemon=True)
             back.start()
             _copy(outer, inner)
             back.join()
+
+
+def _connected(server: str, targets: list[tuple[str, int]]) -> socket.socket | None:
+    """A connection from inside a server to the first of the targets that accepts one."""
+    for target in targets:
+        with contextlib.suppress(OSError):
+            inner: socket.socket = netns.inside(
+                server,
+                lambda to=target: socket.create_connection(to, _TIMEOUT),  # type: ignore[misc]
+            )
+            inner.settimeout(None)
+            return inner
+    _log.info("expose: nothing in %s listens at port %s", server, targets[0][1])
+    return None
+
+
+def connect(session: RunningLab, server: int, port: int, source: int, target: int) -> None:
+    """Pass bytes between a port of a server and two descriptors, which are closed, until both have ended: for a
+    connection that another machine has accepted."""
+    inner = _connected(session.fabric.name(server), _targets(session, server, port))
+    with os.fdopen(source, "rb", buffering=0) as reads, os.fdopen(target, "wb", buffering=0) as writes:
+        if inner is None:
+            return
+        with inner:
+            there = threading.Thread(target=_send, args=(reads, inner), daemon=True)
+            there.start()
+            with contextlib.suppress(OSError):
+                while data := inner.recv(_CHUNK):
+                    writes.write(data)
+
+
+def _send(reads: BinaryIO, inner: socket.socket) -> None:
+    with contextlib.suppress(OSError, ValueError):  # it was closed
+        while data := reads.read(_CHUNK):
+            inner.sendall(data)
+        inner.shutdown(socket.SHUT_WR)
+
+
+def _targets(session: RunningLab, server: int, port: int) -> list[tuple[str, int]]:
+    """Its own address first: a program that listens there only is what others in the fabric reach."""
+    return [(session.address(server), port), ("127.0.0.1", port)]
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:

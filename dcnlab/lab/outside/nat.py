@@ -31,14 +31,15 @@ _MS_BIND = 0x1000
 
 
 def start(session: RunningLab, guard: Guard) -> None:
-    """Connect all servers; LabError with one line if that fails."""
+    """Connect all servers of this machine; LabError with one line if that fails."""
     fabric, scheme = session.fabric, session.running.scheme
     if any(address in _NETWORK for address in servers(scheme)):
         raise LabError(f"nat: a server has an address in {_NETWORK}, by which packets leave")
     guard.ask("nat")
-    netns.batch(["ip"], list(_bridge(map(fabric.name, range(fabric.servers)))))
+    here = session.running.servers
+    netns.batch(["ip"], list(_bridge(map(fabric.name, here))))
     routes = fabric_networks(scheme) if fabric.relaying else ()
-    for server in range(fabric.servers):
+    for server in here:
         name = fabric.name(server)
         lines = [f"route replace {network} dev {TUN_NAME} src {session.address(server)}" for network in routes]
         lines += [

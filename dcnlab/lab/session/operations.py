@@ -19,7 +19,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, flows, live_path, queues, tables, trace
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.kv import bulk, ring
-from dcnlab.lab.outside import opening
+from dcnlab.lab.outside import expose, opening
 from dcnlab.lab.outside.attachment import Attachments
 from dcnlab.lab.program import Program
 from dcnlab.lab.rpc import Call, Operation
@@ -257,6 +257,14 @@ class _Operations:
         """Make an interface of the machine a port of a switch, maybe in the place of a host."""
         request = call.request
         return self._attachments.attach(request["switch"], request["interface"], request.get("host") or "")
+
+    def op_connect(self, call: Call) -> Any:
+        """Pass bytes between a port of a server and two descriptors: for what is exposed on another machine."""
+        server, port = self._session.server(call.request["server"]), int(call.request["port"])
+        source, target, *_ = call.descriptors
+        call.descriptors.clear()
+        expose.connect(self._session, server, port, source, target)
+        return {}
 
     def op_detach(self, call: Call) -> Any:
         """Give an interface back to the machine."""

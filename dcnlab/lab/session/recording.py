@@ -20,7 +20,7 @@ from dcnlab.lab.rpc import Call, Operation
 READING = frozenset(
     {
         "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
-        "services", "service_log", "service_wait", "own_links", "elsewhere", "verdict",
+        "services", "service_log", "service_wait", "own_links", "elsewhere", "verdict", "connect",
     }
 )  # fmt: skip
 #: Measurements that only read counters; likewise.

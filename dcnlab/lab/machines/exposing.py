@@ -1,0 +1,59 @@
+"""Ports of servers that programs beside the coordinator reach, whichever machine runs the server."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+
+from dcnlab.lab import exposure
+from dcnlab.lab.config import LabConfig
+from dcnlab.lab.errors import LabError
+from dcnlab.lab.exposure import LOCAL_ADDRESS, Exposure
+from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.rpc import Call
+from hostagent.channel import Channel
+
+Listening = tuple[Exposure, socket.socket]
+_log = logging.getLogger(__name__)
+
+
+def listen(config: LabConfig) -> list[Listening]:
+    """The sockets of a lab's exposed ports; LabError if a port is taken."""
+    found = []
+    for exposed in exposure.parse(config.expose):
+        try:
+            found.append((exposed, socket.create_server((LOCAL_ADDRESS, exposed.local))))
+        except OSError as error:
+            text = f"expose: cannot listen at {LOCAL_ADDRESS}:{exposed.local}: {error.strerror}"
+            raise LabError(text) from None
+    return found
+
+
+def start(lab: WholeLab, listening: Sequence[Listening]) -> None:
+    """Accept connections until the lab ends."""
+    for exposed, listener in listening:
+        threading.Thread(target=_serve, args=(lab, exposed, listener), daemon=True, name="expose").start()
+
+
+def _serve(lab: WholeLab, exposed: Exposure, listener: socket.socket) -> None:
+    while True:
+        connection, _ = listener.accept()
+        arguments = (lab, exposed, connection)
+        threading.Thread(target=_carry, args=arguments, daemon=True, name="expose").start()
+
+
+def _carry(lab: WholeLab, exposed: Exposure, connection: socket.socket) -> None:
+    """Have the server's machine pass bytes between the server and a connection."""
+    near, far = socket.socketpair()  # its end would say that the client has gone
+    with far, near, connection:
+        channel, descriptors = Channel(far), [connection.fileno(), connection.fileno()]
+        request = {"op": "connect", "server": exposed.server, "port": exposed.port}
+        try:
+            lab.part_of(lab.node(exposed.server)).serve(Call(request, descriptors, channel, channel.messages()))
+        except (LabError, OSError) as error:
+            _log.info("%s: %s", exposed, error)
+        with contextlib.suppress(OSError):  # the other end has closed it
+            connection.shutdown(socket.SHUT_RDWR)
