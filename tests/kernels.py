@@ -1,17 +1,18 @@
 """Compiled kernels that are kept from one clone of the repository to the next.
 
 numba keeps them beside the source and compiles again when a file is newer: in a fresh clone that takes
-minutes.  Here they are kept in the user's cache, by the text of all modules with kernels: a change to any
-of them compiles all again, since kernels contain the code of kernels that they call.
+minutes.  Here they are kept in the user's cache, by the text of their module and of all modules with
+kernels that it imports, directly or through others, since kernels contain the code of kernels that they call.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import time
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from numba.core import caching
@@ -29,23 +30,60 @@ def keep() -> None:
         _remove_unused()
 
 
-@lru_cache(maxsize=1)
-def folder() -> Path:
-    """The folder for the kernels of the present text."""
+def home() -> Path:
+    """The folder of all kept kernels."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dcnlab-tests" / "kernels"
+
+
+@cache
+def folder(module: Path) -> Path:
+    """The folder for the kernels of a module as it and what it imports are now."""
     digest = hashlib.sha256()
-    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
-        text = path.read_bytes()
-        if b"addressing.jit" in text or b"numba" in text:
+    for path in sorted(reached(module)):
+        if has_kernels(text := path.read_bytes()):
             digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + text)
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "dcnlab-tests" / "kernels" / digest.hexdigest()[:16]
+    found = home() / digest.hexdigest()[:16]
+    found.mkdir(parents=True, exist_ok=True)
+    os.utime(found)
+    return found
+
+
+def has_kernels(text: bytes) -> bool:
+    """True for modules with kernels, and for the module of their decorators."""
+    return b"addressing.jit" in text or b"numba" in text
+
+
+def reached(module: Path) -> set[Path]:
+    """The module and those of PACKAGES that it imports, directly or through others."""
+    found, pending = {module}, [module]
+    while pending:
+        new = imported(pending.pop()) - found
+        found |= new
+        pending += new
+    return found
+
+
+@cache
+def imported(module: Path) -> frozenset[Path]:
+    """The modules of PACKAGES that a module names at its top level."""
+    names = set()
+    for source, items in re.findall(
+        r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?", module.read_text(), re.M
+    ):
+        names |= {source, *(f"{source}.{item}" for item in re.findall(r"\w+", items))}
+    bases = [ROOT / name.replace(".", "/") for name in names]
+    files = [path for base in bases for path in (base.with_suffix(".py"), base / "__init__.py")]
+    return frozenset(path for path in files if kept(path) and path.exists())
+
+
+def kept(path: Path) -> bool:
+    """True for files of PACKAGES."""
+    return any(path.is_relative_to(ROOT / package) for package in PACKAGES)
 
 
 def _remove_unused() -> None:
-    used = folder()
-    used.mkdir(parents=True, exist_ok=True)
-    os.utime(used)
-    for other in used.parent.iterdir():
+    home().mkdir(parents=True, exist_ok=True)
+    for other in home().iterdir():
         if other.stat().st_mtime < time.time() - KEPT:
             shutil.rmtree(other, ignore_errors=True)
 
@@ -58,11 +96,11 @@ class KeptKernels(getattr(caching, "_CacheLocator", object)):  # type: ignore[mi
 
     def get_cache_path(self) -> str:
         """A folder per package, as kernels of different packages may have the same name."""
-        return str(folder() / str(self._path.parent.relative_to(ROOT)).replace("/", "."))
+        return str(folder(self._path) / str(self._path.parent.relative_to(ROOT)).replace("/", "."))
 
     def get_source_stamp(self) -> str:
         """What must be the same for a kernel to be used."""
-        return folder().name
+        return folder(self._path).name
 
     def get_disambiguator(self) -> str:
         """Tells kernels of the same name in a file apart."""
@@ -72,6 +110,6 @@ class KeptKernels(getattr(caching, "_CacheLocator", object)):  # type: ignore[mi
     def from_function(cls, py_func: object, py_file: str) -> KeptKernels | None:
         """None for functions of other repositories, which numba keeps itself."""
         path = Path(py_file).resolve()
-        if not any(path.is_relative_to(ROOT / package) for package in PACKAGES):
+        if not kept(path):
             return None
         return cls(path, py_func.__code__.co_firstlineno)  # type: ignore[attr-defined]
