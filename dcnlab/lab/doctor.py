@@ -156,6 +156,8 @@ def _namespaces() -> Finding:
     if not kernel.in_child(_enter_namespaces):
         found = "refused to root here" if root else "user namespaces not allowed"
         return Finding("namespaces", "missing", found, remedy())
+    if not kernel.may_open_packet_sockets():
+        return Finding("namespaces", "missing", "packet sockets are refused to root here", remedy())
     if not _allowed(mount_proc):
         return Finding("namespaces", "missing", "parts of /proc are covered", COVERED_REMEDY)
     found = "root: no user namespace needed" if root else "user namespaces allowed"

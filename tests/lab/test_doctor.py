@@ -76,11 +76,15 @@ def test_install_prints_the_command_of_other_package_managers(tmp_path: Path) ->
 
 @pytest.mark.lab
 @pytest.mark.skipif(os.geteuid() != 0, reason="as root without a capability")
-def test_root_of_a_container_learns_what_it_lacks() -> None:
-    words = ["setpriv", "--bounding-set", "-sys_admin", sys.executable, "-m", "dcnlab.cli"]
+@pytest.mark.parametrize(
+    ("lacking", "refused"),
+    [("sys_admin", "refused to root here"), ("net_raw", "packet sockets are refused to root here")],
+)
+def test_root_of_a_container_learns_what_it_lacks(lacking: str, refused: str) -> None:
+    words = ["setpriv", "--bounding-set", f"-{lacking}", sys.executable, "-m", "dcnlab.cli"]
     done = subprocess.run([*words, "doctor", "--json"], capture_output=True, text=True, check=False)
     found = {finding["what"]: finding for finding in json.loads(done.stdout)}["namespaces"]
-    assert (found["state"], found["found"]) == ("missing", "refused to root here")
+    assert (found["state"], found["found"]) == ("missing", refused)
     up = [*words, "up", "bcube:2,1", "--scheme", "brp", "--test", "pingall"]
     launch = subprocess.run(up, capture_output=True, text=True, check=False)
     for text in (found["means"], launch.stderr):

@@ -12,6 +12,8 @@ from dcnlab.lab.emulation import programs
 
 #: The device with which servers relay packets.
 TUN = Path("/dev/net/tun")
+#: The number of the capability with which agents open packet sockets: capabilities(7).
+_CAP_NET_RAW = 13
 
 
 @functools.cache
@@ -36,6 +38,13 @@ def in_child(attempt: Callable[[], None]) -> bool:
         finally:  # after any exception
             os._exit(code)
     return os.waitpid(child, 0)[1] == 0
+
+
+def may_open_packet_sockets() -> bool:
+    """False for root of a container without NET_RAW.  Others have all capabilities in their labs."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    effective = next(line.split()[1] for line in lines if line.startswith("CapEff:"))
+    return os.geteuid() != 0 or bool(int(effective, 16) >> _CAP_NET_RAW & 1)
 
 
 def tun_problem() -> tuple[str, str] | None:

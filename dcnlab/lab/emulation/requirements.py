@@ -7,6 +7,7 @@ from dcnlab.lab import images
 from dcnlab.lab.config import LabConfig, family
 from dcnlab.lab.emulation import broker, capacity, kernel, programs, shaping
 from dcnlab.lab.emulation.images import engines, roots
+from dcnlab.lab.emulation.sandbox import CONTAINER_REMEDY
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.local_part import LocalPart
 
@@ -22,6 +23,8 @@ def check(config: LabConfig, part: LocalPart | None = None) -> Scheme:
     if scheme.fabric.relaying and (problem := kernel.tun_problem()):
         state, remedy = problem
         raise UsageError(f"{kernel.TUN}: {state}; {remedy}")
+    if scheme.fabric.relaying and not kernel.may_open_packet_sockets():
+        raise UsageError(f"packet sockets are refused to root here: {CONTAINER_REMEDY}")
     if config.nat and programs.find(broker.NAT_PROGRAM) is None:
         raise UsageError(f"nat needs {broker.NAT_PROGRAM}: apt-get install {broker.NAT_PROGRAM}")
     _check_images(config)
