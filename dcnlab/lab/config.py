@@ -356,8 +356,6 @@ def _check_outside(config: LabConfig, scheme: Scheme) -> None:
 def _check_image(config: LabConfig, scheme: Scheme) -> None:
     """Images are of servers, whose programs can be given a root."""
     images.check(config.image, map(scheme.fabric.name, range(scheme.fabric.servers)))
-    if config.image and config.isolate:
-        raise OptionError("image", "image needs a lab without isolate: isolated hosts cannot mount")
 
 
 def _check_collectors(config: LabConfig, scheme: Scheme) -> None:

@@ -66,11 +66,6 @@ def test_a_wrong_option_is_one_line(option: str, says: str) -> None:
         LabConfig.of("bcube:2,1", "brp", image=option).validate()
 
 
-def test_isolated_hosts_have_no_images() -> None:
-    with pytest.raises(OptionError, match="image needs a lab without isolate"):
-        LabConfig.of("bcube:2,1", "brp", image="h0=/", isolate=True).validate()
-
-
 def test_a_service_names_an_image_that_exists(tmp_path: Path) -> None:
     scenario = {"topology": "bcube:2,1", "scheme": "brp"}
     service = {"on": "h0", "run": ["true"], "image": str(tmp_path / "none")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,9 @@ import pytest
 
 from dcnlab.lab.client import Lab
 from dcnlab.lab.emulation.isolation.identities import users
+from dcnlab.lab.errors import UsageError
 from tests.capabilities import lacking
-from tests.lab import escape
+from tests.lab import escape, oci
 from tests.lab.terminal import DCNLAB, Terminal
 from tests.lab.test_ordinary_user import script
 from tests.ovs import poll
@@ -46,6 +48,8 @@ print("PING", host.cmd("ping -c1 -W5", net.get("h3").IP()))
 print("STATUS", host.popen(["sh", "-c", "exit 7"]).wait())
 escape = host.popen(["/usr/bin/python3", "-c", open({file!r}).read(), "h0-", "/nowhere"])  # ends the shell
 print("OUTSIDE", escape.communicate()[0].decode())
+write = "echo of the image > /new && cat /new && ls /"
+print("IMAGE", net.get("h2").popen(["sh", "-c", write]).communicate()[0].decode())
 """
 
 
@@ -148,6 +152,57 @@ def test_a_program_starts_where_the_lab_was_launched_and_ends_as_it_should(lab: 
         assert ping.wait() == 0
 
 
+def python_image(folder: Path) -> Path:
+    """A root file system with no more of the machine than its Python and what the escape needs of it."""
+    loaded = (
+        "import __future__, ctypes, json, signal, socket, struct, pathlib, sys\n"
+        "print(*(getattr(one, '__file__', None) or '' for one in sys.modules.values()), sep='\\n')"
+    )
+    done = subprocess.run([PYTHON, "-S", "-c", loaded], capture_output=True, text=True, check=True)
+    files = {PYTHON, *filter(None, done.stdout.splitlines())}
+    binaries = [one for one in files if not one.endswith(".py")]
+    linked = subprocess.run(["ldd", *binaries], capture_output=True, text=True, check=True).stdout
+    for one in files | set(re.findall(r"(/\S+) \(0x", linked)):
+        target = folder / one.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(one, target)
+    return folder
+
+
+@pytest.mark.lab
+def test_nothing_gets_out_of_an_image(lab: Lab, tmp_path: Path) -> None:
+    """What a host writes into its image it keeps for itself."""
+    image = python_image(tmp_path / "image")
+    lab.run("h1", ["sh", "-c", "sleep 7200 >/dev/null 2>&1 </dev/null &"])
+    words = [PYTHON, "-S", "-c", ESCAPE, "h0-", str(lab.path)]
+    found = lab.popen("h0", words, image=image)
+    assert (found.wait(60), set(json.loads(found.output()))) == (
+        0,
+        {"foreign programs", "write /usr/escaped", "write /escaped"},  # its own first process, its own files
+    )
+    assert not Path("/usr/escaped").exists()
+    assert not (image / "escaped").exists()
+    read = lab.popen("h0", [PYTHON, "-S", "-c", "import os; print(os.listdir('/'))"], image=image)
+    assert read.wait(60) == 0
+    assert "escaped" in read.output()
+    assert "escaped" not in lab.run("h0", ["ls", "/"]).stdout
+    assert "sleep 7200" in lab.run("h1", ["ps", "ax"]).stdout
+
+
+@pytest.mark.lab
+def test_services_of_isolated_hosts_have_images(lab: Lab, tmp_path: Path) -> None:
+    files = {**oci.busybox("sh", "httpd", "ping"), "srv": None, "srv/index.html": b"from the image\n"}
+    layout = oci.write(tmp_path / "layout", {"v1": [oci.layer(files)]}, Env=["PATH=/bin"], WorkingDir="/srv")
+    image = f"oci:{layout}"
+    write = "echo changed > /srv/new && mv /srv/new index.html && ping -c1 -W9 h3 && exec httpd -f -p 80"
+    lab.serve("web", "h2", ["sh", "-c", write], ready="tcp:80", image=image)
+    assert lab.run("h0", ["curl", "-s", "http://h2/"]).stdout == "changed\n"
+    missing = lab.popen("h1", ["sh", "-c", "nothing; exit 7"], image=image)
+    assert missing.wait(60) == 7
+    with pytest.raises(UsageError, match="command not found in the image: 'python3'"):
+        lab.popen("h1", ["python3"], image=image)
+
+
 @pytest.mark.lab
 def test_a_shell_in_a_terminal_has_job_control(lab: Lab) -> None:
     terminal = Terminal(*DCNLAB, "exec", lab.config.name, "h0", "bash", "--norc")
@@ -164,13 +219,25 @@ def test_an_ordinary_user_isolates_as_well(open_path: Path) -> None:
     """Through a Mininet script, whose shells are isolated too."""
     file = open_path / "script.py"
     file.write_text(SCRIPT.format(file=escape.__file__))
-    words = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", "--isolate", "--script", str(file)]
+    for name, content in oci.busybox("sh", "cat", "ls").items():
+        path = open_path / "image" / name
+        if content is None:
+            path.mkdir(parents=True)
+        elif isinstance(content, str):
+            path.symlink_to(content.removeprefix("->"))
+        else:
+            path.write_bytes(content)
+            path.chmod(0o755)
+    options = ["--isolate", "--image", f"h2={open_path}/image", "--script", str(file)]
+    words = [sys.executable, "-m", "dcnlab.cli", "up", "bcube:2,1", *options]
     command = ["unshare", "-m", "bash", "-c", script(open_path), "bash", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^OUTSIDE \[\]$", done.stdout, re.MULTILINE), done.stdout
     assert "1 received" in done.stdout
     assert "STATUS 7" in done.stdout
+    assert "IMAGE of the image\nbin\ndev\netc\nnew\nproc\n" in done.stdout
+    assert not (open_path / "image" / "new").exists()
 
 
 @pytest.mark.parametrize(

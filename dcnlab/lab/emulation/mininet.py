@@ -111,11 +111,18 @@ class LazyNode:
     def _popen(self, cmd: list[str], **params: Any) -> subprocess.Popen[bytes]:
         if self.root is not None:
             params.setdefault("env", self.root.environment())
-            cmd = _into(self.root, cmd)
+            return self._start_in_image(self.root, cmd, params)
         params.setdefault("env", self.environment)
         if self.isolation is not None:
             return self.isolation.start(self.netns, cmd, [], **params)
         return subprocess.Popen(self.inside(cmd), **params)
+
+    def _start_in_image(self, root: Root, cmd: list[str], params: dict[str, Any]) -> subprocess.Popen[bytes]:
+        prefix, words = _split(root, cmd)
+        params.setdefault("env", self.environment)
+        if self.isolation is not None:
+            return self.isolation.start(self.netns, words, prefix, str(root.path), cwd=root.folder, **params)
+        return subprocess.Popen(self.inside([*prefix, *root.command("", words)]), **params)
 
     def popen(self, *args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
         """A process in the node's namespace, as Mininet's ``popen``."""
@@ -135,12 +142,12 @@ class LazyNode:
         """Nothing to do: `doctor` and the launch check the requirements."""
 
 
-def _into(root: Root, words: list[str]) -> list[str]:
-    """A command line in a root; of Mininet's own for a shell, only the shell runs there."""
+def _split(root: Root, words: list[str]) -> tuple[list[str], list[str]]:
+    """What of a command line runs outside a root, and what in it: of Mininet's own for a shell, the shell."""
     at = words.index("bash") if words[0] == "mnexec" and "bash" in words else 0
     if not root.find(words[at]):
         raise LabError(f"command not found in the image: {words[at]!r}")
-    return [*words[:at], *root.command("", words[at:])]
+    return words[:at], words[at:]
 
 
 class LabHost(LazyNode, Host):  # type: ignore[misc]

@@ -113,7 +113,8 @@ class Running:
     def root(self, host: str, image: str = "") -> Root | None:
         """The root file system of a host's programs: of ``image``, or the host's own; None: the machine's."""
         image = image or images.of_host(self.config.image, host)
-        return self._roots.ready(host, image) if image else None
+        owner = self.isolation.owner(host) if self.isolation is not None else None
+        return self._roots.ready(host, image, owner) if image else None
 
     def configure(self, scheme: Scheme) -> None:
         """Let the servers configure their coordinates, or their labels under ``scheme``; LabError with

@@ -68,13 +68,16 @@ def start(
     environment = {**(root.environment() if root else node_environment(session, node)), **program.env}
     if terminal:
         environment["TERM"] = terminal
-    if root:
-        words = root.command(program.cwd, words)
-    folder = None if root else program.cwd or None
+    isolation = session.running.isolation if not ours and session.fabric.is_server(number) else None
+    folder = program.cwd or None
+    if root and isolation is None:
+        words, folder = root.command(program.cwd, words), None
+    elif root:
+        folder = program.cwd or root.folder
     options = {**streams, "env": environment, "cwd": folder, "start_new_session": not terminal}
-    isolation = None if ours else session.running.isolation
-    if isolation is not None and session.fabric.is_server(number):
-        return Started(isolation.start(name, words, prefix, **options), group)
+    if isolation is not None:
+        where = str(root.path) if root else ""
+        return Started(isolation.start(name, words, prefix, where, **options), group)
     seccomp.pretend()
     return Started(subprocess.Popen([*prefix, *session.inside(node, words)], **options), group)
 
@@ -84,8 +87,6 @@ def root_of(session: RunningLab, node: str, program: Program) -> Root | None:
     number = session.node(node)
     if not session.fabric.is_server(number):
         return None
-    if program.image and session.config.isolate:
-        raise UsageError("image needs a lab without isolate: isolated hosts cannot mount")
     if program.image and (problem := overlay_problem()):
         raise UsageError(f"image: {problem}")
     return session.running.root(session.fabric.name(number), program.image)

@@ -36,7 +36,8 @@ def run(session: RunningLab, file: str) -> int:
     net = session.net
     net.given = session.fabric.spec
     for host in net.hosts:
-        host.ensure_shell()  # scripts read ``host.stdout`` before they run anything
+        with contextlib.suppress(LabError):  # an image without bash: only ``cmd`` there fails
+            host.ensure_shell()  # scripts read ``host.stdout`` before they run anything
     _hand_over(net)
     sys.argv = [file]
     sys.path.append(str(Path(file).parent))

@@ -6,11 +6,13 @@ They are overlays in the lab's own mount namespace.  What hosts write is in the 
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 from dcnlab.lab.emulation.images import cache, layout
+from dcnlab.lab.emulation.isolation.identities import Range
 from dcnlab.lab.emulation.sandbox import mount
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.images import Image
@@ -77,25 +79,30 @@ class Roots:
         self._roots: dict[tuple[str, str], Root] = {}
         self._below: dict[Path, Path] = {}
 
-    def ready(self, host: str, image: str) -> Root:
-        """Mount an image as a host's root unless it is; UsageError or LabError with one line."""
+    def ready(self, host: str, image: str, owner: Range | None = None) -> Root:
+        """Mount an image as a host's root unless it is; UsageError or LabError with one line.
+
+        ``owner`` are the users of an isolated host, who own the folders then.
+        """
         with self._lock:
             found = self._roots.get((host, image))
             if found is None:
-                found = self._roots[host, image] = self._make(host, Image.parse(image))
+                found = self._roots[host, image] = self._make(host, Image.parse(image), owner)
             return found
 
-    def _make(self, host: str, image: Image) -> Root:
+    def _make(self, host: str, image: Image, owner: Range | None) -> Root:
         files = image_files(image)
         below = self._bound(cache.unpacked(files) if files else Path(image.folder))
         place = _FOLDER / host / str(len(self._roots))
         for name in ("upper", "work", "root"):
             (place / name).mkdir(parents=True)
         (place / "upper").chmod(0o755)
+        if owner is not None and owner[1]:
+            _give_folders(below, place / "upper", owner)
         options = f"lowerdir={below},upperdir={place}/upper,workdir={place}/work"
         try:
             mount("overlay", str(place / "root"), "overlay", 0, options + _own_attributes())
-            _share(place / "root")
+            _share(place / "root", () if owner else _SHARED)
         except OSError as error:
             raise LabError(f"image: {host} cannot have {image} as its root: {error.strerror}") from error
         env = dict(one.split("=", 1) for one in files.env) if files else {}
@@ -138,13 +145,26 @@ def _own_attributes() -> str:
     return "" if cache.may_change_owners() else ",userxattr"
 
 
-def _share(root: Path) -> None:
-    """Show the lab's processes, interfaces, devices and names of servers in a root."""
-    for name in (*_SHARED, "etc", "tmp"):
+def _give_folders(below: Path, upper: Path, owner: Range) -> None:
+    """Make an image's folders belong to the users of a host, so that they can write there.
+
+    Its files stay with the users outside: a host replaces them, but does not change them in place.
+    """
+    _, first, size = owner
+    for folder, _, _ in os.walk(below):
+        ours, theirs = upper / os.path.relpath(folder, below), os.lstat(folder)
+        ours.mkdir(exist_ok=True)
+        os.chown(ours, first + theirs.st_uid % size, first + theirs.st_gid % size)
+        ours.chmod(stat.S_IMODE(theirs.st_mode) & 0o1777)
+
+
+def _share(root: Path, folders: tuple[str, ...]) -> None:
+    """Show the lab's names of servers in a root, and of its ``folders`` processes, interfaces and devices."""
+    for name in (*_SHARED, "etc", "tmp", "run"):
         if (root / name).is_symlink():
             raise LabError(f"image: /{name} is a link there, and must be a folder")
         (root / name).mkdir(exist_ok=True)
-    for name in _SHARED:
+    for name in folders:
         mount(f"/{name}", str(root / name), "", _BIND | _REC)
     for name in _FILES:
         ours, theirs = Path("/etc", name), root / "etc" / name

@@ -5,5 +5,6 @@ maker         a process that makes network namespaces in user namespaces of thei
 ownership     the session's side of it
 enclosure     the file system that the programs of a host see
 keeper        the first process of a host: keeps its process and mount namespaces
+entry         enters a host with an image, and runs a program there
 programs      the session's side of it: starts programs there
 """

@@ -1,5 +1,5 @@
 """The file system that programs of an isolated host see: the machine's, read-only, with the private parts
-replaced.
+replaced, or that of an image.
 
 Programs have no rights over it: it belongs to the lab's user namespace, not to theirs.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import platform
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,7 +22,10 @@ _AT_FDCWD, _AT_RECURSIVE, _MOUNT_SETATTR = -100, 0x8000, 442
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "net/tun")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
 #: Where the devices are put together.
-_ASSEMBLY = Path("/run/dev")
+_ASSEMBLY = "run/dev"
+_MNT_DETACH = 2
+#: The number of pivot_root, for which the C library has no function.
+_PIVOT_ROOT = {"x86_64": 155}.get(platform.machine(), 41)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -43,46 +47,77 @@ def build(homes: Iterable[str], seen: str, owner: int) -> None:
     below = any(home in Path(seen).parents for home in hidden)
     kept = os.open(seen, os.O_PATH | os.O_DIRECTORY) if below else None
     _mount_tmpfs(Path("/run"), "755", owner)
-    _replace_devices(owner)
+    _replace_devices(Path("/"), owner)
     for folder in filter(Path.is_dir, hidden):  # one may be below another
         _mount_tmpfs(folder, "1777" if folder.name == "tmp" else "700", owner)
     if kept is not None:
         Path(seen).mkdir(parents=True, exist_ok=True)
         mount(f"/proc/self/fd/{kept}", seen, "", _BIND)
         os.close(kept)
-    mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
+    _show_kernel(Path("/"))
     protect_settings()
-    with contextlib.suppress(OSError):  # a container may forbid it; then the lab's stays
-        mount("sysfs", "/sys", "sysfs", _NOSUID | _NODEV | _NOEXEC | _RDONLY)
+
+
+def enter(root: str, owner: int) -> None:
+    """Make a folder on which an image is mounted the root of this process's mount namespace; raises OSError.
+
+    Nothing else can be reached from there.  ``/run`` and ``/tmp`` are the host's own.
+    """
+    mount("none", "/", "", _PRIVATE_REC)
+    _make_read_only()
+    _set_attributes(root, _Attributes(set=_NODEV, clear=_RDONLY), "opening the image")
+    place = Path(root)
+    _mount_tmpfs(place / "run", "755", owner)
+    _mount_tmpfs(place / "tmp", "1777", owner)
+    _replace_devices(place, owner)
+    _show_kernel(place)
+    os.chdir(root)
+    if _libc.syscall(_PIVOT_ROOT, b".", b".") or _libc.umount2(b".", _MNT_DETACH):
+        number = ctypes.get_errno()
+        raise OSError(number, f"entering the image: {os.strerror(number)}")
+    os.chdir("/")
+    protect_settings()
+
+
+def _show_kernel(root: Path) -> None:
+    """Mount /proc and /sys of the host's namespaces."""
+    mount("proc", str(root / "proc"), "proc", _NOSUID | _NODEV | _NOEXEC)
+    with contextlib.suppress(OSError):  # a container may forbid it; then the lab's stays, or nothing
+        mount("sysfs", str(root / "sys"), "sysfs", _NOSUID | _NODEV | _NOEXEC | _RDONLY)
 
 
 def _make_read_only() -> None:
     """Make all mounts read-only, and ignore set-user-ID bits there."""
     wanted = _Attributes(set=_RDONLY | _NOSUID)
-    arguments = (_AT_FDCWD, b"/", _AT_RECURSIVE, ctypes.byref(wanted), ctypes.sizeof(wanted))
+    _set_attributes("/", wanted, "making the file system read-only", _AT_RECURSIVE)
+
+
+def _set_attributes(path: str, wanted: _Attributes, what: str, flags: int = 0) -> None:
+    arguments = (_AT_FDCWD, path.encode(), flags, ctypes.byref(wanted), ctypes.sizeof(wanted))
     if _libc.syscall(_MOUNT_SETATTR, *arguments):
         number = ctypes.get_errno()
-        raise OSError(number, f"making the file system read-only: {os.strerror(number)}")
+        raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def _mount_tmpfs(folder: Path, mode: str, owner: int) -> None:
     mount("tmpfs", str(folder), "tmpfs", _NOSUID | _NODEV, f"mode={mode},uid={owner},gid={owner}")
 
 
-def _replace_devices(owner: int) -> None:
+def _replace_devices(root: Path, owner: int) -> None:
     """A /dev with a few devices, and terminals of its own."""
-    _ASSEMBLY.mkdir()
-    mount("tmpfs", str(_ASSEMBLY), "tmpfs", _NOSUID, "mode=755")
+    assembly = root / _ASSEMBLY
+    assembly.mkdir()
+    mount("tmpfs", str(assembly), "tmpfs", _NOSUID, "mode=755")
     for name in _DEVICES:
         if Path("/dev", name).exists():
-            (_ASSEMBLY / name).parent.mkdir(exist_ok=True)
-            (_ASSEMBLY / name).touch()
-            mount(f"/dev/{name}", str(_ASSEMBLY / name), "", _BIND)
+            (assembly / name).parent.mkdir(exist_ok=True)
+            (assembly / name).touch()
+            mount(f"/dev/{name}", str(assembly / name), "", _BIND)
     for name, target in _LINKS.items():
-        (_ASSEMBLY / name).symlink_to(target)
+        (assembly / name).symlink_to(target)
     for name in ("pts", "shm"):
-        (_ASSEMBLY / name).mkdir()
-    mount("devpts", str(_ASSEMBLY / "pts"), "devpts", _NOSUID | _NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-    _mount_tmpfs(_ASSEMBLY / "shm", "1777", owner)
-    mount(str(_ASSEMBLY), "/dev", "", _MOVE)
-    _ASSEMBLY.rmdir()
+        (assembly / name).mkdir()
+    mount("devpts", str(assembly / "pts"), "devpts", _NOSUID | _NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    _mount_tmpfs(assembly / "shm", "1777", owner)
+    mount(str(assembly), str(root / "dev"), "", _MOVE)
+    assembly.rmdir()

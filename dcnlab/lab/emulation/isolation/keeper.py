@@ -1,4 +1,4 @@
-"""``python -P -m dcnlab.lab.emulation.isolation.keeper JSON``: the first process of an isolated host.
+"""``python -P -m dcnlab.lab.emulation.isolation.keeper``: the first process of an isolated host.
 
 It makes the host's process, mount, IPC and UTS namespaces, and prints its number as soon as programs can be
 started there.  Then it does nothing any more.  The kernel reaps what ends there and has no parent, because
@@ -29,7 +29,7 @@ _SLEEP = ["sleep", "infinity"]  # a process of Python needs ten times as much me
 
 def main() -> None:
     """Make the namespaces; print ``{"pid": ...}`` or ``{"error": ...}``, and leave the first process there."""
-    request = json.loads(sys.argv[1])
+    request = json.loads(sys.stdin.read())  # arguments would be seen in the host
     try:
         _enter(request["netns"])
         unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
@@ -50,13 +50,21 @@ def main() -> None:
 def _keep(request: dict[str, Any], writes: int) -> NoReturn:
     """Build the file system and stay; ``writes`` closes when programs may start."""
     try:
-        enclosure.build(request["homes"], request["seen"], request["owner"])
+        if request["root"]:
+            enclosure.enter(request["root"], request["owner"])
+        else:
+            enclosure.build(request["homes"], request["seen"], request["owner"])
         os.chdir("/")
         null = os.open("/dev/null", os.O_RDWR)
         for descriptor in range(3):
             os.dup2(null, descriptor)
         os.close(null)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        if request["root"]:  # an image need not have a program that waits
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.close(writes)
+            while True:
+                signal.pause()
         os.execvp(_SLEEP[0], _SLEEP)  # closes ``writes``
     except OSError as error:
         os.write(writes, str(error).encode())

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.emulation import netns, seccomp
-from dcnlab.lab.emulation.isolation.identities import users
+from dcnlab.lab.emulation.isolation.identities import Range, users
 from dcnlab.lab.emulation.sandbox import CLONE_NEWPID, mount, set_namespace
 from dcnlab.lab.errors import LabError
 
@@ -55,16 +55,21 @@ class Isolation:
     def __init__(self, number: Callable[[str], int]) -> None:
         """``number`` gives a host's number by its name."""
         self._number = number
-        self._firsts: dict[str, _First] = {}
+        self._firsts: dict[tuple[str, str], _First] = {}
         self._lock = threading.Lock()
 
-    def start(self, host: str, words: list[str], prefix: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, host: str, words: list[str], prefix: list[str], root: str = "", **options: Any
+    ) -> subprocess.Popen[bytes]:
         """Start a program in a host; ``options`` are those of Popen.
 
-        ``prefix`` is a command line that runs outside, before the program's.
+        ``prefix`` is a command line that runs outside, before the program's.  ``root`` is where an image is
+        mounted that is its root file system.
         """
-        first = self.ready(host)
-        command = [*prefix, *self._command(host, first, words, options.pop("cwd", None) or os.getcwd())]
+        first = self.ready(host, root)
+        folder = options.pop("cwd", None) or os.getcwd()
+        make = self._command_in_image if root else self._command
+        command = [*prefix, *make(host, first, words, folder)]
         options["close_fds"] = True  # the session's are its own
 
         def begin() -> subprocess.Popen[bytes]:
@@ -75,17 +80,24 @@ class Isolation:
 
         return netns.threaded(begin)
 
-    def ready(self, host: str) -> _First:
-        """Make the namespaces of a host unless they exist; LabError where the machine does not allow them."""
+    def ready(self, host: str, root: str = "") -> _First:
+        """Make the namespaces of a host unless they exist; LabError where the machine does not allow them.
+
+        Programs of different images have a file system and processes of their own.
+        """
         with self._lock:
-            first = self._firsts.get(host)
+            first = self._firsts.get((host, root))
             if first is None or first.ended():
-                first = self._firsts[host] = self._make(host)
+                first = self._firsts[host, root] = self._make(host, root)
             return first
+
+    def owner(self, host: str) -> Range:
+        """Whom the users of a host are in the lab: (first inside, first outside, number)."""
+        return users(self._number(host))
 
     def _command(self, host: str, first: _First, words: list[str], folder: str) -> list[str]:
         """The command line that gives up rights and then runs ``words`` in ``folder``."""
-        alone = users(self._number(host))[1] == 0
+        alone = self.owner(host)[1] == 0
         rights = ",".join(["-all", *(f"+{name}" for name in CAPABILITIES)])
         return [
             "nsenter", f"--target={first.pid}", "--mount", "--uts", "--ipc", f"--net={netns.path(host)}",
@@ -95,7 +107,21 @@ class Isolation:
             "sh", "-c", 'cd "$0" 2>/dev/null; exec "$@"', folder, *words,
         ]  # fmt: skip
 
-    def _make(self, host: str) -> _First:
+    def _command_in_image(self, host: str, first: _First, words: list[str], folder: str) -> list[str]:
+        """The same where the host may have nothing but the program."""
+        request = {
+            "pid": first.pid,
+            "net": str(netns.path(host)),
+            "user": str(_FOLDER / host),
+            "alone": self.owner(host)[1] == 0,
+            "capabilities": CAPABILITIES,
+            "core": [1, 1],
+            "folder": folder,
+            "words": words,
+        }
+        return [sys.executable, "-P", "-m", "dcnlab.lab.emulation.isolation.entry", json.dumps(request)]
+
+    def _make(self, host: str, root: str) -> _First:
         """Make the namespaces of a host, all but its network."""
         _keep_owner(host)
         home = os.environ.get("HOME", "")
@@ -103,10 +129,11 @@ class Isolation:
             "netns": str(netns.path(host)),
             "homes": sorted({"/root", *([home] if Path(home).is_absolute() and home != "/" else [])}),
             "seen": os.getcwd(),
-            "owner": users(self._number(host))[1],
+            "owner": self.owner(host)[1],
+            "root": root,
         }
-        command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.isolation.keeper", json.dumps(request)]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
+        command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.isolation.keeper"]
+        done = subprocess.run(command, input=json.dumps(request).encode(), stdout=subprocess.PIPE, check=False)
         answer = json.loads(done.stdout or '{"error": "its first process has ended"}')
         if "error" in answer:
             raise LabError(f"isolate: {host} cannot be isolated here: {answer['error']}")
