@@ -9,7 +9,7 @@ CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone catalogue examples soak bench docs man vm-test vm-full packages test-packages constraints floors platforms release assets
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone test-ordinary catalogue examples soak bench docs man vm-test vm-full packages test-packages constraints floors platforms release assets
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -58,6 +58,9 @@ labs-alone: test-packages $(VENV)/.dev # those that check times: one at a time, 
 	@$(BIN)/pytest -q -m 'lab and quiet'
 
 test: check labs ## check, then labs: everything in CI except vm-test
+
+test-ordinary: test-packages $(VENV)/.dev ## by root: all labs once more, as an ordinary user runs them
+	@$(BIN)/python -m tests.ordinary $(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist loadgroup -m lab
 
 catalogue: packages $(VENV)/.dev ## a lab for every compatible pair of topology and scheme (8 minutes)
 	@DCNLAB_CATALOGUE=all $(BIN)/pytest -q -n 2 --dist loadgroup -m lab tests/lab/test_catalogue.py

@@ -46,7 +46,7 @@ def steps(text: str) -> Iterator[Step]:
             yield Step(_EXIT.sub("", command), tuple(shown), int(code[1]) if code else 0)
 
 
-def run(step: Step, timeout: float = 500) -> subprocess.CompletedProcess[str]:
+def run(step: Step, timeout: float = 1800) -> subprocess.CompletedProcess[str]:
     """Run a command in the project's folder with the project's programs first on the path."""
     programs = Path(sys.executable).parent
     return subprocess.run(

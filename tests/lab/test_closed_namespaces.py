@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.emulation.sandbox import remedy
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 
 UBUNTU = "kernel.apparmor_restrict_unprivileged_userns"
 

@@ -73,6 +73,16 @@ def test_isolated_hosts_get_no_display(tmp_path: Path) -> None:
     assert said.split("\n")[:2] == [f"xterm {text}", f"gterm {text}"]
 
 
+@pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() == 0, reason="a lab of root opens terminals")
+def test_a_lab_of_an_ordinary_user_opens_no_xterm(screen: str, tmp_path: Path) -> None:
+    """`tests/lab/test_ordinary_user.py` runs it as one."""
+    said, _ = prompt(screen, tmp_path).communicate("xterm h0 s0\nh0 echo still here\n", timeout=240)
+    lines = said.splitlines()
+    assert lines[0].startswith("xterm needs a lab of root")
+    assert "still here" in lines
+
+
 @pytest.fixture
 def screen() -> Iterator[str]:
     """A virtual display without a screen."""
@@ -95,6 +105,7 @@ def screen() -> Iterator[str]:
 
 
 @pytest.mark.lab
+@pytest.mark.skipif(os.geteuid() != 0, reason="xterm gives its terminal to the group tty, which needs root")
 def test_terminals_open_in_servers_and_switches(screen: str, tmp_path: Path) -> None:
     def windows() -> str:
         words = ["xwininfo", "-display", screen, "-root", "-tree"]

@@ -64,7 +64,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.lab
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3600)  # a page has up to twenty commands, and the machine may be busy
 @pytest.mark.parametrize("name", PAGES)
 def test_a_document(name: str, alone: None) -> None:
     found = list(console.steps((ROOT / name).read_text()))

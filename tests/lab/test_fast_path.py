@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab import Lab, UsageError
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 
 pytestmark = [
     pytest.mark.lab,

@@ -20,7 +20,7 @@ from dcnlab.lab.errors import UsageError
 from tests.capabilities import lacking
 from tests.lab import escape, oci
 from tests.lab.terminal import DCNLAB, Terminal
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 from tests.ovs import poll
 
 pytestmark = [pytest.mark.xdist_group("isolation")]

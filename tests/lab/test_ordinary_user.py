@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from tests import ordinary
 from tests.lab import oci
 from tests.lab.controllers import TESTCONTROLLER, learning_switch
+from tests.ordinary import script
 
 pytestmark = pytest.mark.lab
 
-NOBODY = 65534
 #: Kills a process of each kind, and checks what must hold when all of them run again.
 DEATHS = """
 import json
@@ -28,29 +29,6 @@ with Lab("bcube:2,1", "brp", datapath="userspace") as lab:
     violations = lab.invariants(within=120).violations
     print(json.dumps({"restarts": lab.info()["restarts"], "violations": violations}))
 """
-
-
-def closed_ancestor(path: Path) -> Path | None:
-    """The topmost folder above ``path`` that others may not pass."""
-    return next((p for p in reversed(path.parents) if not p.stat().st_mode & 0o001), None)
-
-
-def script(folder: Path) -> str:
-    """A mount namespace with an accessible tun device, and Python where other users can read it."""
-    lines = [
-        f"test -e {folder}/tun || mknod {folder}/tun c 10 200",
-        f"chmod 666 {folder}/tun",
-        f"mount --bind {folder}/tun /dev/net/tun",
-        f"install -d -o {NOBODY} -g {NOBODY} -m 700 {folder}/run",
-    ]
-    base = Path(sys.base_prefix)
-    closed = closed_ancestor(base)
-    if closed is not None:
-        inner = folder / "open" / base.relative_to(closed)
-        lines.append(f"mkdir -p {inner} && mount --bind {base} {inner} && mount --rbind {folder}/open {closed}")
-    user = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
-    lines.append(f'exec env XDG_RUNTIME_DIR={folder}/run HOME={folder}/run {user} "$@"')
-    return "\n".join(["set -e", *lines])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
@@ -159,3 +137,24 @@ def run(folder: Path, words: list[str], codes: tuple[int, ...] = (0,)) -> dict[s
     )
     assert done.returncode in codes, done.stderr
     return dict(json.loads(done.stdout))
+
+
+#: Where an ordinary user's rights decide most: real programs in hosts, ssh's daemon among them, windows,
+#: namespaces, limits.
+ALSO_BY_A_USER = [
+    "tests/lab/test_programs.py",
+    "tests/lab/test_display.py",
+    "tests/lab/test_namespaces.py",
+    "tests/lab/test_launch_errors.py::test_a_missing_tun_device_is_one_line",
+    "-k=not large_file",
+]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs all other lab tests already")
+def test_labs_pass_as_an_ordinary_user() -> None:
+    """`make test-ordinary` runs all of them."""
+    done = ordinary.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ALSO_BY_A_USER], captured=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout

@@ -17,7 +17,7 @@ from dcnlab.lab.config import LabConfig
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.outside.networks import fabric_networks
 from tests.capabilities import lacking
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 from topos import registry
 
 ROOT = Path(__file__).parents[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import subprocess
 import sys
 import time
@@ -105,7 +106,12 @@ def test_a_large_file_arrives_unchanged(lab: Lab, tmp_path: Path, offloads: str)
 
 
 def test_ssh(lab: Lab, tmp_path: Path) -> None:
-    """A real sshd in one server, a real client in another."""
+    """A real sshd in one server, a real client in another.
+
+    sshd of root changes users, and the lab of an ordinary user has one: there it runs as that one.
+    """
+    user, group = os.getuid(), os.getgid()
+    as_user = ["unshare", "--user", f"--map-user={user}", f"--map-group={group}"] if user else []
     key, host_key = tmp_path / "key", tmp_path / "host_key"
     for path in (key, host_key):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
@@ -124,6 +130,7 @@ def test_ssh(lab: Lab, tmp_path: Path) -> None:
         "-c",
         'mkdir -p /run/sshd && exec "$@"',
         "sh",
+        *as_user,
         "/usr/sbin/sshd",
         "-D",
         "-f",
@@ -141,7 +148,9 @@ def test_ssh(lab: Lab, tmp_path: Path) -> None:
             "ConnectTimeout=100",
         ]
         words = ["ssh", "-q", "-p", "2222", "-i", str(key), *(w for o in client for w in ("-o", o))]
-        done = lab.run(A, [*words, f"root@{address(lab, B)}", "echo it works"], timeout=200)
+        done = lab.run(
+            A, [*words, f"{pwd.getpwuid(user).pw_name}@{address(lab, B)}", "echo it works"], timeout=200
+        )
         assert done.stdout.strip() == "it works", done.stderr
     finally:
         server.terminate()

@@ -16,7 +16,7 @@ import pytest
 from dcnlab.lab import doctor
 from dcnlab.lab.client import Lab
 from dcnlab.lab.emulation.receive_buffers import SEND_SIZE, SIZE, in_words
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 
 pytestmark = [
     pytest.mark.lab,

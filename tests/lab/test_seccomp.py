@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 
 pytestmark = pytest.mark.lab
 CODE = """

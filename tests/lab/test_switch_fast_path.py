@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from dcnlab import Lab, LabError, UsageError
-from tests.lab.test_ordinary_user import script
 from tests.lab.test_receive_buffers import _RESTART
+from tests.ordinary import script
 
 pytestmark = [
     pytest.mark.lab,

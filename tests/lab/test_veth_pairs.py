@@ -13,7 +13,11 @@ import pytest
 from addressing.fields import mac
 from dcnlab.lab.emulation import netns
 
-pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.xdist_group("outside"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces outside a sandbox"),
+]
 
 #: More at once than the kernel starts in one go (MAX_DO_DEV_N of net/core/link_watch.c).
 MANY = 150

@@ -14,7 +14,7 @@ from dcnlab.lab.client import Lab
 from dcnlab.lab.doctor import examine
 from tests import private_openvswitch
 from tests.lab.test_multipath import carried
-from tests.lab.test_ordinary_user import script
+from tests.ordinary import script
 from tests.ovs import poll
 
 pytestmark = pytest.mark.vm

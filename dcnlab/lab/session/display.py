@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+from pathlib import Path
 
 _DISPLAY = re.compile(r"(?P<host>[^:]*):(?P<number>\d{1,4})(\.\d+)?")
 _FIRST_PORT = 6000
 _TIMEOUT = 1.0
+_GROUPS = Path("/proc/self/gid_map")
 
 
 def display_error(program: str, display: str) -> str:
@@ -29,6 +31,14 @@ def display_error(program: str, display: str) -> str:
             " such as :0, but none that ssh -X forwards"
         )
     return ""
+
+
+def rights_error(program: str, node: str) -> str:
+    """Why ``program`` opens no window in an ordinary user's lab, which knows one group; empty if it does."""
+    ((_, _, groups),) = [line.split() for line in _GROUPS.read_text().splitlines()][:1]
+    if program != "xterm" or groups != "1":
+        return ""
+    return f"xterm needs a lab of root, whose terminals get the group tty: use `dcnlab exec LAB {node}`"
 
 
 def _answers(host: str, number: int) -> bool:

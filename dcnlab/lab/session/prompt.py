@@ -22,7 +22,7 @@ from dcnlab.lab.measurement.ping import Ping
 from dcnlab.lab.measurement.stats import Stats
 from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.session import terminal
-from dcnlab.lab.session.display import display_error
+from dcnlab.lab.session.display import display_error, rights_error
 from hostagent.channel import Channel
 
 #: The programs behind Mininet's names of terminals.
@@ -198,6 +198,8 @@ class Prompt(CLI):  # type: ignore[misc]
         error = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
         if names and (self._ask("info") or {})["options"]["isolate"]:
             error = f"{term} needs the display, which isolated hosts do not have: use `dcnlab exec`"
+        elif names:
+            error = error or rights_error(_PROGRAMS[term], names[0])
         if error:
             output(f"{error}\n")
         else:
