@@ -88,12 +88,17 @@ async def until(pilot: Pilot[None], found: Callable[[], object]) -> None:
         await pilot.pause(0.05)
 
 
-def shown(lab: Lab, act: Callable[[Top, Pilot[None]], object], interval: float = 0.1) -> None:
+def shown(
+    lab: Lab,
+    act: Callable[[Top, Pilot[None]], object],
+    interval: float = 0.1,
+    size: tuple[int, int] = (140, 45),
+) -> None:
     """Run the screen without a terminal, and act as a user once it shows the lab."""
 
     async def run() -> None:
         app = Top(Reader(lab), interval)
-        async with app.run_test(size=(140, 45)) as pilot:
+        async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: len(rows(app, "links")) == 8 and len(rows(app, "tables")) == 4)
             await act(app, pilot)  # type: ignore[misc]
 
@@ -119,6 +124,17 @@ def test_the_screen_follows_the_lab_and_its_keys_change_it(lab: Lab) -> None:
         assert lab.info()["down"] == []
 
     shown(lab, act)
+
+
+@pytest.mark.lab
+def test_a_small_terminal_has_all_of_the_links_and_the_keys(lab: Lab) -> None:
+    async def act(app: Top, pilot: Pilot[None]) -> None:
+        links = app.query_one("#links", DataTable)
+        assert links.virtual_size.width <= links.scrollable_content_region.width
+        last = app.query("FooterKey").last()
+        assert last.region.right <= app.size.width
+
+    shown(lab, act, size=(80, 24))
 
 
 @pytest.mark.lab

@@ -24,9 +24,9 @@ _BAR = 10
 _COLOURS = {"alarm": "bold red", "process-ended": "bold red", "link": "yellow", "converged": "green"}
 #: The columns of each table.
 _COLUMNS = {
-    "links": ("link", "", "a to b", "b to a", "load"),
+    "links": ("link", "a to b", "b to a", "load"),
     "tables": ("switch", "entries", "last change", "flow mods"),
-    "changes": ("time", "links", "agents", "controller", "switches", "flow mods", "converged"),
+    "changes": ("time", "links", "converged", "agents", "controller", "switches", "flow mods"),
     "events": ("time", "kind", "event"),
 }
 
@@ -48,17 +48,17 @@ class Top(App[None]):
 
     CSS = """
     #head { height: 1; background: $primary; color: $text; padding: 0 1; }
-    DataTable { border: round $primary; height: 1fr; scrollbar-size-vertical: 1; }
+    DataTable { border: round $primary; height: 1fr; scrollbar-size: 0 1; }
     DataTable:focus { border: round $accent; }
-    #left { width: 2fr; } #right { width: 3fr; } #tables { height: 2fr; } #changes { height: 2fr; }
-    #events { height: 3fr; }
+    #left { width: 2fr; min-width: 44; } #right { width: 3fr; }
+    #tables { height: 2fr; } #changes { height: 2fr; } #events { height: 3fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,escape", "quit", "Quit", key_display="q"),
-        Binding("tab", "next_table", "Next table", priority=True),
-        Binding("c", "change('fail')", "Cut the link"),
-        Binding("r", "change('restore')", "Restore it"),
-        Binding("s", "sort", "Sort by name/load"),
+        Binding("tab", "next_table", "Next", priority=True),
+        Binding("c", "change('fail')", "Cut"),
+        Binding("r", "change('restore')", "Restore"),
+        Binding("s", "sort", "Sort"),
         Binding("p", "pause", "Pause"),
     ]
     TITLE = "dcnlab top"
@@ -81,7 +81,7 @@ class Top(App[None]):
                 yield _table("links", "Links by load")
             with Vertical(id="right"):
                 yield _table("tables", "Tables")
-                yield _table("changes", "Convergence (ms after the change)")
+                yield _table("changes", "Convergence (ms)")
                 yield _table("events", "Events")
         yield Footer()
 
@@ -216,16 +216,16 @@ def _table(name: str, title: str) -> DataTable[str | Text]:
 def _link(link: LinkLoad, most: float) -> tuple[str | Text, ...]:
     name = f"{link.a}-{link.b}"
     if not link.up:
-        return Text(name, "red"), Text("down", "bold red"), "", "", ""
-    return name, "", rate(link.to_b_mbps), rate(link.to_a_mbps), bar(link.mbps, most, _BAR)
+        return Text(name, "red"), Text("down", "bold red"), "", ""
+    return name, rate(link.to_b_mbps), rate(link.to_a_mbps), bar(link.mbps, most, _BAR)
 
 
 def _change(change: Change) -> tuple[str | Text, ...]:
     first, more = change.links[0], len(change.links) - 1
     ended: str | Text = Text(change.error, "red") if change.error else _ms(change.converged_ms, "...")
     return (
-        _clock(change.at), first + (f" and {more} more" if more else ""), _ms(change.agents_ms),
-        _ms(change.controller_ms), str(change.switches), str(change.flow_mods), ended,
+        _clock(change.at), first + (f" and {more} more" if more else ""), ended,
+        _ms(change.agents_ms), _ms(change.controller_ms), str(change.switches), str(change.flow_mods),
     )  # fmt: skip
 
 
