@@ -68,6 +68,8 @@ SCHEMES: dict[str, tuple[str, str | None]] = {
     "wmgr-cayley": ("hypercube:13", "hypercube:20"),
 }
 _SAMPLED = {"ksp"}
+#: Further evaluations of samples, where paths are long.
+FURTHER = (("tz", "torus:100x100x100"), ("pow", "clot:200x200"))
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,7 @@ def schemes(only: str) -> None:
     """The table of schemes: first about 8192 nodes, then about a million."""
     rows = [(name, full, SAMPLE if name in _SAMPLED else "servers") for name, (full, _) in SCHEMES.items()]
     rows += [(name, large, SAMPLE) for name, (_, large) in SCHEMES.items() if large]
+    rows += [(name, spec, SAMPLE) for name, spec in FURTHER]
     for name, spec, pairs in rows:
         title = f"{name} {spec} {pairs}"
         if only in title:
