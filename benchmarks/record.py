@@ -73,6 +73,12 @@ SECTIONS = (
         " in batch mode, up to 1024 servers.",
     ),
     Section(
+        "Many machines",
+        ("machines", "bcube:16,1"),
+        "One lab on 1, 2 and 4 network namespaces that share this one: `part_s` and `alone_s` are launches of"
+        " a part, with the others and alone.",
+    ),
+    Section(
         "Agents", ("agents",), "All agents of a lab of 256 servers, compared with one interpreter per agent."
     ),
     Section(
@@ -143,10 +149,12 @@ def _stolen(before: Any) -> float:
 
 
 def updated(text: str, sections: Sequence[Section]) -> str:
-    """A document with some of its sections replaced."""
+    """A document with some of its sections replaced; those that it has not yet come last."""
     parts = text.split("\n## ")
     made = {one.title: section(one).removeprefix("\n## ") for one in sections}
-    return "\n## ".join(made.get(part.split("\n")[0], part) for part in parts)
+    before = [part.split("\n")[0] for part in parts]
+    replaced = [made.get(title, part) for title, part in zip(before, parts, strict=True)]
+    return "\n## ".join(replaced + [part for title, part in made.items() if title not in before])
 
 
 def main() -> int:
