@@ -340,36 +340,30 @@ def test_without_the_key_nobody_launches(three: Cluster, tmp_path: Path) -> None
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_servers_of_any_machine_reach_the_outside_and_are_exposed(three: Cluster) -> None:
-    """Ports of servers are those of the coordinator's machine; each machine lets its servers out."""
-    ports, first = {"h0": 18080, "h3": 18081}, three.machines[0]
-    exposed = ",".join(f"{server}:80={port}" for server, port in ports.items())
-    lab_name = name()
-    info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", "--nat", "--expose", exposed)
-    with attached(lab_name) as lab:
-        assert len(lab.info()["outside"]["expose"]) == 2
-        for server, port in ports.items():
-            lab.serve("web", server, [sys.executable, "-m", "http.server", "80"], ready="tcp:80")
-            done = first.python(_FETCH, f"http://127.0.0.1:{port}/")
-            assert done.stdout.strip() == "200", done.stderr
-        for part in info["machines"]:
-            host = part["nodes"][0].partition("-")[0]
-            assert "dev outside" in lab.run(host, ["ip", "route", "get", "192.0.2.1"]).stdout
-    until(lambda: nothing_left(three, lab_name))
-
-
 def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Cluster, tmp_path: Path) -> None:
     """With a placement from a file: nothing on the second machine."""
     file, lab_name = tmp_path / "parts.yaml", name()
     file.write_text("m0: [h0, h1, s0, s2]\nm1: []\nm2: [h2, h3, s1, s3]\n")
-    info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", "--placement", str(file))
+    words = ["--placement", str(file), "--nat", "--expose", "h0:80=18080,h3:80=18081"]
+    info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", *words)
     assert [part["nodes"] for part in info["machines"]] == [["h0-h1", "s0", "s2"], ["h2-h3", "s1", "s3"]]
-    assert Lab.attach(lab_name).pingall().received == 12
+    lab = Lab.attach(lab_name)
+    assert lab.pingall().received == 12
+    for server, port in (("h0", 18080), ("h3", 18081)):
+        reaches_the_outside(three, lab, server, port)
     processes = [process for process in Path("/proc").iterdir() if process.name.isdigit()]
     (coordinator,) = [process for process in processes if is_coordinator(process, lab_name)]
     os.kill(int(coordinator.name), signal.SIGKILL)
     path = runtime.socket_path(lab_name)
     until(lambda: not runtime.in_use(path) and nothing_left(three, lab_name))
+
+
+def reaches_the_outside(three: Cluster, lab: Lab, server: str, port: int) -> None:
+    """A server is let out by its machine, and its port 80 is one of the coordinator's machine."""
+    lab.serve("web", server, [sys.executable, "-m", "http.server", "80"], ready="tcp:80")
+    done = three.machines[0].python(_FETCH, f"http://127.0.0.1:{port}/")
+    assert done.stdout.strip() == "200", done.stderr
+    assert "dev outside" in lab.run(server, ["ip", "route", "get", "192.0.2.1"]).stdout
 
 
 def is_coordinator(process: Path, lab_name: str) -> bool:
