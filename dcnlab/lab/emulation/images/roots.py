@@ -102,7 +102,7 @@ class Roots:
         options = f"lowerdir={below},upperdir={place}/upper,workdir={place}/work"
         try:
             mount("overlay", str(place / "root"), "overlay", 0, options + _own_attributes())
-            _share(place / "root", () if owner else _SHARED)
+            _share(place / "root", isolated=owner is not None)
         except OSError as error:
             raise LabError(f"image: {host} cannot have {image} as its root: {error.strerror}") from error
         env = dict(one.split("=", 1) for one in files.env) if files else {}
@@ -158,13 +158,16 @@ def _give_folders(below: Path, upper: Path, owner: Range) -> None:
         ours.chmod(stat.S_IMODE(theirs.st_mode) & 0o1777)
 
 
-def _share(root: Path, folders: tuple[str, ...]) -> None:
-    """Show the lab's names of servers in a root, and of its ``folders`` processes, interfaces and devices."""
-    for name in (*_SHARED, "etc", "tmp", "run"):
+def _share(root: Path, *, isolated: bool) -> None:
+    """Show the lab's names of servers in a root, and its processes, interfaces and devices.
+
+    An ``isolated`` host has the latter of its own; here they get their places.
+    """
+    for name in (*_SHARED, "etc", "tmp", *(("run",) if isolated else ())):
         if (root / name).is_symlink():
             raise LabError(f"image: /{name} is a link there, and must be a folder")
         (root / name).mkdir(exist_ok=True)
-    for name in folders:
+    for name in () if isolated else _SHARED:
         mount(f"/{name}", str(root / name), "", _BIND | _REC)
     for name in _FILES:
         ours, theirs = Path("/etc", name), root / "etc" / name
