@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.flows import Figures, measure, median, relayed
 from dcnlab import Lab
-from dcnlab.lab.emulation import receive_buffers
+from dcnlab.lab.emulation.switches import receive_buffers
 
 #: Bytes asked for: the kernel's default, and upwards.
 SIZES = (106_496, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 32 << 20)

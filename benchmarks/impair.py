@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dcnlab import Lab
-from dcnlab.lab.emulation.delays import problem as no_delay_line
-from dcnlab.lab.emulation.kernel import has_qdisc
+from dcnlab.lab.emulation.links.delays import problem as no_delay_line
+from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.measurement.stream import Stream
 
 RATES, LOSSES, DELAYS = (4, 20, 100), (0.5, 5.0, 20.0), (1, 5, 20)

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from dcnlab.lab.emulation import openvswitch
+from dcnlab.lab.emulation.switches import openvswitch
 
 _HEAD = """# Performance
 

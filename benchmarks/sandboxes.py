@@ -8,7 +8,8 @@ import tempfile
 import traceback
 from collections.abc import Callable
 
-from dcnlab.lab.emulation import programs, sandbox
+from dcnlab.lab.emulation import sandbox
+from dcnlab.lab.emulation.machine import programs
 
 
 def enter_sandbox() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from dcnlab.lab.emulation import programs
+from dcnlab.lab.emulation.machine import programs
 
 _SOURCE = Path(__file__).resolve().parents[2]
 _PACKAGES = ("dcnlab", "os-ken", "ryu", "mininet", "numpy", "networkx")

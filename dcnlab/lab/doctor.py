@@ -17,7 +17,8 @@ from pathlib import Path
 import psutil
 
 from dcnlab.lab import client, installing, runtime
-from dcnlab.lab.emulation import delays, kernel, openvswitch, programs, receive_buffers
+from dcnlab.lab.emulation.links import delays
+from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.sandbox import (
     CLONE_NEWNET,
     CLONE_NEWNS,
@@ -30,6 +31,7 @@ from dcnlab.lab.emulation.sandbox import (
     remedy,
     unshare,
 )
+from dcnlab.lab.emulation.switches import openvswitch, receive_buffers
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath.maps import SwitchMaps
 from hostagent.fastpath import bpf

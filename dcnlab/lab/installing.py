@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from dcnlab.lab.emulation import programs
+from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.errors import LabError
 
 #: How each package manager installs; the first that is there counts.

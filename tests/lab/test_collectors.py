@@ -13,8 +13,8 @@ import pytest
 from dcnlab import Lab
 from dcnlab.lab.collectors import Collector
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation.export import addresses
-from dcnlab.lab.emulation.openvswitch import MAX_SHARDS
+from dcnlab.lab.emulation.switches.export import addresses
+from dcnlab.lab.emulation.switches.openvswitch import MAX_SHARDS
 from dcnlab.lab.errors import OptionError
 from tests.ovs import poll
 

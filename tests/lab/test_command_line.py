@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from addressing import registry as schemes
-from dcnlab.lab.emulation import delays, shaping
-from dcnlab.lab.emulation.kernel import has_qdisc
-from dcnlab.lab.emulation.shaping import check_kernel
+from dcnlab.lab.emulation.links import delays, shaping
+from dcnlab.lab.emulation.links.shaping import check_kernel
+from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.link_shape import Shape
 from topos import registry

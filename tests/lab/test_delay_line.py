@@ -11,9 +11,9 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from dcnlab.lab.emulation import shaping
-from dcnlab.lab.emulation.corruption import corrupt
-from dcnlab.lab.emulation.delay_line import End, Schedule, Settings
+from dcnlab.lab.emulation.links import shaping
+from dcnlab.lab.emulation.links.corruption import corrupt
+from dcnlab.lab.emulation.links.delay_line import End, Schedule, Settings
 from dcnlab.lab.link_shape import Shape
 
 

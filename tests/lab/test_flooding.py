@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcnlab.lab.controller_choice import ControllerChoice
-from dcnlab.lab.emulation.connections import _CHANGE
-from dcnlab.lab.emulation.controllers import _TLS_ERROR, _VERSIONS
-from dcnlab.lab.emulation.flooding import outside_tree
+from dcnlab.lab.emulation.switches.connections import _CHANGE
+from dcnlab.lab.emulation.switches.controllers import _TLS_ERROR, _VERSIONS
+from dcnlab.lab.emulation.switches.flooding import outside_tree
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.instruments.flood_watch import busiest, repetitions
 from dcnlab.lab.instruments.port_counters import PortCounters

@@ -24,7 +24,7 @@ def test_the_forwarder_is_started_again() -> None:
         Lab("fattree:2", controller=f"remote:127.0.0.1:{port}", no_loops=True) as lab,
     ):
         for time in (1, 2):  # the second is another kind of child
-            (forwarder,) = processes.modules(lab, "dcnlab.lab.emulation.forwarder")
+            (forwarder,) = processes.modules(lab, "dcnlab.lab.emulation.switches.forwarder")
             forwarder.kill()
             poll(lambda count=time: lab.info()["restarts"] == {"forwarder": count}, 60)
         found = lab.info()["controller"]

@@ -16,8 +16,8 @@ import pytest
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import delays, shaping
-from dcnlab.lab.emulation.shaping import Disciplines
+from dcnlab.lab.emulation.links import delays, shaping
+from dcnlab.lab.emulation.links.shaping import Disciplines
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.link_shape import Shape, of_attributes
 from dcnlab.lab.measurement.stream import Stream
@@ -217,11 +217,9 @@ def test_the_process_that_delays_is_started_again(lab: Lab) -> None:
     first = lab.route("h0", "h1")[1]
     lab.impair("h0", first, delay="20ms")
     assert "dcndelay" in lab.run("h0", ["ip", "link"]).stdout
-    (before,) = lab.run("h0", ["pgrep", "-f", "emulation.delay_line"]).stdout.split()  # of this lab only
+    (before,) = lab.run("h0", ["pgrep", "-f", "links.delay_line"]).stdout.split()  # of this lab only
     assert lab.run("h0", ["kill", "-KILL", before]).returncode == 0
-    poll(
-        lambda: lab.run("h0", ["pgrep", "-f", "emulation.delay_line"]).stdout.split() not in ([], [before]), 60
-    )
+    poll(lambda: lab.run("h0", ["pgrep", "-f", "links.delay_line"]).stdout.split() not in ([], [before]), 60)
     poll(lambda: min(round_trips(lab, 3), default=0.0) >= 40, 60)
     lab.impair("h0", first, rate="20Mbit")
     lab.restart(first)  # Open vSwitch removes what it finds at its ports

@@ -15,7 +15,7 @@ import pytest
 
 from dcnlab.lab import doctor
 from dcnlab.lab.client import Lab
-from dcnlab.lab.emulation.receive_buffers import SEND_SIZE, SIZE, in_words
+from dcnlab.lab.emulation.switches.receive_buffers import SEND_SIZE, SIZE, in_words
 from tests.ordinary import script
 
 pytestmark = [

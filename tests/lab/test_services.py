@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from dcnlab import Lab, LabError, UsageError, run_scenario
-from dcnlab.lab.emulation import limits
+from dcnlab.lab.emulation.machine import limits
 from dcnlab.lab.popen import Process
 from dcnlab.lab.program import Program, read_cpu, read_memory
 from dcnlab.lab.scenario.reading import from_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 
-from dcnlab.lab.emulation.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
 from dcnlab.lab.switchpath.driver import _Switch
 
 ECHO_REQUEST, ECHO_REPLY = 2, 3

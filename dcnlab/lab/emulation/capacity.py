@@ -15,7 +15,9 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from dcnlab.lab.emulation import netns, openvswitch, programs
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.machine import programs
+from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import UsageError
 from hostagent.options import Mode
 from topos.fabric import Fabric

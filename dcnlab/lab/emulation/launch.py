@@ -13,11 +13,12 @@ from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import controllers, netns, network, openvswitch, tunnels
-from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation import netns, network, tunnels
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.running import Running, local
 from dcnlab.lab.emulation.stages import Report, Stages
+from dcnlab.lab.emulation.switches import controllers, openvswitch
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.local_part import LocalPart
 from hostagent.client import AgentPool

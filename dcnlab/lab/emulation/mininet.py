@@ -20,8 +20,8 @@ from addressing.fields import ipv4, mac
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.images.roots import Root
 from dcnlab.lab.emulation.isolation.programs import Isolation
-from dcnlab.lab.emulation.openvswitch import Shard
 from dcnlab.lab.emulation.running import Running, dpid, interface
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 
 

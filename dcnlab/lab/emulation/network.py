@@ -10,12 +10,13 @@ from addressing.fields import ipv4, ipv6, mac
 from addressing.scheme import Scheme
 from dcnlab.lab import naming
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import export, netns, openvswitch, tunnels
+from dcnlab.lab.emulation import netns, tunnels
 from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
-from dcnlab.lab.emulation.openvswitch import Bridge, Shard
-from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.running import Running, dpid, interface, local
 from dcnlab.lab.emulation.stages import Stages
+from dcnlab.lab.emulation.switches import export, openvswitch
+from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
+from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.local_part import MTU, LocalPart

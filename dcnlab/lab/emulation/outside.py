@@ -87,7 +87,7 @@ def open_for(wanted: dict[str, Any]) -> Opened:
 
 def _forwarder(channel: socket.socket, host: str, port: int) -> list[str]:
     """The command line of the forwarder."""
-    module = ["-P", "-m", "dcnlab.lab.emulation.forwarder"]
+    module = ["-P", "-m", "dcnlab.lab.emulation.switches.forwarder"]
     return [sys.executable, *module, str(channel.fileno()), host, str(port)]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from addressing.scheme import Scheme
 from dcnlab.lab import images
 from dcnlab.lab.config import LabConfig, family
-from dcnlab.lab.emulation import broker, capacity, kernel, programs, shaping
+from dcnlab.lab.emulation import broker, capacity
 from dcnlab.lab.emulation.images import engines, roots
+from dcnlab.lab.emulation.links import shaping
+from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.sandbox import CONTAINER_REMEDY
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.local_part import LocalPart

@@ -13,14 +13,14 @@ from dcnlab.lab import images
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import neighbours
-from dcnlab.lab.emulation.connections import Connections
-from dcnlab.lab.emulation.flooding import FloodingTree
 from dcnlab.lab.emulation.images.roots import Root, Roots
-from dcnlab.lab.emulation.impairments import Impairments
 from dcnlab.lab.emulation.isolation.programs import Isolation
-from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation.links.impairments import Impairments
 from dcnlab.lab.emulation.outside import Outside
-from dcnlab.lab.emulation.receive_buffers import ReceiveBuffers
+from dcnlab.lab.emulation.switches.connections import Connections
+from dcnlab.lab.emulation.switches.flooding import FloodingTree
+from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.local_part import LocalPart
 from hostagent.client import AgentPool

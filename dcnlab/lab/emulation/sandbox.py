@@ -207,7 +207,7 @@ def _remove_groups(lab: str) -> None:
     """Remove what is left of the cgroups by which the lab has limited programs: after kill -9 for instance."""
     cgroups = Path("/sys/fs/cgroup")
     if any(cgroups.glob("dcnlab-services")) or any(cgroups.glob("*/dcnlab-services")):
-        from dcnlab.lab.emulation import limits  # few labs have any
+        from dcnlab.lab.emulation.machine import limits  # few labs have any
 
         limits.remove_all(lab)
 

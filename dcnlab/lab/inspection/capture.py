@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 
 from dcnlab.lab import python_process
-from dcnlab.lab.emulation.openvswitch import CONTROLLER, Shard
 from dcnlab.lab.emulation.running import interface
+from dcnlab.lab.emulation.switches.openvswitch import CONTROLLER, Shard
 from dcnlab.lab.errors import UsageError
 from topos.fabric import Fabric
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from addressing.fields import ipv4, mac
-from dcnlab.lab.emulation import appctl
+from dcnlab.lab.emulation.switches import appctl
 from dcnlab.lab.inspection import flows
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.network import Frame, Network, Verdict

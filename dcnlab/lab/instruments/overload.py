@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.openvswitch import Shard
 from dcnlab.lab.emulation.running import Running
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 from hostagent.runtime.devices import TUN_NAME

@@ -19,7 +19,7 @@ from mininet.node import Controller, Node
 from addressing import registry as schemes
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
-from dcnlab.lab.emulation.openvswitch import kernel_datapath
+from dcnlab.lab.emulation.switches.openvswitch import kernel_datapath
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.mininet import members
 from dcnlab.lab.mininet import topo as topologies

@@ -6,7 +6,7 @@ from typing import Any
 
 from mininet.node import Node, OVSSwitch
 
-from dcnlab.lab.emulation.openvswitch import kernel_datapath
+from dcnlab.lab.emulation.switches.openvswitch import kernel_datapath
 from dcnlab.lab.mininet.controller import SchemeController
 
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dcnlab.lab.controller_choice import ControllerChoice
-from dcnlab.lab.emulation import openvswitch
-from dcnlab.lab.emulation.ovsdb import Controlled
 from dcnlab.lab.emulation.running import Running
+from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.ovsdb import Controlled
 
 _MAX_NAMES = 4
 

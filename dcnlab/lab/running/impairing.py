@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab import naming
-from dcnlab.lab.emulation import shaping
+from dcnlab.lab.emulation.links import shaping
 from dcnlab.lab.link_shape import ImpairedLink, Shape
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from addressing.scheme import Scheme
 from controller.client import ControllerError
 from dcnlab.lab import naming
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import capacity, launch, netns, openvswitch
+from dcnlab.lab.emulation import capacity, launch, netns
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.stages import Report
+from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures, LinkChanged

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.client import ControllerError, ControllerProcess
-from dcnlab.lab.emulation import launch, network, openvswitch
+from dcnlab.lab.emulation import launch, network
 from dcnlab.lab.emulation.launch import OnEvent
-from dcnlab.lab.emulation.openvswitch import Shard
 from dcnlab.lab.emulation.running import Running
+from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.running.backoff import Backoff

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dcnlab.lab.emulation.openvswitch import DAEMONS, Shard
 from dcnlab.lab.emulation.running import Running
+from dcnlab.lab.emulation.switches.openvswitch import DAEMONS, Shard
 
 _MAX_NAMES = 4
 

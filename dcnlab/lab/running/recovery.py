@@ -8,8 +8,8 @@ from typing import Any
 from dcnlab.lab import naming
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.launch import OnEvent
-from dcnlab.lab.emulation.openvswitch import DAEMONS
 from dcnlab.lab.emulation.running import Running
+from dcnlab.lab.emulation.switches.openvswitch import DAEMONS
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.running import reporting

@@ -10,8 +10,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.emulation import limits, programs, seccomp
+from dcnlab.lab.emulation import seccomp
 from dcnlab.lab.emulation.images.roots import Root, overlay_problem
+from dcnlab.lab.emulation.machine import limits, programs
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.program import Program
 from dcnlab.lab.running.lab import RunningLab

@@ -15,7 +15,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from dcnlab.lab import custom, images
-from dcnlab.lab.emulation.shaping import check_kernel
+from dcnlab.lab.emulation.links.shaping import check_kernel
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.scenario import check
 from dcnlab.lab.scenario.check import Location

@@ -17,8 +17,10 @@ from typing import Any, NoReturn
 from controller.client import ControllerError
 from dcnlab.lab import log, rpc
 from dcnlab.lab.config import LabConfig
-from dcnlab.lab.emulation import hosts, openvswitch, programs
+from dcnlab.lab.emulation import hosts
+from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.emulation.outside import Outside
+from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import flood_watch
 from dcnlab.lab.local_part import LocalPart

@@ -13,7 +13,8 @@ from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
-from dcnlab.lab.emulation import delays, netns
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, flows, live_path, queues, tables, trace

@@ -12,8 +12,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from dcnlab.lab.emulation import programs
 from dcnlab.lab.emulation.images import cache
+from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.images import Image
 from dcnlab.lab.program import Program

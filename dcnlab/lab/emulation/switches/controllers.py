@@ -11,10 +11,10 @@ from typing import Any
 from controller.client import ControllerProcess
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.controller_choice import ControllerChoice
-from dcnlab.lab.emulation import openvswitch
-from dcnlab.lab.emulation.connections import Connections
-from dcnlab.lab.emulation.openvswitch import Shard
 from dcnlab.lab.emulation.outside import Outside
+from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.connections import Connections
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 
 #: Seconds without a further switch that connects, after which a launch fails.

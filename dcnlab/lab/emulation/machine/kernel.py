@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from dcnlab.lab.emulation import programs
+from dcnlab.lab.emulation.machine import programs
 
 #: The device with which servers relay packets.
 TUN = Path("/dev/net/tun")

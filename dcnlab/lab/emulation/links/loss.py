@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.delays import MARK
+from dcnlab.lab.emulation.links.delays import MARK
 from dcnlab.lab.errors import LabError
 from hostagent.fastpath import bpf
 from hostagent.fastpath.assembler import Assembler, Register, Size

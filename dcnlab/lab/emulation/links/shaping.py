@@ -1,8 +1,8 @@
 """How the kernel imposes a link's shape: lines for ``tc``, and a program that loses packets.
 
 With netem all of a shape is netem's, except a rate that stood when the lab was launched, which is htb's.
-Without netem the rate is htb's, and a program loses packets (:mod:`dcnlab.lab.emulation.loss`) where that is
-allowed.  All else is imposed by a process (:mod:`dcnlab.lab.emulation.delays`).  A change
+Without netem the rate is htb's, and a program loses packets (:mod:`dcnlab.lab.emulation.links.loss`) where that
+is allowed.  All else is imposed by a process (:mod:`dcnlab.lab.emulation.links.delays`).  A change
 alters what is there, so that packets that wait are not lost.
 """
 
@@ -12,8 +12,8 @@ import enum
 import re
 from collections.abc import Iterator
 
-from dcnlab.lab.emulation import delays, loss
-from dcnlab.lab.emulation.kernel import has_qdisc
+from dcnlab.lab.emulation.links import delays, loss
+from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.link_shape import Shape
 
@@ -23,7 +23,7 @@ _FULL, _SMALL = 1514, 64
 _QUEUE, _DELAY_QUEUE = 1000, 10000
 #: A class of htb whose link has no rate any more.
 _UNLIMITED = "100Gbit"
-#: What :func:`imposed_by` calls the process of :mod:`dcnlab.lab.emulation.delays`.
+#: What :func:`imposed_by` calls the process of :mod:`dcnlab.lab.emulation.links.delays`.
 DELAY_LINE = "delay line"
 _VALUE = re.compile(r"([\d.]+)(us|ms|s|%)")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01}

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dcnlab.lab.emulation import ovsdb
-from dcnlab.lab.emulation.openvswitch import Shard
-from dcnlab.lab.emulation.ovsdb import Controlled
+from dcnlab.lab.emulation.switches import ovsdb
+from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.emulation.switches.ovsdb import Controlled
 
 _CHANGE = re.compile(rb"\|rconn\|(?:INFO|WARN|ERR)\|(\S+?)<->(\S+): (connected|connecting|.*)")
 

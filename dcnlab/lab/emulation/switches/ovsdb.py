@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 
 #: Seconds within which a database that works answers.
 _TIMEOUT = 2.0

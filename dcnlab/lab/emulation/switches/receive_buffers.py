@@ -26,8 +26,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from dcnlab.lab.emulation import netns, openvswitch
-from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
 from hostagent.runtime.netlink import CarrierWatch, Netlink
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dcnlab.lab.controller_choice import ControllerChoice
-from dcnlab.lab.emulation import appctl, netns, waiting
+from dcnlab.lab.emulation import netns, waiting
+from dcnlab.lab.emulation.switches import appctl
 from dcnlab.lab.errors import LabError
 
 PORTS_PER_SHARD = 64

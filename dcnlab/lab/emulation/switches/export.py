@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from dcnlab.lab.collectors import Collector
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.emulation.openvswitch import Shard
+from dcnlab.lab.emulation.switches.openvswitch import Shard
 
 #: Of its addresses a /30 is used for each shard and host; no topology uses it.
 _NETWORK, _FIRST, _PER_HOST = "169.254", 64, 32

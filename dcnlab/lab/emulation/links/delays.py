@@ -1,8 +1,9 @@
 """Delays, duplicates, wrong bits and packets out of order where the kernel has no netem: by a process.
 
 A classifier where an interface sends redirects packets to a TAP device beside it; the process
-(:mod:`dcnlab.lab.emulation.delay_line`) reads them there and sends them by the interface, with a mark that the
-classifier lets pass.  The session holds all descriptors: if the process ends, another one goes on with them.
+(:mod:`dcnlab.lab.emulation.links.delay_line`) reads them there and sends them by the interface, with a mark
+that the classifier lets pass.  The session holds all descriptors: if the process ends,
+another one goes on with them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dcnlab.lab.emulation import kernel, netns, programs
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.errors import LabError
 
 #: (namespace, interface)
@@ -127,7 +129,7 @@ class Delays:
     def _start(self) -> None:
         """Start the process and tell it everything."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.delay_line", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "dcnlab.lab.emulation.links.delay_line", str(theirs.fileno())]
         with theirs:
             process = subprocess.Popen(command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
         self._channel = ours

@@ -1,4 +1,4 @@
-"""``python -P -m dcnlab.lab.emulation.delay_line FD``: holds packets of links back where there is no netem.
+"""Holds packets of links back, without netem: ``python -P -m dcnlab.lab.emulation.links.delay_line FD``.
 
 The kernel redirects what an interface sends to a TAP device.  This process reads it there, and sends it by the
 interface when it has waited.  Links are told through the socket FD: a JSON object for each end, the first time
@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from dcnlab.lab.emulation.corruption import corrupt
+from dcnlab.lab.emulation.links.corruption import corrupt
 
 #: The header of super-packets and of checksums that are still to be computed, and the longest packet after it.
 _HEADER, _LONGEST = 10, 65_535 + 64

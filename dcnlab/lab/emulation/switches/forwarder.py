@@ -1,4 +1,6 @@
-"""``python -m dcnlab.lab.emulation.forwarder FD HOST PORT``: switches of a lab reach a controller outside it.
+"""Switches of a lab reach a controller outside it: ``python -m dcnlab.lab.emulation.switches.forwarder``.
+
+Arguments: FD HOST PORT.
 
 The guard starts this process outside the lab's namespaces.  The session passes listening sockets of the lab
 through the socket FD; each connection that they accept is connected to HOST:PORT, and to nothing else.

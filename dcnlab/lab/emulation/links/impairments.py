@@ -6,9 +6,10 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from dcnlab.lab.emulation import loss, netns, shaping
-from dcnlab.lab.emulation.delays import Delays
-from dcnlab.lab.emulation.shaping import Disciplines
+from dcnlab.lab.emulation import netns
+from dcnlab.lab.emulation.links import loss, shaping
+from dcnlab.lab.emulation.links.delays import Delays
+from dcnlab.lab.emulation.links.shaping import Disciplines
 from dcnlab.lab.link_shape import Shape
 from topos.fabric import Fabric
 from topos.graph import Link

@@ -1,0 +1,1 @@
+"""What this machine offers: its kernel, its programs, limits of processor time and memory."""
