@@ -195,11 +195,16 @@ class Prompt(CLI):  # type: ignore[misc]
     def do_xterm(self, line: str, term: str = "xterm") -> None:
         """xterm NODE...: open a terminal window in each node."""
         names = line.split()
-        error = display_error(_PROGRAMS[term], os.environ.get("DISPLAY", "")) if names else ""
-        if names and (self._ask("info") or {})["options"]["isolate"]:
+        info = self._ask("info") if names else None
+        if names and info is None:
+            return
+        if info is not None and info["options"]["isolate"]:
             error = f"{term} needs the display, which isolated hosts do not have: use `dcnlab exec`"
         elif names:
-            error = error or rights_error(_PROGRAMS[term], names[0])
+            program = _PROGRAMS[term]
+            error = display_error(program, os.environ.get("DISPLAY", "")) or rights_error(program, names[0])
+        else:
+            error = ""
         if error:
             output(f"{error}\n")
         else:
