@@ -225,6 +225,21 @@ def test_a_program_on_another_machine_has_a_terminal(lab: Lab) -> None:
         terminal.close()
 
 
+def test_a_program_whose_output_nobody_reads_ends(lab: Lab) -> None:
+    """By SIGPIPE, as on one machine."""
+    _, b = distant(lab)
+    exec_ = subprocess.Popen(
+        [*DCNLAB, "exec", lab.config.name, b, "--", "yes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert exec_.stdout is not None
+    assert exec_.stderr is not None
+    assert exec_.stdout.read(4) == b"y\ny\n"
+    exec_.stdout.close()
+    assert exec_.wait(TIMEOUT) != 0
+    assert exec_.stderr.read() == b""
+    assert lab.run(b, ["pgrep", "-x", "yes"]).returncode == 1
+
+
 def test_what_looks_into_a_lab_sees_all_machines(lab: Lab) -> None:
     a, b = distant(lab)
     steps = lab.explain(a, b)

@@ -15,8 +15,9 @@ import queue
 import termios
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from dcnlab.lab import runtime
 from dcnlab.lab.client import end
@@ -34,10 +35,17 @@ _CHUNK = 1 << 16
 _GONE = -1
 #: Seconds that a terminal is read after its program has ended: others may have it open for ever.
 _HELD = 0.5
+#: Calls at once.  Each fetch takes a thread for some seconds, and input that a program does not read takes one
+#: until it ends, so asyncio's own threads, four and one per processor, are too few.
+_THREADS = 256
+#: Items of a request that wait until they are fetched; a program that writes faster waits.
+_MOST_ITEMS = 256
 
 #: What a request yields: ("progress", value), ("output", (descriptor, bytes)), and at last ("result", value) or
 #: ("error", (text, exit code)).
 Item = tuple[str, Any]
+
+T = TypeVar("T")
 
 
 class PartActor:
@@ -54,19 +62,19 @@ class PartActor:
     ) -> None:
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="part")
         plugins.load(custom)
         local = LocalPart.from_json(part)
         self._lab = PartLab(topology, scheme, name, local, **options)
         self._contact = Contact(self._lab.path, local.peers)
 
     async def launch(self, again: bool) -> dict[str, Any]:
-        """Launch the part; ``error`` and ``code`` when that fails, else ``seconds`` by stage and
-        those of all, ``launch_s``.  ``again``: end what may
-        be left of a part that was lost."""
+        """Launch the part: ``seconds`` by stage and ``launch_s`` of the whole launch, or ``error`` and ``code``
+        when it fails.  ``again``: first end what may be left of a part that was lost."""
         try:
             if again:
-                await asyncio.to_thread(end, self._lab.path)
-            await asyncio.to_thread(self._lab.start)
+                await self._in_thread(end, self._lab.path)
+            await self._in_thread(self._lab.start)
         except LabError as error:
             return {"error": str(error), "code": error.exit_code}
         return {"seconds": self._lab.stages, "launch_s": self._lab.launch_s}
@@ -83,7 +91,7 @@ class PartActor:
     async def fetch(self, number: int) -> list[Item]:
         """What has come for a request since the last fetch; empty after some seconds without anything."""
         self._contact.note()
-        items = await asyncio.to_thread(self._requests[number].items)
+        items = await self._in_thread(self._requests[number].items)
         if any(kind in ("result", "error") for kind, _ in items):
             del self._requests[number]
         return items
@@ -91,12 +99,12 @@ class PartActor:
     async def feed(self, number: int, data: bytes) -> None:
         """Standard input of a request's program; no bytes: its end."""
         if number in self._requests:
-            await asyncio.to_thread(self._requests[number].feed, data)
+            await self._in_thread(self._requests[number].feed, data)
 
     async def message(self, number: int, message: Mapping[str, Any]) -> None:
-        """A message of the client while its request is answered: a signal, or the wish to stop."""
+        """A message of the client while its request is answered, such as a signal or the wish to stop."""
         if number in self._requests:
-            await asyncio.to_thread(self._requests[number].message, message)
+            await self._in_thread(self._requests[number].message, message)
 
     async def leave(self, number: int) -> None:
         """The client has gone."""
@@ -110,9 +118,14 @@ class PartActor:
     async def stop(self) -> None:
         """End the part; returns when nothing of it is left."""
         self._contact.end()
-        await asyncio.to_thread(_stop, self._lab)
+        await self._in_thread(_stop, self._lab)
+
+    async def _in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
     def __del__(self) -> None:
+        if (threads := getattr(self, "_threads", None)) is not None:
+            threads.shutdown(wait=False)
         if (contact := getattr(self, "_contact", None)) is not None:
             contact.end()
         if (lab := getattr(self, "_lab", None)) is not None:  # in a thread: Dask's worker must go on
@@ -137,7 +150,9 @@ class _Request:
     def __init__(
         self, lab: PartLab, request: dict[str, Any], descriptors: int, settings: Sequence[Any] | None
     ) -> None:
-        self._items: queue.Queue[Item] = queue.Queue()
+        self._items: queue.Queue[Item] = queue.Queue(_MOST_ITEMS)
+        #: The outputs that nobody reads any more.
+        self._closed: set[int] = set()
         self._path = lab.path
         try:
             self.connection = Connection(lab.path)
@@ -176,7 +191,7 @@ class _Request:
         found: list[Item] = []
         with contextlib.suppress(queue.Empty):
             found.append(self._items.get(timeout=_WAIT))
-            while True:
+            while len(found) < _MOST_ITEMS:
                 found.append(self._items.get_nowait())
         return found
 
@@ -201,6 +216,8 @@ class _Request:
         elif "size" in message and self._terminal:
             with contextlib.suppress(OSError, termios.error):  # it has been closed
                 termios.tcsetwinsize(self._input, tuple(message["size"]))
+        elif "closed" in message:
+            self._closed.add(int(message["closed"]))
         else:
             self.connection.tell(dict(message))
 
@@ -219,6 +236,7 @@ class _Request:
             last = ("error", (f"{type(error).__name__}: {error}", 1))
         for reader in readers:  # everything that the program wrote comes before its end
             reader.join(_HELD if self._terminal else None)
+        self._closed.update(range(3))
         self.feed(b"")
         self.connection.close()
         self._items.put(last)
@@ -246,6 +264,8 @@ class _Request:
     def _read(self, number: int, descriptor: int) -> None:
         with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(OSError):
             while data := stream.read(_CHUNK):  # a terminal that nobody has open any more is an error
+                if number in self._closed:
+                    return  # the program gets SIGPIPE, as on one machine
                 self._items.put(("output", (number, data)))
 
 

@@ -185,9 +185,15 @@ class RemotePart:
             one.started.add_done_callback(lambda _: self._tell(number, ended, "go"))
             one.result.add_done_callback(lambda _: self._tell(number, ended, "stop"))
 
+        closed: set[int] = set()
+
         def write(descriptor: int, data: bytes) -> None:
-            while data:
-                data = data[os.write(descriptors[descriptor], data) :]
+            try:
+                while data and descriptor not in closed:
+                    data = data[os.write(descriptors[descriptor], data) :]
+            except OSError:  # nobody reads it any more
+                closed.add(descriptor)
+                self._do("message", number, {"closed": descriptor})
 
         try:
             return self._follow(number, call.progress, write)
@@ -201,11 +207,13 @@ class RemotePart:
                 self._do("message", number, {word: True})
 
     def _follow(self, number: int, progress: Progress | None, write: Callable[[int, bytes], None]) -> Any:
+        """The answer to a request.  It is fetched to its end: the part keeps what nobody fetches."""
         while True:
             for kind, value in self._do("fetch", number):
                 if kind == "progress":
-                    if progress is not None:
-                        progress(value)
+                    if progress is not None and not _reported(progress, value):
+                        progress = None
+                        self._do("leave", number)
                 elif kind == "output":
                     write(*value)
                 elif kind == "error":
@@ -214,14 +222,16 @@ class RemotePart:
                     return value
 
     def _pass_messages(self, call: Call, number: int, ended: threading.Event) -> None:
-        for message in call.messages():
-            self._do("message", number, message)
-        if not ended.is_set():
-            self._do("leave", number)
+        with contextlib.suppress(LabError):  # of a machine that does not answer: the call itself raises it
+            for message in call.messages():
+                self._do("message", number, message)
+            if not ended.is_set():
+                self._do("leave", number)
 
     def _pass_input(self, descriptor: int, number: int, ended: threading.Event, terminal: bool) -> None:
         size: tuple[int, int] | None = None
-        with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(OSError, termios.error):
+        expected = (OSError, termios.error, LabError)  # the client has gone, or the machine does not answer
+        with os.fdopen(descriptor, "rb", buffering=0) as stream, contextlib.suppress(*expected):
             while not ended.is_set():
                 if terminal and size != (size := termios.tcgetwinsize(stream)):
                     self._do("message", number, {"size": size})
@@ -264,6 +274,15 @@ class RemotePart:
         except Exception as error:  # Dask raises many kinds when a worker has gone
             text = " ".join(str(error).split()) or type(error).__name__
             raise PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}") from error
+
+
+def _reported(progress: Progress, value: Any) -> bool:
+    """Report progress; False when the client has gone."""
+    try:
+        progress(value)
+    except OSError:
+        return False
+    return True
 
 
 def _raw(terminal: int) -> list[Any]:
