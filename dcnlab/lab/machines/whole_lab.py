@@ -128,9 +128,9 @@ class WholeLab:
             if cut := self._ends_at(part, sorted(self._cut)):
                 part.ask("change_links", links=cut, up=False)
             self.parts = [part if each.name == part.name else each for each in self.parts]
+            self.journal.add(LabState("rejoined", f"{part.name} ({part.worker.address})"))
+            self._start_watch(part)  # also where the tables of another part do not follow
             self.spread()
-        self.journal.add(LabState("rejoined", f"{part.name} ({part.worker.address})"))
-        self._start_watch(part)
 
     def end(self) -> None:
         """End all parts; those who follow the events learn it."""
@@ -219,11 +219,11 @@ class WholeLab:
         """Take links down or bring them up at all their ends; returns when every part has converged."""
         begun, wanted = time.monotonic(), tuple(links)
         with self._spreading:
-            (self._cut.difference_update if up else self._cut.update)(wanted)
             ends = {part: self._ends_at(part, wanted) for part in self.living}
             chosen = [part for part, some in ends.items() if some]
             if not chosen:
-                raise LabError("the machines that have these links are lost")
+                raise LabError("the machines that have these links do not answer")
+            (self._cut.difference_update if up else self._cut.update)(wanted)
             found = self.on_all(lambda part: part.ask("change_links", links=ends[part], up=up), chosen)
             self.spread()
         detected = [one["detection_ms"] for one in found if one["detection_ms"] is not None]
