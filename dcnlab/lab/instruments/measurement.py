@@ -47,6 +47,7 @@ class Context:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._stopped = False
         #: What another machine offers (:meth:`Measurement.serve_part`); empty on one machine.
         self.served = str(call.request.get("served", ""))
         #: A random number of 16 bits, the same on all machines.
@@ -58,7 +59,12 @@ class Context:
 
     def await_other(self) -> bool:
         """Wait until the other machine says that traffic has started; False when the measurement is stopped."""
-        return "go" in next(self._call.messages(), {})
+        received = self._call.channel.receive()
+        while received == []:  # a part of a line
+            received = self._call.channel.receive()
+        first, *more = received or [{}]
+        self._stopped = bool(more)  # what came with it cannot be polled for
+        return "go" in first
 
     def started(self) -> None:
         """Report that traffic flows: ``Lab.begin`` returns now, and a scenario continues."""
@@ -78,6 +84,8 @@ class Context:
 
     def wait(self, seconds: float | None) -> None:
         """Wait for some seconds (None: without limit), or until the client stops the measurement."""
+        if self._stopped:
+            return
         poll = select.poll()
         poll.register(self._call.channel.socket, select.POLLIN | select.POLLRDHUP)
         poll.poll(None if seconds is None else seconds * 1000)
