@@ -125,21 +125,21 @@ class Generator:
         numbers: list[int],
     ) -> dict[str, Any]:
         """The task of a sender: the flows with these numbers, which these servers send."""
-        order = list(targets)
-        place = {server: number for number, server in enumerate(order)}
+        source = {server: number for number, server in enumerate(servers)}
+        target = {server: number for number, server in enumerate(targets)}
         return {
             "transport": self.transport,
             "cc": self.cc,
             "timeout": self.timeout,
             "rate": self.rate,
             "sources": self._named(servers),
-            "targets": [targets[server] for server in order],
+            "targets": list(targets.values()),
             "numbers": numbers,
             "flows": [
                 (
                     float(workload.begin[flow]),
-                    servers.index(int(workload.source[flow])),
-                    place[int(workload.destination[flow])],
+                    source[int(workload.source[flow])],
+                    target[int(workload.destination[flow])],
                     sizes[flow],
                 )
                 for flow in numbers

@@ -86,7 +86,7 @@ class RemotePlace(Place):
         """Tell all who wait why nothing comes any more."""
         error = ended.exception() or LabError(_ENDED)
         self._prepared.put(error)
-        for lines in self._programs.values():
+        for lines in list(self._programs.values()):  # others may start meanwhile
             lines.put({"error": str(error)})
 
 
