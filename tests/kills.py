@@ -49,7 +49,7 @@ _MOMENTS, _END = 15.0, 120.0
 
 def main(seed: int = 1, rounds: int = 20) -> int:
     """Run so many rounds; the exit code."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # whatever loses its parent becomes our child
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # processes without a parent become our children
     draw, failed = random.Random(seed), 0
     turns = itertools.islice(itertools.cycle(KINDS), rounds)
     kind: str | None = next(turns, None)
@@ -60,7 +60,7 @@ def main(seed: int = 1, rounds: int = 20) -> int:
                 break
             with cluster(3, Path(folder, f"cluster{number}"), nanny=True) as machines:
                 while kind is not None:
-                    done, left = kind, round_of(machines, kind, draw.uniform(0.0, _MOMENTS))
+                    done, left = kind, round_of(machines, kind, draw)
                     failed += bool(left)
                     kind = next(turns, None)
                     if left or done in _CLUSTER:
@@ -69,8 +69,9 @@ def main(seed: int = 1, rounds: int = 20) -> int:
     return 1 if failed else 0
 
 
-def round_of(machines: Cluster, kind: str, moment: float) -> list[str]:
+def round_of(machines: Cluster, kind: str, draw: random.Random) -> list[str]:
     """One round; what is left."""
+    moment = draw.uniform(0.0, _MOMENTS)
     name, before = f"kills-{secrets.token_hex(3)}", set(alive())
     words = ["bcube:4,1", "--scheme", "brp", "-d", "--name", name, "--machines", machines.address]
     up = subprocess.Popen(
@@ -80,7 +81,7 @@ def round_of(machines: Cluster, kind: str, moment: float) -> list[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    victim = _victim(kind, moment, up)
+    victim = _victim(kind, moment, up, draw)
     if victim is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
             victim.kill()
@@ -95,12 +96,12 @@ def round_of(machines: Cluster, kind: str, moment: float) -> list[str]:
     return left
 
 
-def _victim(kind: str, moment: float, up: subprocess.Popen[str]) -> psutil.Process | None:
+def _victim(kind: str, moment: float, up: subprocess.Popen[str], draw: random.Random) -> psutil.Process | None:
     """A process of this kind at that moment after now, or, if there is none yet, the first that comes."""
     begun, end = time.monotonic(), time.monotonic() + _END
     while time.monotonic() < end:
         if time.monotonic() >= begun + moment and (found := list(of_kind(kind))):
-            return random.choice(found)
+            return draw.choice(found)
         if up.poll() is not None and not list(of_kind(kind)):
             return None
         time.sleep(0.02)
