@@ -120,6 +120,7 @@ def _await_agents(running: Running, clock: Stages) -> None:
 
 
 def bridges(fabric: Fabric, part: LocalPart | None = None) -> list[Bridge]:
+    """The bridges of the switches that this machine runs, with their interfaces and port numbers."""
     return [
         Bridge(
             fabric.name(switch),

@@ -78,7 +78,7 @@ class Schedule:
             heapq.heappush(self._heap, (now + max(delay, 0.0), self._count, end, leaving))
 
     def _packets(self, packet: bytes, settings: Settings) -> Iterator[bytes]:
-        """What leaves for a packet: nothing, itself, twice, with a wrong bit."""
+        """What leaves for a packet: nothing, or it once or twice, each maybe with a wrong bit."""
         for _ in range(self._copies(settings)):
             if settings.corrupt and self._chance() < settings.corrupt:
                 yield from corrupt(packet, self._chance)

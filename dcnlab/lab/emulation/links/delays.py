@@ -2,8 +2,8 @@
 
 A classifier where an interface sends redirects packets to a TAP device beside it; the process
 (:mod:`dcnlab.lab.emulation.links.delay_line`) reads them there and sends them by the interface, with a mark
-that the classifier lets pass.  The session holds all descriptors: if the process ends,
-another one goes on with them.
+that the classifier lets pass.  The session holds all descriptors: if the process ends, another one goes on
+with them.
 """
 
 from __future__ import annotations

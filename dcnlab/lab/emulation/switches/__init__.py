@@ -1,1 +1,12 @@
-"""The private Open vSwitches of a lab, their controllers, and what is set at their ports."""
+"""The private Open vSwitches of a lab, their controllers, and what is set at their ports.
+
+openvswitch.py      the daemons and bridges, in shards
+appctl.py           commands to running daemons
+ovsdb.py            what the databases say about controllers
+controllers.py      the controller at the launch
+connections.py      whether each switch is connected
+forwarder.py        the process through which switches reach a controller outside the lab
+flooding.py         a spanning tree for controllers that flood
+export.py           sFlow and IPFIX
+receive_buffers.py  larger buffers of ports in user space
+"""

@@ -330,9 +330,7 @@ def _watched(shards: Sequence[Shard], programs: Sequence[str]) -> list[waiting.D
     """The daemons that commands of these shards wait for."""
     return [
         waiting.Daemon(
-            " of ".join(
-                (program, *(f"{first.name} to {shard.bridges[-1].name}" for first in shard.bridges[:1]))
-            ),
+            f"{program} of {shard.extent}",
             shard.rundir / f"{program}.pid",
             shard.rundir / f"{program}.log",
         )
