@@ -156,12 +156,12 @@ def _accept(listener: socket.socket) -> None:
 
 
 def _serve(connection: socket.socket, peer: Any) -> None:
-    """Serve a switch, which needs two threads more; without room for them end the process: every switch would
-    connect again and again."""
+    """Serve a switch, which needs two more threads.  End the process if they cannot be started: every switch
+    would connect again and again."""
     try:
         with contextlib.closing(_Connection(connection, peer)) as path:
             path.serve()
-    except (MemoryError, RuntimeError):  # of what a switch sends, other errors come
+    except (MemoryError, RuntimeError):  # what a switch sends raises other errors
         _give_up()
 
 

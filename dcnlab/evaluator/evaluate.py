@@ -310,7 +310,7 @@ def _check_endpoints(schemes: Sequence[Scheme], pairs: Pairs) -> None:
         searches = min(searches_of(scheme), len(pairs))
         if searches > MOST_SEARCHES:
             raise SpecError(
-                f"{scheme.name} searches each pair for itself, at most {MOST_SEARCHES:,}, and these are"
+                f"{scheme.name} searches paths pair by pair, for at most {MOST_SEARCHES:,} pairs, and these are"
                 f" {searches:,}: use --pairs sample:N"
             )
 

@@ -205,7 +205,7 @@ class Connection:
             self._channel.send({"stop": True})
 
     def tell(self, message: Request) -> None:
-        """Tell a measurement that other machines have a share in something about these."""
+        """Send a message to the measurement that runs for this connection, such as news of other machines."""
         with contextlib.suppress(OSError):  # it has ended
             self._channel.send(message)
 

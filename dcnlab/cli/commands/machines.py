@@ -33,7 +33,7 @@ def machines(
     lab: Annotated[str, typer.Argument(help="rejoin: the lab.", show_default=False)] = "",
     machine: Annotated[
         str,
-        typer.Argument(help="rejoin: the machine, such as m2; or all that are lost.", show_default=False),
+        typer.Argument(help="rejoin: the machine, such as m2; without it all lost ones.", show_default=False),
     ] = "",
     host: Annotated[
         str, typer.Option(help="init: the scheduler's address, for the commands that are printed.")
@@ -43,9 +43,10 @@ def machines(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Make a key and a certificate for a Dask cluster; or launch the part of a machine again that was lost.
+    """Make a key and a certificate for a Dask cluster, or launch the lost part of a lab again.
 
-    init prints the commands that start the cluster.  Labs demand TLS: a scheduler runs code for everybody.
+    init prints the commands that start the cluster.  Labs demand TLS, because a scheduler runs code for
+    everybody who reaches it.
 
     rejoin is for a machine whose worker has ended and was started again.  Links that you have cut stay cut.
     """

@@ -91,8 +91,8 @@ def read(lab: RunningLab, opened: list[socket.socket]) -> list[Passage]:
 def arrivals(fabric: Fabric, machines: Sequence[Sequence[Passage]], source: int) -> list[Sighting]:
     """Where a request of server ``source`` was seen to arrive, in the order of time.
 
-    ``machines`` has what each machine has seen, that of the source first.  Their clocks differ: one by which
-    the request would arrive before it was sent is put right by so much.
+    ``machines`` has what each machine has seen, that of the source first.  Their clocks differ: where the
+    request would arrive before it was sent, the difference is added to the times of that machine.
     """
     late = _corrections(fabric, machines)
     frames = sorted(

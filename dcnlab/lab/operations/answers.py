@@ -92,8 +92,8 @@ class Openings(Answer):
 @dataclass(frozen=True, eq=False)
 class MachineInfo(Answer):
     """A machine of a lab on several, and its part: counts, the names of ``nodes`` with ranges such as h0-h3;
-    ``lost`` when it does not answer any more, ``silent`` while it does not.  ``launch_s`` are the
-    seconds of the launch of its part."""
+    ``lost`` when it does not answer any more, ``silent`` while it does not answer.  The launch of its part took
+    ``launch_s`` seconds."""
 
     machine: str
     address: str

@@ -68,8 +68,8 @@ def _connected(server: str, targets: list[tuple[str, int]]) -> socket.socket | N
 
 
 def connect(session: RunningLab, server: int, port: int, source: int, target: int) -> None:
-    """Pass bytes between a port of a server and two descriptors, which are closed, until both have ended: for a
-    connection that another machine has accepted."""
+    """Pass bytes between a port of a server and two descriptors until the server ends the connection, and close
+    the descriptors: for a connection that another machine has accepted."""
     inner = _connected(session.fabric.name(server), _targets(session, server, port))
     with os.fdopen(source, "rb", buffering=0) as reads, os.fdopen(target, "wb", buffering=0) as writes:
         if inner is None:
