@@ -56,12 +56,7 @@ def start(
     if program.cwd and not (root.resolve(program.cwd) if root else Path(program.cwd)).is_dir():
         raise UsageError(f"there is no folder {program.cwd}{' in the image' if root else ''}")
     if program.private:
-        if session.config.isolate:
-            raise UsageError("private folders need a lab without isolate: isolated hosts cannot mount")
-        if root:
-            raise UsageError("private: a host with an image has all its files for itself: leave it out")
-        pairs = [part for folder in program.private for part in (str(_own_folder(name, folder)), folder)]
-        words = ["unshare", "--mount", "--", "sh", "-c", _BINDING, "sh", *pairs, "--", *words]
+        words = _with_own_folders(session, name, program, root)
     prefix = ["setsid", "--ctty", "--"] if terminal else []
     group = _group(program, session.guard.groups)
     if group is not None:
@@ -81,6 +76,16 @@ def start(
         return Started(isolation.start(name, words, prefix, where, **options), group)
     seccomp.pretend()
     return Started(subprocess.Popen([*prefix, *session.inside(node, words)], **options), group)
+
+
+def _with_own_folders(session: RunningLab, name: str, program: Program, root: Root | None) -> list[str]:
+    """The command line of a program that sees its host's own folders; UsageError where it cannot."""
+    if session.config.isolate:
+        raise UsageError("private folders need a lab without isolate: isolated hosts cannot mount")
+    if root:
+        raise UsageError("private: a host with an image has all its files for itself: leave it out")
+    pairs = [part for folder in program.private for part in (str(_own_folder(name, folder)), folder)]
+    return ["unshare", "--mount", "--", "sh", "-c", _BINDING, "sh", *pairs, "--", *program.words]
 
 
 def root_of(session: RunningLab, node: str, program: Program) -> Root | None:
