@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from topos.family import Centric, Family, param
 from topos.graph import IntArray
-from topos.layout import Points, with_hosts_around
+from topos.layout import Points, ring_numbers, rings, with_hosts_around
 from topos.wiring import with_hosts
 
 
@@ -111,6 +111,26 @@ class VertexGraph(Family):
         if vertex is None or not host.isdecimal() or int(host) >= self.concentration:
             return None
         return vertex * self.concentration + int(host)
+
+
+@dataclass(frozen=True)
+class RingedGraph(VertexGraph):
+    """Base of random graphs: drawn on rings by the distance from vertex 0, as in Jellyfish's paper (Singla et
+    al., NSDI 2012, figure 1)."""
+
+    part_name: ClassVar[str] = "ring"
+    bundles: ClassVar[bool] = False
+
+    def vertex_layout(self) -> Points:
+        return rings(self.vertices, self.edges()[:, [0, 2]])
+
+    def vertex_part_numbers(self) -> NDArray[np.int64]:
+        return ring_numbers(self.vertices, self.edges()[:, [0, 2]])
+
+    @property
+    def layout_caption(self) -> str:
+        what, first = ("switches", "s0") if self.concentration else ("servers", "h0")
+        return f"Rings are the {what} of one distance from {first}, the middle."
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from topos.family import Centric, ParameterError, param
 from topos.graph import IntArray
-from topos.layout import Points, ring_numbers, rings
 from topos.randomgraph import check_regular, random_regular
-from topos.vertices import VertexGraph
+from topos.vertices import RingedGraph
 from topos.wiring import numbered_ports
 
 
 @dataclass(frozen=True)
-class Jellyfish(VertexGraph):
+class Jellyfish(RingedGraph):
     """jellyfish:p,q,r,seed=1 -- q switches of p ports, r of them to other switches, p - r to hosts.
 
     The switches form a connected random r-regular graph.  Switch ports 1 to p - r lead to hosts, the
@@ -27,8 +25,6 @@ class Jellyfish(VertexGraph):
     name: ClassVar[str] = "jellyfish"
     example: ClassVar[str] = "jellyfish:4,8,3"
     centric: ClassVar[Centric] = "switch"
-    part_name: ClassVar[str] = "ring"
-    bundles: ClassVar[bool] = False
     source: ClassVar[str] = "Singla et al., Jellyfish, NSDI 2012, section 3"
 
     p: int = param("ports per switch", low=2)
@@ -51,14 +47,3 @@ class Jellyfish(VertexGraph):
 
     def edges(self) -> IntArray:
         return numbered_ports(random_regular(np.random.default_rng(self.seed), self.q, self.r))
-
-    def vertex_layout(self) -> Points:
-        """Rings by the distance from switch s0 (figure 1)."""
-        return rings(self.vertices, self.edges()[:, [0, 2]])
-
-    def vertex_part_numbers(self) -> NDArray[np.int64]:
-        return ring_numbers(self.vertices, self.edges()[:, [0, 2]])
-
-    @property
-    def layout_caption(self) -> str:
-        return "Rings are the switches of one distance from s0, the middle."
