@@ -15,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 NOBODY, STUDENT = 65_534, 4242
+#: Variables of root's tests: no skips there, and reports that another user cannot write.
+_ROOTS_OWN = {"DCNLAB_REQUIRE_LABS", "PYTEST_ADDOPTS"}
 
 
 def _closed_ancestor(path: Path) -> Path | None:
@@ -52,7 +54,7 @@ def run(words: Sequence[str], *, captured: bool = False) -> subprocess.Completed
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        variables = {key: value for key, value in os.environ.items() if key != "DCNLAB_REQUIRE_LABS"}
+        variables = {key: value for key, value in os.environ.items() if key not in _ROOTS_OWN}
         variables |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": f"{folder}/run"}
         # git otherwise refuses the clone, which is another user's
         variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}

@@ -44,9 +44,19 @@ def test_no_process_grows(lab: Lab) -> None:
         assert lab.pingall().lost == []
         return sizes(lab)
 
+    def grown(
+        before: dict[int, tuple[str, int, int]], after: dict[int, tuple[str, int, int]]
+    ) -> dict[int, str]:
+        found = {}
+        for pid, (name, memory, descriptors) in after.items():
+            limit = SESSION if pid in sessions else DATABASE if name == "ovsdb-server" else OTHERS
+            if memory - before[pid][1] >= limit or descriptors > before[pid][2] + 2:
+                found[pid] = f"{name}: {before[pid]}, then {after[pid]}"
+        return found
+
     before, after = change(WARM_UP), change(ROUNDS)
     assert before.keys() == after.keys()
-    for pid, (name, memory, descriptors) in after.items():
-        limit = SESSION if pid in sessions else DATABASE if name == "ovsdb-server" else OTHERS
-        assert memory - before[pid][1] < limit, (name, memory, before[pid])
-        assert descriptors <= before[pid][2] + 2, (name, descriptors, before[pid])
+    suspects = grown(before, after)
+    if suspects:  # an allocator takes more memory once, what leaks grows each time
+        again = change(ROUNDS)
+        assert not suspects.keys() & grown(after, again).keys(), suspects
