@@ -35,6 +35,7 @@ namespace; the guard then removes the socket.
     multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
     controller_choice.py  who controls the switches: ours, a remote controller, the user's applications
     exposure.py    ports of servers at this machine's loopback address
+    accepting.py   connections to these ports
     naming.py      nodes and links by name          errors.py      one line for the user, exit codes
     python_process.py  Python processes that run only our modules
     log.py         the log of a lab: written by its processes, read by `dcnlab logs`

@@ -266,3 +266,36 @@ def test_the_routes_of_the_fabric_hold_all_servers(topology: str, scheme: str) -
     for server in range(bound.fabric.servers):
         assert any(ipaddress.IPv4Address(bound.ipv4(server)) in network for network in networks)
     assert sum(network.num_addresses for network in networks) <= max(1 << 24, bound.fabric.servers)
+
+
+WITHOUT_FILES = """\
+import os, resource, socket, threading
+from dcnlab.lab import accepting
+
+listener = socket.create_server(("127.0.0.1", 0))
+clients = [socket.socket() for _ in range(2)]
+failed, descriptors = threading.Event(), []
+accepting._log.warning = lambda *_: failed.set()
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+try:
+    while True:
+        descriptors.append(os.dup(0))
+except OSError:
+    pass
+def carry(connection):
+    with connection:
+        connection.sendall(b"served")
+threading.Thread(target=accepting.serve, args=(listener, carry), daemon=True).start()
+clients[0].connect(listener.getsockname())
+assert failed.wait(60)
+for descriptor in descriptors:
+    os.close(descriptor)
+clients[1].connect(listener.getsockname())
+assert [client.recv(100) for client in clients] == [b"served"] * 2
+"""
+
+
+def test_an_exposed_port_goes_on_after_files_were_short() -> None:
+    words = [sys.executable, "-c", WITHOUT_FILES]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -7,8 +7,9 @@ import logging
 import socket
 import threading
 from collections.abc import Sequence
+from functools import partial
 
-from dcnlab.lab import exposure
+from dcnlab.lab import accepting, exposure
 from dcnlab.lab.config import LabConfig
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.exposure import LOCAL_ADDRESS, Exposure
@@ -35,14 +36,8 @@ def listen(config: LabConfig) -> list[Listening]:
 def start(lab: WholeLab, listening: Sequence[Listening]) -> None:
     """Accept connections until the lab ends."""
     for exposed, listener in listening:
-        threading.Thread(target=_serve, args=(lab, exposed, listener), daemon=True, name="expose").start()
-
-
-def _serve(lab: WholeLab, exposed: Exposure, listener: socket.socket) -> None:
-    while True:
-        connection, _ = listener.accept()
-        arguments = (lab, exposed, connection)
-        threading.Thread(target=_carry, args=arguments, daemon=True, name="expose").start()
+        arguments = (listener, partial(_carry, lab, exposed))
+        threading.Thread(target=accepting.serve, args=arguments, daemon=True, name="expose").start()
 
 
 def _carry(lab: WholeLab, exposed: Exposure, connection: socket.socket) -> None:

@@ -11,8 +11,10 @@ import logging
 import os
 import socket
 import threading
+from functools import partial
 from typing import BinaryIO
 
+from dcnlab.lab import accepting
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.exposure import Exposure
 from dcnlab.lab.running.guard import Guard
@@ -30,17 +32,11 @@ def start(session: RunningLab, guard: Guard, exposure: Exposure) -> None:
     server = session.server(exposure.server)
     targets = _targets(session, server, exposure.port)
     name = session.fabric.name(server)
-    thread = threading.Thread(target=_serve, args=(listener, name, targets), daemon=True, name="expose")
-    thread.start()
+    arguments = (listener, partial(_carry, name, targets))
+    threading.Thread(target=accepting.serve, args=arguments, daemon=True, name="expose").start()
 
 
-def _serve(listener: socket.socket, server: str, targets: list[tuple[str, int]]) -> None:
-    while True:
-        connection, _ = listener.accept()
-        threading.Thread(target=_carry, args=(connection, server, targets), daemon=True, name="expose").start()
-
-
-def _carry(outer: socket.socket, server: str, targets: list[tuple[str, int]]) -> None:
+def _carry(server: str, targets: list[tuple[str, int]], outer: socket.socket) -> None:
     """Pass bytes between a connection and the server until both directions have ended."""
     with outer:
         inner = _connected(server, targets)
