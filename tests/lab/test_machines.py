@@ -33,6 +33,23 @@ from topos.fabric import Fabric
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("machines")]
 
 _FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=60).status)"
+_SINK = """\
+import socket
+with socket.create_server(("", 81)) as listener:
+    print("listening", flush=True)
+    connection, _ = listener.accept()
+with connection, connection.makefile("rb") as stream:
+    connection.sendall(b"closed by the server")
+    connection.shutdown(socket.SHUT_WR)
+    print(len(stream.read()), "bytes")
+"""
+_SEND = """\
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60) as connection:
+    with connection.makefile("rb") as stream:
+        print(stream.read().decode())
+    connection.sendall(bytes(1000000))
+"""
 FABRICS = [("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
 #: The kernel forwards in the last one, in servers and in switches.
 IN_KERNEL = ("--fast-path", "on", "--switch-fast-path", "on")
@@ -359,13 +376,14 @@ def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Cluster, tm
     """With a placement from a file: nothing on the second machine."""
     file, lab_name = tmp_path / "parts.yaml", name()
     file.write_text("m0: [h0, h1, s0, s2]\nm1: []\nm2: [h2, h3, s1, s3]\n")
-    words = ["--placement", str(file), "--nat", "--expose", "h0:80=18080,h3:80=18081"]
+    words = ["--placement", str(file), "--nat", "--expose", "h0:80=18080,h3:80=18081,h3:81=18082"]
     info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", *words)
     assert [part["nodes"] for part in info["machines"]] == [["h0-h1", "s0", "s2"], ["h2-h3", "s1", "s3"]]
     lab = Lab.attach(lab_name)
     assert lab.pingall().received == 12
     for server, port in (("h0", 18080), ("h3", 18081)):
         reaches_the_outside(three, lab, server, port)
+    sends_after_the_server_has_ended(three, lab, "h3", 18082)
     processes = [process for process in Path("/proc").iterdir() if process.name.isdigit()]
     (coordinator,) = [process for process in processes if is_coordinator(process, lab_name)]
     os.kill(int(coordinator.name), signal.SIGKILL)
@@ -379,6 +397,14 @@ def reaches_the_outside(three: Cluster, lab: Lab, server: str, port: int) -> Non
     done = three.machines[0].python(_FETCH, f"http://127.0.0.1:{port}/")
     assert done.stdout.strip() == "200", done.stderr
     assert "dev outside" in lab.run(server, ["ip", "route", "get", "192.0.2.1"]).stdout
+
+
+def sends_after_the_server_has_ended(three: Cluster, lab: Lab, server: str, port: int) -> None:
+    """What a client sends arrives although the server, at its port 81, has ended its own direction before."""
+    lab.serve("sink", server, [sys.executable, "-c", _SINK], ready="log:listening")
+    done = three.machines[0].python(_SEND, str(port))
+    assert done.stdout.strip() == "closed by the server", done.stderr
+    until(lambda: "1000000 bytes" in lab.service_log("sink", server))
 
 
 def is_coordinator(process: Path, lab_name: str) -> bool:

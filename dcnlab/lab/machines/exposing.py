@@ -42,13 +42,25 @@ def start(lab: WholeLab, listening: Sequence[Listening]) -> None:
 
 def _carry(lab: WholeLab, exposed: Exposure, connection: socket.socket) -> None:
     """Have the server's machine pass bytes between the server and a connection."""
-    near, far = socket.socketpair()  # its end would say that the client has gone
-    with far, near, connection:
-        channel, descriptors = Channel(far), [connection.fileno(), connection.fileno()]
-        request = {"op": "connect", "server": exposed.server, "port": exposed.port}
+    with connection:
         try:
-            lab.part_of(lab.node(exposed.server)).serve(Call(request, descriptors, channel, channel.messages()))
+            _ask(lab, exposed, connection)
         except (LabError, OSError) as error:
             _log.info("%s: %s", exposed, error)
-        with contextlib.suppress(OSError):  # the other end has closed it
-            connection.shutdown(socket.SHUT_RDWR)
+        _shut(connection, socket.SHUT_RDWR)
+
+
+def _ask(lab: WholeLab, exposed: Exposure, connection: socket.socket) -> None:
+    """Returns when both directions have ended; the end of each is passed on."""
+    near, far = socket.socketpair()  # its end would say that the client has gone
+    with far, near:
+        channel, descriptors = Channel(far), [connection.fileno(), connection.fileno()]
+        request = {"op": "connect", "server": exposed.server, "port": exposed.port}
+        call = Call(request, descriptors, channel, channel.messages())
+        part = lab.part_of(lab.node(exposed.server))
+        part.serve(call, on_output_end=lambda _: _shut(connection, socket.SHUT_WR))
+
+
+def _shut(connection: socket.socket, direction: int) -> None:
+    with contextlib.suppress(OSError):  # the other end has closed it
+        connection.shutdown(direction)

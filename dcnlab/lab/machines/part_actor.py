@@ -41,8 +41,8 @@ _THREADS = 256
 #: Items of a request that wait until they are fetched; a program that writes faster waits.
 _MOST_ITEMS = 256
 
-#: What a request yields: ("progress", value), ("output", (descriptor, bytes)), and at last ("result", value) or
-#: ("error", (text, exit code)).
+#: What a request yields: ("progress", value), ("output", (descriptor, bytes)) with no bytes at its end, and at
+#: last ("result", value) or ("error", (text, exit code)).
 Item = tuple[str, Any]
 
 T = TypeVar("T")
@@ -267,6 +267,7 @@ class _Request:
                 if number in self._closed:
                     return  # the program gets SIGPIPE, as on one machine
                 self._items.put(("output", (number, data)))
+        self._items.put(("output", (number, b"")))
 
 
 def raised(item: tuple[str, int]) -> LabError:

@@ -12,7 +12,7 @@ import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.local_part import LocalPart
@@ -170,9 +170,16 @@ class RemotePart:
             if not served.value.done():
                 served.value.set_exception(error)
 
-    def serve(self, call: Call, served: Sequence[Served] = ()) -> Any:
+    def serve(
+        self,
+        call: Call,
+        served: Sequence[Served] = (),
+        on_output_end: Callable[[int], None] = lambda _: None,
+    ) -> Any:
         """Have the part answer a request, with the client's descriptors and what the client sends meanwhile;
-        it stops when what other parts have ``served`` for it ends."""
+        it stops when what other parts have ``served`` for it ends.
+
+        ``on_output_end`` is called with the number of a descriptor to which nothing more will be written."""
         descriptors = list(call.descriptors)
         terminal = _raw(descriptors[0]) if call.request.get("terminal") else None
         number = self._do("begin", dict(call.request), len(descriptors), terminal)
@@ -188,6 +195,8 @@ class RemotePart:
         closed: set[int] = set()
 
         def write(descriptor: int, data: bytes) -> None:
+            if not data:
+                on_output_end(descriptor)
             try:
                 while data and descriptor not in closed:
                     data = data[os.write(descriptors[descriptor], data) :]
@@ -236,7 +245,7 @@ class RemotePart:
                 if terminal and size != (size := termios.tcgetwinsize(stream)):
                     self._do("message", number, {"size": size})
                 if select.select([stream], [], [], _INPUT_LOOK)[0]:
-                    data = stream.read(_CHUNK)
+                    data = _read(stream)
                     self._do("feed", number, data)
                     if not data:
                         return
@@ -274,6 +283,14 @@ class RemotePart:
         except Exception as error:  # Dask raises many kinds when a worker has gone
             text = " ".join(str(error).split()) or type(error).__name__
             raise PartGone(f"{self.name} ({self.worker.address}) does not answer: {text}") from error
+
+
+def _read(stream: BinaryIO) -> bytes:
+    """What has come; nothing where the other end has broken the connection, which is an end too."""
+    try:
+        return stream.read(_CHUNK)
+    except OSError:
+        return b""
 
 
 def _reported(progress: Progress, value: Any) -> bool:

@@ -64,8 +64,8 @@ def _connected(server: str, targets: list[tuple[str, int]]) -> socket.socket | N
 
 
 def connect(session: RunningLab, server: int, port: int, source: int, target: int) -> None:
-    """Pass bytes between a port of a server and two descriptors until the server ends the connection, and close
-    the descriptors: for a connection that another machine has accepted."""
+    """Pass bytes between a port of a server and two descriptors until both directions have ended, and close
+    each descriptor at its end: for a connection that another machine has accepted."""
     inner = _connected(session.fabric.name(server), _targets(session, server, port))
     with os.fdopen(source, "rb", buffering=0) as reads, os.fdopen(target, "wb", buffering=0) as writes:
         if inner is None:
@@ -73,9 +73,10 @@ def connect(session: RunningLab, server: int, port: int, source: int, target: in
         with inner:
             there = threading.Thread(target=_send, args=(reads, inner), daemon=True)
             there.start()
-            with contextlib.suppress(OSError):
+            with writes, contextlib.suppress(OSError):
                 while data := inner.recv(_CHUNK):
                     writes.write(data)
+            there.join()
 
 
 def _send(reads: BinaryIO, inner: socket.socket) -> None:

@@ -264,6 +264,7 @@ class _Operations:
         server, port = self._session.server(call.request["server"]), int(call.request["port"])
         source, target, *_ = call.descriptors
         call.descriptors.clear()
+        call.progress({"connecting": True})  # now the other machine closes its copies of the descriptors
         expose.connect(self._session, server, port, source, target)
         return {}
 
