@@ -325,7 +325,7 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program that
         does not exist.
         """
-        program = _with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
+        program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
         return Process(self.path, node, program, stdin, stdout)
 
     def serve(
@@ -348,9 +348,20 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
         is not after ``within`` seconds, or when it has ended before.
         """
-        program = _with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
+        program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
         found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
         return ServiceState.from_json(found)
+
+    def with_layout(self, program: Program) -> Program:
+        """A program whose image the lab can read, where it was a container engine's.
+
+        In a lab on many machines, the machine of the host asks its own engine.
+        """
+        if not program.image or self.config.machines:
+            return program
+        from dcnlab.lab.emulation.images import engines  # few programs have an image
+
+        return engines.of_program(program)
 
     def services(self) -> list[ServiceState]:
         """The services of the lab."""
@@ -381,15 +392,6 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
             timeout=timeout,
             env=python_process.environment(),
         )
-
-
-def _with_layout(program: Program) -> Program:
-    """A program whose image the lab can read, where it was a container engine's."""
-    if not program.image:
-        return program
-    from dcnlab.lab.emulation.images import engines  # few programs have an image
-
-    return engines.of_program(program)
 
 
 def try_info(path: Path) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from dcnlab.lab import runtime
 from dcnlab.lab.api.app import interface
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
+from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.rpc import Connection
 from dcnlab.lab.top import reader as top
@@ -321,6 +322,16 @@ def test_wrong_requests_are_one_line(lab: Lab) -> None:
         lab.impair("h0", delay="long")
     with pytest.raises(LabError, match="kv is not there yet for labs on several machines"):
         lab.get("colour")
+
+
+def test_the_machine_of_the_host_has_the_image(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its engine is asked, not that of the machine of the client."""
+    monkeypatch.setattr(engines, "exported", None)
+    _, b = distant(lab)
+    with pytest.raises(UsageError, match="image: podman:none: podman "):
+        lab.popen(b, ["true"], image="podman:none")
+    with pytest.raises(UsageError, match="image: podman:none: podman "):
+        lab.serve("none", b, ["true"], image="podman:none")
 
 
 @pytest.mark.parametrize(

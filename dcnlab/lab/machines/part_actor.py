@@ -21,10 +21,12 @@ from typing import Any, TypeVar
 
 from dcnlab.lab import runtime
 from dcnlab.lab.client import end
+from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.machines.contact import Contact, PartGone
 from dcnlab.lab.machines.part_lab import PartLab
+from dcnlab.lab.program import Program
 from dcnlab.lab.rpc import Connection
 from topos import plugins
 
@@ -257,7 +259,7 @@ class _Request:
             progress(value)
 
         try:
-            return self.connection.call(op, first, descriptors, **request)
+            return self.connection.call(op, first, descriptors, **_with_layout(request))
         finally:
             close()
 
@@ -268,6 +270,14 @@ class _Request:
                     return  # the program gets SIGPIPE, as on one machine
                 self._items.put(("output", (number, data)))
         self._items.put(("output", (number, b"")))
+
+
+def _with_layout(request: dict[str, Any]) -> dict[str, Any]:
+    """A request whose program has an image that the part can read, where it was a container engine's."""
+    program = request.get("program")
+    if not isinstance(program, dict) or not program.get("image"):
+        return request
+    return {**request, "program": engines.of_program(Program.from_json(program)).to_json()}
 
 
 def raised(item: tuple[str, int]) -> LabError:

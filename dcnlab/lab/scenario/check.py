@@ -92,12 +92,13 @@ def _services(scenario: Scenario, fabric: Fabric) -> Iterator[Problem]:
     """Hosts that do not exist, and services that wait for what never comes."""
     names = [fabric.name(node) for node in range(fabric.servers)]
     known = {service.result_name: service for service in scenario.services}
+    options = scenario.given_options()
     for number, service in enumerate(scenario.services):
         if missing := [one for one in service.on if not fnmatch.filter(names, one)]:
             yield ("services", number, "on"), f"no server is named {missing[0]}"
-        if service.image:
+        if service.image and not options.get("machines"):  # these have the image, not this machine
             yield from ((("services", number, "image"), text) for text in _image(service.image))
-        on_machine = not service.image and not scenario.given_options().get("image")
+        on_machine = not service.image and not options.get("image")
         own = [service.cwd] if service.cwd and on_machine else ()
         for key, folders in (("cwd", own), ("private", service.private)):
             if nowhere := [one for one in folders if not os.path.isdir(one)]:

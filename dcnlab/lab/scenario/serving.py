@@ -9,7 +9,6 @@ from typing import Any
 
 from dcnlab.lab import images
 from dcnlab.lab.client import Lab
-from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario.service import Service, in_order
@@ -37,7 +36,7 @@ class Serving:
         servers = [node["name"] for node in self.lab.nodes() if node["kind"] == "server"]
         self._hosts[service.result_name] = service.hosts(servers)
         choice = self.lab.config.image
-        image = engines.of_program(service.program()).image
+        image = self.lab.with_layout(service.program()).image
         for host in self._hosts[service.result_name]:
             program = replace(
                 service.program(in_image=bool(images.of_host(choice, host))), image=image
