@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -152,6 +153,22 @@ def test_an_image_of_podman_becomes_a_layout_once(podman: Callable[..., str], tm
         UsageError, match=r"podman:none: podman does not have it \(.*\): `podman pull none` first"
     ):
         engines.exported(Image.parse("podman:none"))
+
+
+def test_the_images_used_last_stay(tmp_path: Path) -> None:
+    """And those used within a day."""
+    for number in range(12):
+        (folder := tmp_path / f"{number:02}").mkdir()
+        (folder / "index.json").touch()
+        old = number * 1000 if number < 9 else time.time() - 60
+        os.utime(folder, (old, old))
+    engines.remove_old(tmp_path)
+    assert sorted(one.name for one in tmp_path.iterdir()) == [f"{number:02}" for number in range(4, 12)]
+    for number in range(8):
+        (tmp_path / f"new {number}").mkdir()
+    engines.remove_old(tmp_path)
+    left = sorted(one.name for one in tmp_path.iterdir())
+    assert left == ["09", "10", "11", *(f"new {number}" for number in range(8))]
 
 
 def test_without_the_engine_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

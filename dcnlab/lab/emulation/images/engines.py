@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from dcnlab.lab.emulation.images import cache
@@ -24,6 +26,11 @@ _SAVE = {
     "podman": ("--quiet", "--format", "oci-dir", "--output"),
     "docker": ("--output",),
 }
+
+#: So many layouts stay however old they are.
+_KEPT = 8
+#: Seconds that each stays after its last use.
+_DAY = 86400.0
 
 
 def exported(image: Image) -> Image:
@@ -42,9 +49,19 @@ def exported(image: Image) -> Image:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not target.is_dir():
                 _save(image, target)
+            os.utime(target)  # its last use
+            remove_old(base)
     except OSError as error:
         raise LabError(f"image: cannot write {image} into {base}: {error.strerror or error}") from error
     return Image(str(target), layout=True)
+
+
+def remove_old(base: Path) -> None:
+    """Remove all but the images used last.  Those of the last day stay: a lab that runs may read them."""
+    used = {one: one.stat().st_mtime for one in base.iterdir() if one.is_dir()}
+    for one in sorted(used, key=used.__getitem__, reverse=True)[_KEPT:]:
+        if used[one] < time.time() - _DAY:
+            shutil.rmtree(one, ignore_errors=True)
 
 
 def of_option(text: str, parsed: tuple[tuple[str, Image], ...]) -> str:
