@@ -33,6 +33,7 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]]
     environment: dict[str, str]
     scheduler: subprocess.Popen[bytes]
+    scheduler_log: Path
     #: The command line of each worker, and where its output goes.
     commands: list[tuple[list[str], Path]] = field(default_factory=list)
 
@@ -71,11 +72,10 @@ def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> I
     environment = {**os.environ, "DCNLAB_MACHINES": str(folder), **_PATIENT}
     dask = [sys.executable, "-m", "dask"]
     with underlay(count, mtu) as machines, contextlib.ExitStack() as stack:
+        log = folder / "scheduler.log"
         words = ["--host", machines[0].address, "--port", "8786", "--no-dashboard", *certificates.options]
-        scheduler = stack.enter_context(
-            _running(machines[0].command([*dask, "scheduler", *words]), folder / "scheduler.log")
-        )
-        found = Cluster(machines, [], environment, scheduler)
+        scheduler = stack.enter_context(_running(machines[0].command([*dask, "scheduler", *words]), log))
+        found = Cluster(machines, [], environment, scheduler, log)
         for number, machine in enumerate(machines):
             words = [f"tls://{machines[0].address}:8786", "--host", machine.address, "--name", f"w{number}"]
             words += ["--nanny" if nanny else "--no-nanny", "--nthreads", "1", "--no-dashboard"]
