@@ -41,10 +41,12 @@ def last(lab: Lab) -> str:
 
 def choose(page: Any, words: str) -> None:
     """Search for nodes or a link, as a reader would."""
+    page.evaluate("document.querySelector('#details').firstElementChild?.classList.add('before')")
     page.fill("#search", words)
     page.press("#search", "Enter")
     heading = words.replace(" ", " → ").replace("-", " – ")
-    until(page, "(heading) => document.querySelector('#details h2')?.textContent === heading", heading)
+    shown = "document.querySelector('#details > :not(.before) > h2')?.textContent"
+    until(page, f"(heading) => {shown} === heading", heading)
 
 
 def traffic(page: Any, lab: Lab, flow: Flow) -> None:

@@ -20,8 +20,8 @@ Complex = NDArray[np.complex128]
 
 #: More dimensions are drawn by distance.
 MAX_DIMENSIONS, MAX_BITS = 3, 6
-#: Hosts are drawn this far from their switch.
-_HOST = 0.34
+#: Hosts are drawn this far from their switch; an only one farther, as no other host is between two switches.
+_HOST, _ONLY_HOST = 0.34, 0.45
 #: The distance of neighbours on the widest level; that of two levels, as a share of its width, and at least.
 _NEXT, _STEP, _LEAST_STEP = 0.4, 0.16, 0.8
 #: Cayley graphs of more vertices are drawn by distance.
@@ -59,7 +59,7 @@ def grid(sizes: tuple[int, ...]) -> Points | None:
 def with_hosts_around(switches: Points, concentration: int) -> Points:
     """Hosts around their switches, between the directions of a grid's links; then the switches."""
     turn = math.pi / 4 + 2 * math.pi * np.arange(concentration) / max(4, concentration)
-    around = _HOST * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    around = (_HOST if concentration > 1 else _ONLY_HOST) * np.stack([np.cos(turn), np.sin(turn)], axis=1)
     hosts = (switches[:, None] + around).reshape(-1, 2)
     return np.concatenate([hosts, switches])
 

@@ -90,6 +90,17 @@ def test_parts_are_alike(spec: str) -> None:
     assert (sizes == sizes[0]).all()
 
 
+@pytest.mark.parametrize("spec", ["smallworld:8x8", "smallworld:4x4,clusters=2x2", "random:24,4,hosts=1"])
+def test_an_only_host_lies_clear_of_its_switch(spec: str) -> None:
+    """The largest circle of a server does not reach into the square of its switch."""
+    fabric, radius = registry.fabric(spec), 0.16
+    points = draw(fabric).points
+    for server in range(fabric.servers):
+        ((_, port),) = fabric.ports(server)
+        aside = np.maximum(np.abs(points[server] - points[port.node]) - radius, 0)
+        assert np.hypot(*aside) > radius
+
+
 @pytest.mark.parametrize("spec", ["jellyfish:6,60,4", "jellyfish:4,20,3", "random:40,4", "random:24,4,hosts=1"])
 def test_random_graphs_are_drawn_on_rings(spec: str) -> None:
     """Rings of one distance from the first vertex, from the inside out; vertices do not lie on each other."""

@@ -231,6 +231,17 @@ def test_links_that_change_leave_what_was_asked(page: Any, lab: Lab) -> None:
     until(page, "dcnlab.model.down.size === 0")
 
 
+def test_rates_are_rounded_before_their_unit(page: Any) -> None:
+    """A rate just below 1 Mb/s was `1.00e+3 kb/s`."""
+    rates = [0, 999, 999.9, 12_345, 999_400, 999_600, 1e9, 2e13]
+    shown = page.evaluate(
+        "async (rates) => rates.map((await import(new URL('dom.js', document.baseURI))).bits)", rates
+    )
+    assert shown == [
+        "0", "999 b/s", "1.00 kb/s", "12.3 kb/s", "999 kb/s", "1.00 Mb/s", "1.00 Gb/s", "20.0 Tb/s",
+    ]  # fmt: skip
+
+
 def test_credits_and_buffers_fill(browser: Any) -> None:
     options = {"flow_control": "credits", "buffers": 4, "rate": "1Mbit"}
     with (

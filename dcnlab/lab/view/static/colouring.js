@@ -22,8 +22,8 @@ export const COLOURINGS = [
 ];
 
 // {faces: Map of nodes to colours, title, legend: [[colour, words]], low, high}: a legend, or a scale from low to high.
-export function colouring(model, by, { to, scheme, entries, paper, times }) {
-  const soft = (colour) => `color-mix(in oklab, ${colour} 60%, ${paper})`;
+export function colouring(model, by, { to, scheme, entries, paper, face, times }) {
+  const soft = (colour) => `color-mix(in oklab, ${colour} ${face}, ${paper})`;
   const painter = { soft, model, to, scheme };
   switch (by) {
     case "times": return scaled(painter, times, "milliseconds until a server was configured");

@@ -20,8 +20,9 @@ export function button(parent, text, action, attributes = {}) {
 
 export function bits(rate) {
   if (rate < 1) return "0";
-  const unit = Math.max(0, Math.min(4, Math.floor(Math.log10(rate) / 3)));
-  return `${(rate / 1000 ** unit).toPrecision(3)} ${["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"][unit]}`;
+  const rounded = Number(rate.toPrecision(3)); // 999.9 kb/s is 1.00 Mb/s
+  const unit = [1e3, 1e6, 1e9, 1e12].filter((least) => rounded >= least).length;
+  return `${(rounded / 1000 ** unit).toPrecision(3)} ${["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"][unit]}`;
 }
 
 // Where a rate lies on the colour scale, from 0 to 1; null below it.

@@ -84,7 +84,7 @@ export class Legend {
   }
 
   colours(times = this.times) {
-    return colouring(this.model, this.by, { ...this, times, paper: this.picture.colour("paper") });
+    return colouring(this.model, this.by, { ...this, times, paper: this.picture.colour("paper"), face: this.picture.colour("face") });
   }
 
   paint(found) {

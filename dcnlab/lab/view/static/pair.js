@@ -67,7 +67,7 @@ export class Pair {
   step({ reason, entry, overrides }, title) {
     const item = element(this.list, "li");
     element(item, "strong", {}, `${title} `);
-    item.append(brief(reason));
+    item.append(brief(reason).replaceAll("->", "→")); // no line ends within an arrow
     if (entry) element(item, "code", {}, brief(entry));
     if (overrides) element(item, "code", {}, `overrides: ${brief(overrides)}`);
   }

@@ -64,7 +64,7 @@ export class Panel {
       place.replaceChildren();
       if (pings) paint(model.pings(pings), "RTT of pings, median", (ms) => `${ms.toFixed(2)} ms`);
       if (pings) paint(model.losses(pings), "packets lost by pings and streams", (share) => `${share.toFixed(1)} %`);
-      if (places?.length !== 0) paint(model.overrunSeries(places), "packets not read in time (overruns)", (number) => `${number} in a second`);
+      if (places?.length !== 0) paint(someIn(model.overrunSeries(places)), "packets not read in time (overruns)", (number) => `${number} in a second`);
       paint(model.queueSeries(ports), "packets that wait at ports", (number) => String(number));
       paint(model.bufferSeries(servers), "packets in buffers of agents", (number) => String(number));
       paint(model.creditSeries(ports), "credits used", (number) => String(number));
@@ -268,6 +268,9 @@ export class Panel {
     if (lines.length) element(box, "pre", {}, lines.map(brief).join("\n"));
   }
 }
+
+// Points of which one at least is not 0; else none, and so no chart.
+const someIn = (points) => points.some(({ value }) => value > 0) ? points : [];
 
 function who(event) {
   switch (event.kind) {
