@@ -39,6 +39,7 @@ def script(folder: Path, user: int = NOBODY) -> str:
             lines.append(f"mount --bind {folder}/{file} /etc/{file}")
         lines += [f"install -d -o {user} {folder}/build && mkdir -p {ROOT}/build"]
         lines += [f"mount --bind {folder}/build {ROOT}/build"]  # documents write there
+        lines += [f"mount --bind {folder}/run /mnt"]  # names of sockets are short
     base = Path(sys.base_prefix)
     closed = _closed_ancestor(base)
     if closed is not None:
@@ -55,7 +56,7 @@ def run(words: Sequence[str], *, captured: bool = False) -> subprocess.Completed
         folder = Path(name)
         folder.chmod(0o755)
         variables = {key: value for key, value in os.environ.items() if key not in _ROOTS_OWN}
-        variables |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": f"{folder}/run"}
+        variables |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/mnt"}
         # git otherwise refuses the clone, which is another user's
         variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
         command = ["unshare", "-m", "bash", "-c", script(folder, STUDENT), "bash", *words]

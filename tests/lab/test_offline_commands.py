@@ -85,7 +85,10 @@ def test_costs_are_those_of_the_given_sizes_or_topologies() -> None:
         (("cost", "bcube:64,1"), "no switch with 64 ports", UsageError),
     ],
 )
-def test_bad_input_is_said_in_one_line(words: tuple[str, ...], says: str, error: type[LabError]) -> None:
+def test_bad_input_is_said_in_one_line(
+    words: tuple[str, ...], says: str, error: type[LabError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     done = RUNNER.invoke(app, [*words])
     assert isinstance(done.exception, error)
     assert done.exception.exit_code == error.exit_code

@@ -145,6 +145,7 @@ ALSO_BY_A_USER = [
     "tests/lab/test_programs.py",
     "tests/lab/test_display.py",
     "tests/lab/test_namespaces.py",
+    "tests/lab/test_services.py::test_folders_of_a_hosts_own",
     "tests/lab/test_launch_errors.py::test_a_missing_tun_device_is_one_line",
     "-k=not large_file",
 ]
