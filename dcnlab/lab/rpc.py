@@ -79,6 +79,10 @@ def serve(listener: socket.socket, operations: dict[str, Operation], stop: threa
             connection, _ = listener.accept()
         except TimeoutError:
             continue
+        except OSError as error:  # files are short: later requests are answered
+            _log.warning("a request was not accepted: %s", error)
+            stop.wait(_POLL_INTERVAL)
+            continue
         connection.setblocking(True)
         thread = threading.Thread(target=_answer, args=(connection, operations), daemon=True)
         thread.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from dcnlab.lab.rpc import Connection
 from dcnlab.lab.running.link_state import LinkStateTracker
 from hostagent.client import AgentPool
 from hostagent.options import Options
+from tests.ovs import poll
 from topos import registry
 from topos.graph import LinkState, Port
 
@@ -185,3 +187,18 @@ def test_ps_lists_a_stale_socket_once_and_removes_it(sockets: Path) -> None:
         shown.append(json.loads(done.stdout))
     assert shown == [[{"name": "stale", "alive": False}], []]
     assert not (sockets / "stale.sock").exists()
+
+
+def test_a_lab_without_free_descriptors_answers_when_it_has_some(
+    sockets: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, (soft, hard) = sockets / "short.sock", resource.getrlimit(resource.RLIMIT_NOFILE)
+    with serving(path, op=lambda _: "answer"), socket.socket(socket.AF_UNIX) as asking:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            asking.connect(str(path))
+            poll(lambda: "a request was not accepted" in caplog.text, 60)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        asking.close()
+        assert Connection(path, timeout=60).call("op") == "answer"
