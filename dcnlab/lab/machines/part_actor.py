@@ -155,6 +155,7 @@ class _Request:
         self._items: queue.Queue[Item] = queue.Queue(_MOST_ITEMS)
         #: The outputs that nobody reads any more.
         self._closed: set[int] = set()
+        self._closing = threading.Lock()
         self._path = lab.path
         try:
             self.connection = Connection(lab.path)
@@ -199,15 +200,15 @@ class _Request:
 
     def feed(self, data: bytes) -> None:
         """Write to the program's standard input; no bytes: close it."""
-        if self._input < 0:
-            return
-        with contextlib.suppress(OSError):
-            if data:
-                while data:
+        if data:
+            with contextlib.suppress(OSError):
+                while data and self._input >= 0:
                     data = data[os.write(self._input, data) :]
                 return
-        os.close(self._input)
-        self._input = -1
+        with self._closing:  # the client's end and the program's may come together
+            if self._input >= 0:
+                os.close(self._input)
+            self._input = -1
 
     def message(self, message: Mapping[str, Any]) -> None:
         """Pass a message of the client on."""

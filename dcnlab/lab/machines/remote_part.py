@@ -246,7 +246,7 @@ class RemotePart:
                     self._do("message", number, {"size": size})
                 if select.select([stream], [], [], _INPUT_LOOK)[0]:
                     data = _read(stream)
-                    self._do("feed", number, data)
+                    self._insist("feed", number, data)
                     if not data:
                         return
 
@@ -254,6 +254,23 @@ class RemotePart:
         self._check()
         actor = self._actor
         return self._asked(lambda: self._result(getattr(actor, method)(*arguments)))
+
+    def _insist(self, method: str, *arguments: Any) -> None:
+        """As :meth:`_do`, but wait for a machine that does not answer at present: input must not be lost."""
+
+        def insist() -> None:
+            while self.silent and not self.lost:
+                time.sleep(_LOOK)
+            self._actor_result(getattr(self._actor, method)(*arguments))
+
+        self._asked(insist)
+
+    def _actor_result(self, future: Any) -> None:
+        while not self.lost:
+            with contextlib.suppress(TimeoutError):
+                future.result(timeout=_LOOK)
+                return
+        raise PartGone(self.lost)
 
     def _result(self, future: Any) -> Any:
         """What an actor answers; Dask tries for a while to reach a machine that is lost, this does not."""
