@@ -9,6 +9,7 @@
     splits.py         kernels over weighted next hops: hop counts, loads, flows
     torus_distances.py  distances on a torus in closed form
     single_pairs.py   path lengths of single pairs: the common parts
+    all_pairs.py      path lengths of all pairs: the common parts
     blocks.py         pairs in blocks of some destinations, with their distances
     path_lengths.py   routed path lengths and stretch
     sampled_paths.py  one random path per packet

@@ -15,17 +15,34 @@ from dcnlab.evaluator.graph.first_paths import first_path, room
 from dcnlab.evaluator.graph.hop_graph import live_links
 from dcnlab.evaluator.graph.nearest import UNVISITED, bfs_next_hops
 from dcnlab.evaluator.graph.next_hops import LOST
-from dcnlab.evaluator.routing.forms import Longs, PairLengths, Rule, Tables
+from dcnlab.evaluator.routing.forms import Lengths, Longs, PairLengths, Rule, Tables
 from dcnlab.evaluator.routing.single_pairs import between_vertices
 from dcnlab.evaluator.routing.vector import hrsw
-from dcnlab.evaluator.routing.vector.hrsw import by_cluster, split_clusters, with_intra_part_routing
+from dcnlab.evaluator.routing.vector.hrsw import (
+    Towards,
+    by_cluster,
+    lengths_by_part,
+    split_clusters,
+    with_intra_part_routing,
+)
 from topos.graph import NONE, IntArray, LinkState
 
 
 def rule(scheme: Scheme, known_down: LinkState) -> Rule:
     """Towards the nearest node of the destination's part; inside that part as ``hrsw``."""
     hierarchy = cast(Hierarchy, scheme)
-    fabric, parts = scheme.fabric, hierarchy.parts
+    return with_intra_part_routing(hierarchy, _to_nearest(hierarchy))
+
+
+def lengths(scheme: Scheme) -> Lengths:
+    """As ``hrsw``."""
+    hierarchy = cast(Hierarchy, scheme)
+    return lengths_by_part(hierarchy, _to_nearest(hierarchy))
+
+
+def _to_nearest(scheme: Hierarchy) -> Towards:
+    """The links towards the nearest node of a set of parts."""
+    fabric, parts = scheme.fabric, scheme.parts
     adjacency, tables = fabric.adjacency, live_links(fabric, scheme.known)
     routers = (np.array(parts.part) != NONE).astype(np.int32)
 
@@ -38,7 +55,7 @@ def rule(scheme: Scheme, known_down: LinkState) -> Rule:
         bfs_next_hops(out, depth, queue, len(members), adjacency.start, adjacency.peer, tables, tables, routers)
         return out
 
-    return with_intra_part_routing(hierarchy, towards)
+    return towards
 
 
 def pair_lengths(scheme: Scheme) -> PairLengths | None:
