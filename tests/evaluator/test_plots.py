@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from dcnlab.evaluator.reporting.axes import COLOURS, STYLE
-from dcnlab.evaluator.reporting.charts import Chart, Drawable, Panels, Series
-from dcnlab.evaluator.reporting.plots import alt_text, draw
+from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
+from dcnlab.evaluator.reporting.plots import Drawable, alt_text, draw
 
 SIZES = (256.0, 1024.0, 8192.0)
 CHART = Chart("Tables", "switches", "entries", (Series("hrsw", SIZES, (31.0, 79.0, 527.0)),), "seed 1")

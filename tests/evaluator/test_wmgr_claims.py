@@ -48,6 +48,6 @@ def test_published_curves_stand_beside_ours_on_the_same_axes() -> None:
 
 def test_the_report_shows_published_values_of_an_experiment_without_figures() -> None:
     text = html({"wmgr-table1-growth": run("wmgr-table1-growth")})
-    assert "Claims 1 to" in text
-    assert ">published<" in text
-    assert ">measured<" in text
+    assert ">published limit: below<" in text
+    assert ">measured, holds<" in text
+    assert "BCube: Delta grows within" in text

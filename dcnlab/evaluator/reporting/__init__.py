@@ -2,6 +2,7 @@
 
 charts.py      what a figure shows; data only
 axes.py        curves, scales and names on one pair of axes
+compared.py    published and measured values in one figure: over a parameter, or as named rows
 panels.py      several charts as one figure
 plots.py       a chart or panels as a figure, styled as in a paper
 report.py      one self-contained HTML page of text, tables and figures

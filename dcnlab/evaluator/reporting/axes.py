@@ -111,7 +111,7 @@ def label_axes(axes: Axes, chart: Chart) -> None:
         axes.set_xticks(range(len(chart.names)), chart.names, rotation=30, ha="right")
     elif chart.log_x or all(x == int(x) for x in places):
         axes.xaxis.set_major_formatter(_PLAIN)
-        if _are_apart(np.log(places) if chart.log_x else np.array(places)):
+        if are_apart(np.log(places) if chart.log_x else np.array(places)):
             axes.xaxis.set_major_locator(FixedLocator(places))
             axes.xaxis.set_minor_locator(NullLocator())
         elif not chart.log_x:
@@ -159,7 +159,7 @@ def line_width(number: int) -> float:
     return max(0.9, 1.9 - 0.25 * number)
 
 
-def _are_apart(places: FloatArray) -> bool:
+def are_apart(places: FloatArray) -> bool:
     """True if there is room for a tick label at every value."""
     return 1 < len(places) <= _MOST_TICKS and bool(np.diff(places).min() >= _CLOSEST * np.ptp(places))
 

@@ -91,9 +91,6 @@ class Panels:
         return tuple(row[0] for row in rows if not any(chart.differs() for chart in row))
 
 
-Drawable = Chart | Panels
-
-
 def in_order(chart: Chart) -> Chart:
     """The chart with its groups and styles in order of first appearance, where it names none."""
     curves = (*chart.published, *chart.series)

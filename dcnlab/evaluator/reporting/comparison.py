@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dcnlab.evaluator.averages import Average, Combination, Row, combinations
-from dcnlab.evaluator.reporting.charts import Chart, Drawable, Panels, Series
+from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
+from dcnlab.evaluator.reporting.plots import Drawable
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.traffic.latency import Settings
 

@@ -6,8 +6,7 @@ import base64
 import html
 from collections.abc import Iterable
 
-from dcnlab.evaluator.reporting.charts import Drawable
-from dcnlab.evaluator.reporting.plots import alt_text, svg
+from dcnlab.evaluator.reporting.plots import Drawable, alt_text, svg
 from dcnlab.evaluator.reporting.report import Section, tables
 
 

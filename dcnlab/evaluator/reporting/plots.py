@@ -15,7 +15,10 @@ from matplotlib.figure import Figure
 
 from dcnlab.evaluator.reporting import panels
 from dcnlab.evaluator.reporting.axes import STYLE, paint, style_lines
-from dcnlab.evaluator.reporting.charts import Chart, Drawable, Panels, in_order
+from dcnlab.evaluator.reporting.charts import Chart, Panels, in_order
+from dcnlab.evaluator.reporting.compared import Curves, Dots, draw_compared, words
+
+Drawable = Chart | Panels | Curves | Dots
 
 #: With more curves a legend stands beside the axes instead of the names beside the curves.
 _CROWDED = 6
@@ -28,6 +31,8 @@ def draw(drawable: Drawable) -> Figure:
     with matplotlib.rc_context(STYLE):
         if isinstance(drawable, Panels):
             return panels.figure(drawable)
+        if isinstance(drawable, Curves | Dots):
+            return draw_compared(drawable)
         figure = Figure(figsize=(4.6, 3.3), layout="constrained")
         if drawable.published:
             return _side_by_side(figure, drawable)
@@ -72,6 +77,8 @@ def _side_by_side(figure: Figure, chart: Chart) -> Figure:
 
 def alt_text(drawable: Drawable) -> str:
     """The chart in words: the axes, the first and last value of each curve, and the caption."""
+    if isinstance(drawable, Curves | Dots):
+        return words(drawable)
     if isinstance(drawable, Panels):
         shown = [alt_text(chart) for row in drawable.grid for chart in row if chart.differs()]
         return " ".join([f"{drawable.title}.", *shown, panels.caption_of(drawable)]).strip()

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dcnlab.evaluator.averages import Average
-from dcnlab.evaluator.reporting.charts import Drawable
-from dcnlab.evaluator.reporting.plots import alt_text, svg
+from dcnlab.evaluator.reporting.plots import Drawable, alt_text, svg
 
 _STYLE = """
 :root {

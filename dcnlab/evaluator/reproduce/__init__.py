@@ -2,6 +2,7 @@
 
     claim.py           a published claim, its measurement and the verdict
     registry.py        finds and runs experiments; writes them as Markdown and HTML
+    figures.py         figures of published and measured values
     record.py          the stored results of the last run: verdicts.json
     measure.py         measurements that several papers share
     borel.py           Tang and Arden, Borel Cayley graphs: Tables 3 and 4, the densest graphs

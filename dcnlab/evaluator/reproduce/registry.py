@@ -11,10 +11,10 @@ from functools import cache
 from types import MappingProxyType
 
 from dcnlab.evaluator import reproduce
-from dcnlab.evaluator.reporting.charts import Chart, Series
 from dcnlab.evaluator.reporting.notebook import cell_html
 from dcnlab.evaluator.reporting.report import Section, page
-from dcnlab.evaluator.reproduce.claim import Claim, Experiment, Reading, Result, Row, Verdict
+from dcnlab.evaluator.reproduce.claim import Experiment, Reading, Result, Row, Verdict
+from dcnlab.evaluator.reproduce.figures import figures
 from topos.spec import lookup
 
 _READING = (
@@ -213,58 +213,10 @@ def _section(name: str, result: Result) -> Section:
     item = experiments()[name]
     text = f"{item.paper}. Method: {'; '.join(_methods(result.rows))}."
     judged = with_verdict(result.rows)
-    charts = (*_published_charts(judged), *result.charts)
+    charts = (*figures(judged), *result.charts)
     parts = tuple(filter(None, [measured_only(result.rows)]))
     header, rows = _without_empty(HEADER, [cells(row) for row in judged])
     return Section(f"{name}: {item.title}", text, header, rows, charts, parts)
-
-
-#: The most claims that one figure shows.
-_CLAIMS_PER_CHART = 20
-
-
-#: Values that differ by more than this factor are drawn on a logarithmic axis.
-_WIDE = 50
-
-
-def _published_charts(rows: Sequence[Row]) -> Iterator[Chart]:
-    """The published values, or the limits, beside the measured ones on the same axes."""
-    shown = [
-        (number, row)
-        for number, row in enumerate(rows, 1)
-        if row.claim.printed is not None and row.measured is not None
-    ]
-    for first in range(0, len(shown), _CLAIMS_PER_CHART):
-        part = shown[first : first + _CLAIMS_PER_CHART]
-        published: dict[str, list[tuple[int, float]]] = {}
-        measured: dict[str, list[tuple[int, float]]] = {}
-        for place, (_, row) in enumerate(part):
-            relation = _kind(row.claim) if row.claim.relation == "=" else f"limit ({row.claim.relation})"
-            published.setdefault(relation, []).append((place, row.claim.printed or 0.0))
-            if row.claim.upper is not None:
-                published[relation].append((place, row.claim.upper))
-            ours = row.readings or (Reading("measured", row.measured or 0.0),)
-            for one in ours:
-                measured.setdefault(one.name, []).append((place, one.measured))
-        values = [y for pairs in (*published.values(), *measured.values()) for _, y in pairs]
-        yield Chart(
-            f"Claims {part[0][0]} to {part[-1][0]}", "claim, by its row in the table", "value",
-            _points(measured), "Values that the paper does not print are left out.",
-            names=tuple(str(number) for number, _ in part), published=_points(published),
-            log_y=min(values) > 0 and max(values) > _WIDE * min(values),
-        )  # fmt: skip
-
-
-def _kind(claim: Claim) -> str:
-    """What the paper publishes: one value, or a range."""
-    return "value" if claim.upper is None else "range"
-
-
-def _points(values: Mapping[str, Sequence[tuple[int, float]]]) -> tuple[Series, ...]:
-    return tuple(
-        Series(label, tuple(float(x) for x, _ in pairs), tuple(float(y) for _, y in pairs))
-        for label, pairs in values.items()
-    )
 
 
 def _counts(results: Mapping[str, Result]) -> Iterator[tuple[object, ...]]:
