@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Else each of some thousand processes compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 # A .venv that no longer works (an older Python, a moved clone, an interrupted try) is made again.
 $(shell bash vagrant/venv.sh stale $(VENV))
 # Versions known to work together; `make CONSTRAINTS=` takes the newest.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,10 @@ from tests import kernels
 from tests.ovs import PrivateOvs, missing_programs, private_ovs
 
 kernels.keep()
+
+#: `-m` that names markers which a test has or has not; the first marker of all tests of a file.
+MARKERS = re.compile(r"(not )?\w+( and (not )?\w+)*")
+OF_ALL_TESTS = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(\w+)", re.M)
 
 # Machines that run tests are busy; how long an example takes says nothing about it.
 settings.register_profile("dcnlab", deadline=None)
@@ -34,6 +39,18 @@ def pytest_configure(config: pytest.Config) -> None:
         from dcnlab.lab import custom
 
         custom.load(files)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m`, files are not read whose tests it leaves out: to import them all takes ten seconds."""
+    wanted = MARKERS.fullmatch(config.option.markexpr or "")
+    if not wanted or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text()
+    terms = wanted[0].split(" and ")
+    lacking = any(f"mark.{term}" not in text for term in terms if not term.startswith("not "))
+    whole = OF_ALL_TESTS.search(text)
+    return True if lacking or (whole and f"not {whole[1]}" in terms) else None
 
 
 @pytest.fixture(scope="session")

@@ -19,14 +19,23 @@ from numba.core import caching
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("addressing", "topos", "dcnlab/evaluator")
+#: An import at the top level from one of them.
+IMPORT = re.compile(
+    rf"^(?:from|import) ((?:{'|'.join(PACKAGES).replace('/', '[.]')})\b[\w.]*)(?: import (\([^)]*\)|.*))?", re.M
+)
+#: numba's variable; programs that cannot import this module, as they are installed elsewhere, must not get it.
+SETTING = "NUMBA_CACHE_LOCATOR_CLASSES"
 #: Kernels of other texts are removed after so many seconds without use.
 KEPT = 3 * 24 * 3600
 
 
 def keep() -> None:
-    """From here on, in this process; with a numba that has no such setting, as numba does."""
+    """From here on, in this process and those that it starts; with a numba that has no such setting, as
+    numba does."""
     if hasattr(caching, "CacheImpl"):
         caching.CacheImpl._locator_classes.insert(0, KeptKernels)
+        names = [f"{kind.__module__}.{kind.__name__}" for kind in caching.CacheImpl._locator_classes]
+        os.environ[SETTING] = ",".join(names)  # a numba that does not know it ignores it
         _remove_unused()
 
 
@@ -39,13 +48,20 @@ def home() -> Path:
 def folder(module: Path) -> Path:
     """The folder for the kernels of a module as it and what it imports are now."""
     digest = hashlib.sha256()
-    for path in sorted(reached(module)):
-        if has_kernels(text := path.read_bytes()):
-            digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + text)
+    for name in sorted(reached(str(module))):
+        if has_kernels(text := read(name)):
+            digest.update(os.path.relpath(name, ROOT).encode() + b"\0" + text)
     found = home() / digest.hexdigest()[:16]
     found.mkdir(parents=True, exist_ok=True)
     os.utime(found)
     return found
+
+
+@cache
+def read(name: str) -> bytes:
+    """What a file contains."""
+    with open(name, "rb") as file:
+        return file.read()
 
 
 def has_kernels(text: bytes) -> bool:
@@ -53,7 +69,7 @@ def has_kernels(text: bytes) -> bool:
     return b"addressing.jit" in text or b"numba" in text
 
 
-def reached(module: Path) -> set[Path]:
+def reached(module: str) -> set[str]:
     """The module and those of PACKAGES that it imports, directly or through others."""
     found, pending = {module}, [module]
     while pending:
@@ -64,16 +80,14 @@ def reached(module: Path) -> set[Path]:
 
 
 @cache
-def imported(module: Path) -> frozenset[Path]:
+def imported(module: str) -> frozenset[str]:
     """The modules of PACKAGES that a module names at its top level."""
     names = set()
-    for source, items in re.findall(
-        r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?", module.read_text(), re.M
-    ):
+    for source, items in IMPORT.findall(read(module).decode()):
         names |= {source, *(f"{source}.{item}" for item in re.findall(r"\w+", items))}
-    bases = [ROOT / name.replace(".", "/") for name in names]
-    files = [path for base in bases for path in (base.with_suffix(".py"), base / "__init__.py")]
-    return frozenset(path for path in files if kept(path) and path.exists())
+    bases = [f"{ROOT}/{name.replace('.', '/')}" for name in names]
+    files = [path for base in bases for path in (f"{base}.py", f"{base}/__init__.py")]
+    return frozenset(path for path in files if os.path.exists(path))
 
 
 def kept(path: Path) -> bool:
