@@ -40,6 +40,9 @@ def test_entries_by_hand_are_named_with_their_cookies() -> None:
         expected = f"cookie=0x77, priority=9,ip,in_port={to_h0} actions=output:{to_other}"
         assert str(steps[1]["entry"]).replace('in_port="', "in_port=") == expected
         assert steps[-1]["delivered"] is True
+        add(lab, switch, "priority=9,arp,actions=flood")
+        traced = lab.trace("h0", other).hops
+        assert [hop.node for hop in traced] == ["h0", switch, other]
         add(lab, switch, f"cookie=0x78,priority=10,icmp,in_port={to_h0},actions=in_port")
         *_, last = lab.explain("h0", other)
         assert (last["node"], last["delivered"], last["reason"]) == ("h0", False, "is not the destination")

@@ -133,6 +133,9 @@ def test_a_small_terminal_has_all_of_the_links_and_the_keys(lab: Lab) -> None:
         assert links.virtual_size.width <= links.scrollable_content_region.width
         last = app.query("FooterKey").last()
         assert last.region.right <= app.size.width
+        events = app.query_one("#events", DataTable)
+        assert events.scrollable_content_region.width >= app.size.width - 4
+        assert events.scrollable_content_region.height >= 5
 
     shown(lab, act, size=(80, 24))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -39,6 +40,8 @@ _MOST_TICKS, _CLOSEST = 6, 0.07
 _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 #: The least distance of two names beside curves, as a share of the height of the axes.
 _APART = 0.065
+#: Letters of one line of the y axis's label.
+_LABEL = 36
 #: A distribution has ended where no more than this share of the pairs is left.
 _SETTLED = 0.002
 
@@ -103,7 +106,7 @@ def _beside(chart: Chart, number: int) -> list[float]:
 
 def label_axes(axes: Axes, chart: Chart) -> None:
     """Set the title, axis labels, scales and ticks; ticks are whole numbers if all x values are."""
-    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=textwrap.fill(chart.y_label, _LABEL))
     places = sorted({x for series in chart.series for x in series.x})
     if chart.log_x:
         axes.set_xscale("log", base=2)

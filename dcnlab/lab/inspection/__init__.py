@@ -4,6 +4,7 @@ tables.py    a node's table as predicted and as installed
 explain.py   a packet's path in words
 live_path.py  a packet's path in a running lab, through tables of any controller
 trace.py     what a switch does with a frame, by Open vSwitch's own account
+reach.py      which nodes a packet can pass
 sightings.py  where one real packet arrives
 capture.py   tcpdump in a node, and at the connections to the controller
 conversation.py  the capture of several interfaces as one

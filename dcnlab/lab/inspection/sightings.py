@@ -12,7 +12,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
@@ -62,10 +62,13 @@ class _Frame(NamedTuple):
 
 
 @contextlib.contextmanager
-def taps(lab: RunningLab, identity: int) -> Iterator[list[socket.socket]]:
-    """A tap in every namespace of this machine's nodes for echo requests with that identifier."""
-    nodes = (*lab.running.servers, *lab.running.switches)
-    names = sorted({lab.running.namespace(node) for node in nodes})
+def taps(lab: RunningLab, identity: int, nodes: Collection[int] | None = None) -> Iterator[list[socket.socket]]:
+    """A tap in every namespace of this machine's nodes, or of ``nodes``, for echo requests with an identifier.
+
+    The kernel takes some milliseconds to close each: a large lab is better watched in part.
+    """
+    watched = [node for node in _ours(lab) if nodes is None or node in nodes]
+    names = sorted({lab.running.namespace(node) for node in watched})
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(netns.inside(name, lambda: _tap(identity))) for name in names]
         if names:
@@ -73,13 +76,16 @@ def taps(lab: RunningLab, identity: int) -> Iterator[list[socket.socket]]:
         yield opened
 
 
+def _ours(lab: RunningLab) -> tuple[int, ...]:
+    """The nodes of this machine."""
+    return (*lab.running.servers, *lab.running.switches)
+
+
 def read(lab: RunningLab, opened: list[socket.socket]) -> list[Passage]:
     """What the taps have seen at the ports of this machine's nodes."""
     fabric = lab.fabric
     ports = {
-        interface(fabric, node, port): (node, port)
-        for node in (*lab.running.servers, *lab.running.switches)
-        for port, _ in fabric.ports(node)
+        interface(fabric, node, port): (node, port) for node in _ours(lab) for port, _ in fabric.ports(node)
     }
     return [
         (*ports[one.interface], one.leaves, one.at, astuple(_frame(one.data)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -79,18 +79,25 @@ class Trace(Measurement[TraceResult]):
     timeout: float = argument("Time until the packet counts as lost.", default=2.0, low=0.001, unit="s")
 
     def run(self, lab: RunningLab, context: Context) -> TraceResult:
-        from dcnlab.lab.inspection import trace
+        from dcnlab.lab.inspection import reach, trace
 
-        return self.conclude(trace.network(lab), [self.measure_part(lab, context)])
+        nodes = lab.two_servers(self.a, self.b)
+        expected = reach.passed(lab.scheme, *nodes, lab.link_state.state())
+        part = self.measure_part(lab, context, reach.around(lab.fabric, expected))
+        if any(node not in expected for node, *_ in part["seen"]):
+            part = self.measure_part(lab, context)  # another controller, or an entry added by hand
+        return self.conclude(trace.network(lab), [part])
 
-    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """Send the packet, and watch the nodes of this machine."""
+    def measure_part(
+        self, lab: RunningLab, context: Context, nodes: Collection[int] | None = None
+    ) -> dict[str, Any]:
+        """Send the packet, and watch the nodes of this machine, or those of ``nodes``."""
         from dcnlab.lab.inspection import sightings
         from dcnlab.lab.instruments.echo import ping_pairs
 
         source, target = (lab.endpoint(number, 4) for number in lab.two_servers(self.a, self.b))
         context.started()
-        with sightings.taps(lab, context.number) as taps:
+        with sightings.taps(lab, context.number, nodes) as taps:
             report = ping_pairs([(source, target)], self.timeout, identity=context.number)
             return {"seen": sightings.read(lab, taps), "rtt_ms": report.rtt_ms}
 

@@ -68,8 +68,9 @@ class Reader:
         Entries are counted of a few switches per call, or of all with ``whole``.
         """
         now = state(self.lab)
-        links, self._before = loads(self._before, now), now
-        self._count_entries(whole)
+        first, links, self._before = self._before is None, loads(self._before, now), now
+        if whole or not first:  # the first picture of a large lab does not wait for its tables
+            self._count_entries(whole)
         with self._lock:
             tables = [
                 replace(one, switch=name) for name, one in self._tables.items() if name not in self._unread

@@ -20,6 +20,7 @@ from dcnlab.lab.top.reader import Reader, Updates
 from dcnlab.lab.top.snapshot import LinkLoad, Snapshot, bar, rate
 
 _BAR = 10
+_BY_LOAD, _BY_NAME = "Links: down, then by load", "Links by name"
 #: Colours of the kinds of events that somebody should see.
 _COLOURS = {"alarm": "bold red", "process-ended": "bold red", "link": "yellow", "converged": "green"}
 #: The columns of each table.
@@ -50,8 +51,8 @@ class Top(App[None]):
     #head { height: 1; background: $primary; color: $text; padding: 0 1; }
     DataTable { border: round $primary; height: 1fr; scrollbar-size: 0 1; }
     DataTable:focus { border: round $accent; }
-    #left { width: 2fr; min-width: 44; } #right { width: 3fr; }
-    #tables { height: 2fr; } #changes { height: 2fr; } #events { height: 3fr; }
+    #upper { height: 3fr; } #events { height: 2fr; }
+    #links { width: 2fr; min-width: 44; } #right { width: 3fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,escape", "quit", "Quit", key_display="q"),
@@ -76,13 +77,12 @@ class Top(App[None]):
     def compose(self) -> ComposeResult:
         """The line at the top, four tables, and the keys."""
         yield Static("", id="head", markup=False)
-        with Horizontal():
-            with Vertical(id="left"):
-                yield _table("links", "Links by load")
+        with Horizontal(id="upper"):
+            yield _table("links", _BY_LOAD)
             with Vertical(id="right"):
                 yield _table("tables", "Tables")
                 yield _table("changes", "Convergence (ms)")
-                yield _table("events", "Events")
+        yield _table("events", "Events")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -124,7 +124,7 @@ class Top(App[None]):
     def _draw(self) -> None:
         if (shown := self.snapshot) is None:
             return
-        links = sorted(shown.links, key=lambda link: link.number) if self._by_name else shown.links
+        links = sorted(shown.links, key=lambda link: link.number if self._by_name else link.up)
         most = max((link.mbps for link in links), default=0.0)
         self._fill("links", [(str(link.number), _link(link, most)) for link in links])
         self._fill(
@@ -180,7 +180,7 @@ class Top(App[None]):
     def action_sort(self) -> None:
         """Sort links by name, or by load."""
         self._by_name = not self._by_name
-        self.query_one("#links", DataTable).border_title = "Links" if self._by_name else "Links by load"
+        self.query_one("#links", DataTable).border_title = _BY_NAME if self._by_name else _BY_LOAD
         self._draw()
 
     def action_change(self, what: str) -> None:
