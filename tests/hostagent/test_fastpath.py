@@ -9,6 +9,7 @@ import random
 import struct
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,6 +36,8 @@ pytestmark = [
 
 #: The loopback interface: the one by which test runs can say that a frame came.
 _LOOPBACK, _TUN = 1, 7
+#: The servers that one process's tables have room for.
+MOST_SERVERS = 256
 RELAYING = [pair for pair in pairs() if topologies.fabric(pair[0]).relaying]
 
 
@@ -42,18 +45,24 @@ RELAYING = [pair for pair in pairs() if topologies.fabric(pair[0]).relaying]
 def fast(
     bound: Scheme, node: int, port: int, load_balance: LoadBalance = "flow"
 ) -> Iterator[tuple[Agent, LabTables]]:
-    """An agent with tables of its own, in which what comes from ``port`` (0: the host) comes by the
-    loopback interface."""
+    """An agent, for whose tables what comes from ``port`` (0: the host) comes by the loopback interface."""
     one = agent(bound, node, load_balance)
     shape = Shape(one.framing.by_address, one.framing.tagged, one.has_aliases)
-    tables = LabTables.open(bound.fabric.servers, shape)
+    tables = opened(shape)
     interfaces = {other: 100 + other for other, _ in bound.fabric.ports(node)} | {TO_HOST: _TUN}
     interfaces |= {port: _LOOPBACK}
     one.fast_path = tables.server(node, interfaces, one.load_balance)
     try:
         yield one, tables
     finally:
-        tables.close()
+        tables.invalidate(node)  # the next agent has the same interfaces
+
+
+@cache
+def opened(shape: Shape) -> LabTables:
+    """Tables that all tests of a process use, one agent after the other: to load their programs takes longer
+    than most tests."""
+    return LabTables.open(MOST_SERVERS, shape, entries=1 << 18)
 
 
 def ipv4(rng: random.Random, bound: Scheme, source: int, target: int, *, odd: bool = True) -> bytes:
