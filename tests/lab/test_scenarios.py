@@ -18,8 +18,7 @@ from dcnlab.lab.view.recording import read
 from tests.capabilities import lacking
 from tests.machine import Quiet
 
-pytestmark = [pytest.mark.lab, pytest.mark.quiet]
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+pytestmark = pytest.mark.lab
 DOOMED = """
 topology: bcube:2,1
 scheme: brp
@@ -47,6 +46,15 @@ expect:
 
 #: Expectations that depend on how fast the machine is.
 TIMED = re.compile(r"\S+\.(\w+_ms|mbps|\w+_percent) ")
+#: Those that have one run alone.
+EXAMPLES = [
+    pytest.param(
+        path,
+        id=path.stem,
+        marks=pytest.mark.quiet if re.search(rf"^ *- {TIMED.pattern}", path.read_text(), re.M) else (),
+    )
+    for path in sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+]
 
 
 def waited_briefly(found: dict[str, Any]) -> bool:
@@ -65,7 +73,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXAMPLES)
 def test_an_example_holds(path: Path, tmp_path: Path) -> None:
     """What is no time holds on any machine; times hold where the machine was quiet, in one run of three."""
     if path.stem == "nat-fetch":
