@@ -23,8 +23,8 @@ import psutil
 
 from benchmarks.launch import idle_share, proportional
 from benchmarks.sandboxes import enter_sandbox, from_child
-from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import capacity, network
+from dcnlab.lab.options.config import LabConfig, resolve
 from hostagent.client import AgentPool
 from hostagent.options import AgentPlacement, Mode, Options
 from hostagent.runtime.devices import open_devices

@@ -30,9 +30,9 @@ import psutil
 
 from benchmarks.sandboxes import enter_sandbox
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import capacity, netns, network
 from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.options.config import LabConfig, resolve
 from topos import registry
 from topos.fabric import Fabric
 

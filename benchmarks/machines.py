@@ -26,9 +26,9 @@ import psutil
 
 from benchmarks.launch import proportional
 from dcnlab.lab.client import Lab
-from dcnlab.lab.local_part import LocalPart, mtu
 from dcnlab.lab.machines import placement
 from dcnlab.lab.machines.placement import Machine, Placement
+from dcnlab.lab.options.local_part import LocalPart, mtu
 from tests.lab.cluster import Cluster, cluster
 from tests.lab.underlay import underlay
 from topos import registry
@@ -39,7 +39,7 @@ CUTS = 3
 #: Launches one part on the machine where this runs: topology, scheme, name, part.
 _ALONE = """\
 import json, sys
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.machines.part_lab import PartLab
 topology, scheme, part = sys.argv[1:]
 lab = PartLab(topology, scheme, "alone", LocalPart.from_json(json.loads(part))).start()

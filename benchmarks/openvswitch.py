@@ -22,10 +22,10 @@ from typing import Any
 import psutil
 
 from benchmarks.sandboxes import enter_sandbox, from_child
-from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import netns, network
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches import openvswitch
+from dcnlab.lab.options.config import LabConfig, resolve
 
 PAIR, MANY = "hypercube:1,hosts=1", "bcube:4,3"
 _TIMEOUT = 20

@@ -23,8 +23,8 @@ from pathlib import Path
 from addressing import registry as schemes
 from benchmarks.relay import SCHEME, chain, plain_ends, received, worker
 from benchmarks.sandboxes import enter_sandbox, from_child
-from dcnlab.lab.config import LabConfig, resolve
 from dcnlab.lab.emulation import launch
+from dcnlab.lab.options.config import LabConfig, resolve
 from hostagent.channel import Channel
 from hostagent.forwarding.agent import Agent, addresses_of
 from hostagent.runtime.agent_io import AgentIO

@@ -1,7 +1,7 @@
 """The options of agents, and where each agent runs: plain values that travel as JSON.
 
-A lab's options (:class:`dcnlab.lab.config.LabConfig`) are these and its own.  The command line, scenario
-files and Python read names, types, help, bounds and defaults from the fields.
+A lab's options (:class:`dcnlab.lab.options.config.LabConfig`) are these and its own.  The command line,
+scenario files and Python read names, types, help, bounds and defaults from the fields.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from dcnlab.lab import measurement
-from dcnlab.lab.config import lab_options, option_types
 from dcnlab.lab.instruments.measurement import Measurement
+from dcnlab.lab.options.config import lab_options, option_types
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "dcnlab" / "lab" / "operations"
@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.operations.measuring import MeasuringClient
-from dcnlab.lab.rpc import Progress
 
 if TYPE_CHECKING:
 {imports}

@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
     if not labs or os.environ.get("DCNLAB_REQUIRE_LABS"):
         return
-    from dcnlab.lab.doctor import examine
+    from dcnlab.lab.doctor.checks import examine
 
     lacks = [f"{finding.what}: {finding.found}" for finding in examine() if finding.state == "missing"]
     if lacks:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil
 
-from dcnlab.lab import runtime
+from dcnlab.lab.control import runtime
 from tests.lab.cluster import Cluster, cluster
 from tests.lab.terminal import DCNLAB
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.config import family
 from dcnlab.lab.course import answers
 from dcnlab.lab.course.answers import Marks
 from dcnlab.lab.errors import LabError, OptionError
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.miswiring import swapped_ports
+from dcnlab.lab.options.config import family
+from dcnlab.lab.options.miswiring import swapped_ports
 from hostagent.protocols.aacm.simulation import AacmSimulation
 from topos.fabric import Fabric
 from topos.families.torus import Torus

@@ -8,12 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.config import family
 from dcnlab.lab.course import answers
 from dcnlab.lab.course.answers import Marks
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.mptcp import path_count
+from dcnlab.lab.options.config import family
 from topos.fabric import Fabric
 from topos.graph import LinkState
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from dcnlab.lab.config import resolve
 from dcnlab.lab.course import answers
 from dcnlab.lab.course.answers import Marks
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.inspection import tables
 from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.options.config import resolve
 
 if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab

@@ -25,14 +25,14 @@ def schemes(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def labs(incomplete: str) -> Iterator[str]:
     """Running labs."""
-    from dcnlab.lab import runtime
+    from dcnlab.lab.control import runtime
 
     return (lab.name for lab in runtime.labs() if lab.alive and lab.name.startswith(incomplete))
 
 
 def logs(incomplete: str) -> Iterator[str]:
     """Labs that have a log."""
-    from dcnlab.lab import runtime
+    from dcnlab.lab.control import runtime
 
     return (path.stem for path in runtime.directory().glob(f"{incomplete}*.log"))
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.stream import Stream
 from dcnlab.lab.measurement.traceroute import Traceroute
-from dcnlab.lab.rpc import Progress
 
 #: Milliseconds of outage that the demonstration accepts.
 _MAX_OUTAGE_MS = 1000

@@ -1,4 +1,4 @@
-"""Options of labs: one for every field of :class:`~dcnlab.lab.config.LabConfig`."""
+"""Options of labs: one for every field of :class:`~dcnlab.lab.options.config.LabConfig`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.lab.config import lab_options, option_types
+from dcnlab.lab.options.config import lab_options, option_types
 
 Detach = Annotated[bool, typer.Option("--detach", "-d", help="Run the lab in the background.")]
 
@@ -18,7 +18,7 @@ _DEFAULT = "DEFAULT"
 
 
 def of_labs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command every option of :class:`~dcnlab.lab.config.LabConfig`.
+    """Give a command every option of :class:`~dcnlab.lab.options.config.LabConfig`.
 
     The command takes them as ``**options``; it receives those that the user gave.
     """

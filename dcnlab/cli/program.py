@@ -85,7 +85,7 @@ def _describe(error: Exception) -> tuple[str, int]:
 
 def _keep_traceback() -> str:
     """Write the traceback of the current exception to a file; a phrase that says where it is."""
-    from dcnlab.lab import runtime
+    from dcnlab.lab.control import runtime
 
     try:
         file = runtime.directory() / "traceback.txt"

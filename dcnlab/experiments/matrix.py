@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dcnlab.lab.config import lab_options
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import lab_options
 from dcnlab.lab.scenario import traffic
 from dcnlab.lab.scenario.action import VERBS, nearest
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from dcnlab.evaluator.traffic.completion import predict
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.traffic import Traffic, TrafficResult
 from dcnlab.lab.operations.answers import LabInfo
+from dcnlab.lab.options.config import resolve
 from dcnlab.lab.scenario.runner import FlowsMeasured, ScenarioResult
 from dcnlab.traffic.completion import SizeBin
 from dcnlab.traffic.workload import draw

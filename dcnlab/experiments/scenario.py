@@ -9,7 +9,7 @@ from typing import Any
 
 from dcnlab.experiments.prediction import with_predictions
 from dcnlab.experiments.recorded import recorded
-from dcnlab.lab.rpc import Progress
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.scenario import bundled, reading, runner
 from dcnlab.lab.scenario.runner import ScenarioResult
 

@@ -26,28 +26,20 @@ namespace; the guard then removes the socket.
     outside/      NAT, exposed ports, interfaces of the machine as ports of switches
     machines/     one lab on many machines: which runs what
     mininet/      stock Mininet with our topologies, hosts and controller
-    operations/    what Lab can ask of a lab, with the dataclasses of the results
+    operations/   what Lab can ask of a lab, with the dataclasses of the results
+    options/      what a user may ask of a lab     control/      the control socket, its clients
+    doctor/       checks of this machine
 
-    client.py      Lab, for Python and the command line        foreground.py  programs on this terminal
-    sampling.py    counters of links over time
-    rpc.py         the control socket's protocol    request.py     requests that are malformed
-    config.py      the configuration of a lab       link_shape.py  delay, loss and rate of links
-    multipath.py   flows over parallel paths        miswiring.py   cables swapped on purpose
-    controller_choice.py  who controls the switches: ours, a remote controller, the user's applications
-    exposure.py    ports of servers at this machine's loopback address
-    accepting.py   connections to these ports
-    naming.py      nodes and links by name          errors.py      one line for the user, exit codes
+    client.py          Lab, for Python and the command line
+    foreground.py      programs on this terminal
+    program.py         a program to run in a node
     python_process.py  Python processes that run only our modules
-    log.py         the log of a lab: written by its processes, read by `dcnlab logs`
-    runtime.py     where sockets are, names of labs
-    doctor.py      checks this machine              calibration.py finds the fastest settings on it
-    installing.py  installs missing packages
-    settings.py    what calibration found          custom.py      loads files named with --custom
-    graph_file.py  a networkx graph as a topology  ending.py       waits for the end of a lab
-    local_part.py  what of a network this machine runs, where several do
-    scheduler_address.py  where the machines of a lab are asked for
-    host_load.py   what the machine was busy with meanwhile
-    collectors.py  hosts to which switches send sFlow or IPFIX
-    images.py      root file systems of hosts, by name
-    program.py     a program to run in a node       popen.py       one that Python has started
+    naming.py          nodes and links by name
+    errors.py          one line for the user, exit codes
+    log.py             the log of a lab: written by its processes, read by `dcnlab logs`
+    sampling.py        counters of links over time
+    host_load.py       what the machine was busy with meanwhile
+    settings.py        what calibration found for this machine
+    custom.py          loads files named with --custom
+    graph_file.py      a networkx graph as a topology
 """

@@ -14,17 +14,18 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dcnlab.lab import ending, images, log, python_process, runtime, settings
+from dcnlab.lab import log, python_process, settings
+from dcnlab.lab.control import ending, runtime
+from dcnlab.lab.control.rpc import Connection, Progress
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Record
-from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.measurement.ping import Ping, PingResult
 from dcnlab.lab.operations.answers import Configured, LabInfo
 from dcnlab.lab.operations.capturing import CaptureOperations
@@ -32,20 +33,27 @@ from dcnlab.lab.operations.keys import KeyValueClient
 from dcnlab.lab.operations.measurements import MeasurementOperations
 from dcnlab.lab.operations.network import NetworkOperations
 from dcnlab.lab.operations.processes import ProcessOperations
-from dcnlab.lab.popen import Process
-from dcnlab.lab.program import Program, ServiceState
-from dcnlab.lab.rpc import Connection, Progress
+from dcnlab.lab.operations.programs import ProgramOperations
+from dcnlab.lab.options import images
+from dcnlab.lab.options.local_part import LocalPart
 
 if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
-    from dcnlab.lab.config import LabConfig
     from dcnlab.lab.operations.arguments import LabArguments
+    from dcnlab.lab.options.config import LabConfig
 
 _STOP_TIMEOUT = 30.0
 #: Seconds within which a lab that is up answers.
 _INFO_TIMEOUT = 2.0
 
 
-class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperations, MeasurementOperations):
+class Lab(
+    KeyValueClient,
+    NetworkOperations,
+    ProcessOperations,
+    ProgramOperations,
+    CaptureOperations,
+    MeasurementOperations,
+):
     """A lab that ends with this process, or after :meth:`attach` one that runs already."""
 
     #: What :meth:`info` returned to :meth:`attach`.
@@ -61,7 +69,7 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
         ``options`` are those of ``dcnlab up``, with ``_`` for ``-``.
         """
         from dcnlab.lab import graph_file
-        from dcnlab.lab.config import LabConfig
+        from dcnlab.lab.options.config import LabConfig
 
         #: Removes a graph's file, until the lab's guard does that.
         self._graph_file: weakref.finalize[..., Any] | None = None
@@ -300,98 +308,6 @@ class Lab(KeyValueClient, NetworkOperations, ProcessOperations, CaptureOperation
             request = {"follow": follow, "after": after, "kinds": list(kinds)}
             for batch in connection.stream("events", **request):
                 yield from map(Record.from_json, batch)
-
-    # --- programs -------------------------------------------------------------
-
-    def popen(
-        self,
-        node: str,
-        words: Sequence[str],
-        *,
-        env: Mapping[str, str] | None = None,
-        cwd: str | os.PathLike[str] = "",
-        private: Sequence[str] = (),
-        cpu: str = "",
-        memory: str = "",
-        image: str | os.PathLike[str] = "",
-        stdin: int | None = None,
-        stdout: int | None = None,
-    ) -> Process:
-        """Start a program in a node; it runs beside other operations and can be awaited.
-
-        ``private`` are folders that the host has for itself.  ``cpu`` ("20%" of one processor) and ``memory``
-        ("256M") limit it.  ``image`` is its root file system: a folder, "oci:DIR:TAG" or "podman:NAME".
-        ``stdin`` and ``stdout`` are descriptors; without ``stdout`` what it writes is kept for
-        :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program that
-        does not exist.
-        """
-        program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
-        return Process(self.path, node, program, stdin, stdout)
-
-    def serve(
-        self,
-        name: str,
-        node: str,
-        words: Sequence[str],
-        *,
-        ready: str = "",
-        within: float = 60.0,
-        env: Mapping[str, str] | None = None,
-        cwd: str | os.PathLike[str] = "",
-        private: Sequence[str] = (),
-        cpu: str = "",
-        memory: str = "",
-        image: str | os.PathLike[str] = "",
-    ) -> ServiceState:
-        """Start a service: a program that runs until the lab ends, with a log of its own.
-
-        Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
-        is not after ``within`` seconds, or when it has ended before.
-        """
-        program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
-        found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
-        return ServiceState.from_json(found)
-
-    def with_layout(self, program: Program) -> Program:
-        """A program whose image the lab can read, where it was a container engine's.
-
-        In a lab on many machines, the machine of the host asks its own engine.
-        """
-        if not program.image or self.config.machines:
-            return program
-        from dcnlab.lab.emulation.images import engines  # few programs have an image
-
-        return engines.of_program(program)
-
-    def services(self) -> list[ServiceState]:
-        """The services of the lab."""
-        return [ServiceState.from_json(one) for one in self.ask("services")]
-
-    def service_log(self, name: str, node: str = "") -> str:
-        """What a service has written; ``node`` where several hosts have it."""
-        return str(self.ask("service_log", name=name, node=node)["text"])
-
-    def await_service(self, name: str, node: str = "", within: float = 60.0) -> ServiceState:
-        """Wait until a service is ready, which for "exit:0" is when it has ended; LabError after so many
-        seconds."""
-        return ServiceState.from_json(self.ask("service_wait", name=name, node=node, within=within))
-
-    def stop_service(self, name: str, node: str = "") -> list[ServiceState]:
-        """End a service, in one host or in all."""
-        return [ServiceState.from_json(one) for one in self.ask("service_stop", name=name, node=node)]
-
-    def run(
-        self, node: str, words: Sequence[str], timeout: float | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a program in the network namespace of a node and capture its output."""
-        return subprocess.run(
-            python_process.command("dcnlab", "exec", self.config.name, node, "--", *words),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
-            env=python_process.environment(),
-        )
 
 
 def try_info(path: Path) -> dict[str, Any]:

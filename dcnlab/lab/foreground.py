@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.rpc import Connection
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.session import terminal
 
 

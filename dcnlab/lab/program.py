@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.images import Image
+from dcnlab.lab.options.images import Image
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 # No machine has more memory, or more processors, than so many digits can say.
@@ -25,7 +25,7 @@ class Program:
 
     ``private`` are folders that the host has for itself: its programs share them, other hosts and the machine
     do not see what they write there.  ``cpu`` is a limit in percent of one processor, ``memory`` one in bytes;
-    0 is no limit.  ``image`` is the root file system (:mod:`dcnlab.lab.images`); empty: the host's.
+    0 is no limit.  ``image`` is the root file system (:mod:`dcnlab.lab.options.images`); empty: the host's.
     """
 
     words: tuple[str, ...]

@@ -12,7 +12,7 @@ from pathlib import Path
 class Settings:
     """Defaults of options that depend on the machine."""
 
-    #: As in :class:`dcnlab.lab.config.LabConfig`.
+    #: As in :class:`dcnlab.lab.options.config.LabConfig`.
     offloads: bool = True
 
 

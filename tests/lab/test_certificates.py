@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab import scheduler_address
 from dcnlab.lab.errors import OptionError, UsageError
 from dcnlab.lab.machines.certificates import Certificates
+from dcnlab.lab.options import scheduler_address
 from tests.lab.terminal import DCNLAB
 
 

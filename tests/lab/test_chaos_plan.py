@@ -17,8 +17,8 @@ from dcnlab.lab.chaos.resources import MEMORY, WARM_UP, Size, Watch
 from dcnlab.lab.chaos.run import LabSpec
 from dcnlab.lab.chaos.shrink import shrink
 from dcnlab.lab.chaos.targets import targets
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.scenario import reading
 
 LABS = [("bcube:2,1", "brp"), ("torus:3x3", "pow"), ("fattree:4", "ecmp")]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from dcnlab import Lab
-from dcnlab.lab.collectors import Collector
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation.switches.export import addresses
 from dcnlab.lab.emulation.switches.openvswitch import MAX_SHARDS
 from dcnlab.lab.errors import OptionError
+from dcnlab.lab.options.collectors import Collector
+from dcnlab.lab.options.config import LabConfig
 from tests.ovs import poll
 
 #: Writes every datagram that comes to two ports to a file, as tcpdump would, and counts them.

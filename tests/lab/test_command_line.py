@@ -15,7 +15,7 @@ from dcnlab.lab.emulation.links import delays, shaping
 from dcnlab.lab.emulation.links.shaping import check_kernel
 from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.options.link_shape import Shape
 from topos import registry
 
 

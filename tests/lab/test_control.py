@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab import client, rpc, runtime
+from dcnlab.lab import client
 from dcnlab.lab.client import try_info
+from dcnlab.lab.control import rpc, runtime
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.rpc import Connection
 from dcnlab.lab.running.link_state import LinkStateTracker
 from hostagent.client import AgentPool
 from hostagent.options import Options

@@ -14,7 +14,7 @@ from scapy.packet import Packet, Raw
 from dcnlab.lab.emulation.links import shaping
 from dcnlab.lab.emulation.links.corruption import corrupt
 from dcnlab.lab.emulation.links.delay_line import End, Schedule, Settings
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.options.link_shape import Shape
 
 
 def end(**settings: float) -> End:

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from dcnlab import Lab, UsageError, run_scenario
-from dcnlab.lab import images
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation.images import cache, engines, layout, roots
 from dcnlab.lab.errors import LabError, OptionError
-from dcnlab.lab.images import Image
+from dcnlab.lab.options import images
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.images import Image
 from dcnlab.lab.program import Program
 from dcnlab.lab.scenario.reading import from_values
 from tests.lab import oci

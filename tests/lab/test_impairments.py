@@ -15,12 +15,12 @@ import pytest
 
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation.links import delays, shaping
 from dcnlab.lab.emulation.links.shaping import Disciplines
 from dcnlab.lab.errors import OptionError, UsageError
-from dcnlab.lab.link_shape import Shape, of_attributes
 from dcnlab.lab.measurement.stream import Stream
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.link_shape import Shape, of_attributes
 from tests.ovs import poll
 from topos.registry import fabric
 

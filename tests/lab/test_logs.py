@@ -14,8 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dcnlab.lab import log, runtime
+from dcnlab.lab import log
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control import runtime
 from dcnlab.lab.errors import LabError
 from tests.lab import processes
 from tests.ovs import poll

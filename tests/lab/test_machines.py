@@ -17,13 +17,13 @@ import networkx as nx
 import pytest
 from starlette.testclient import TestClient
 
-from dcnlab.lab import runtime
 from dcnlab.lab.api.app import interface
 from dcnlab.lab.api.stream import Broadcast
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control import runtime
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.rpc import Connection
 from dcnlab.lab.top import reader as top
 from tests.lab.cluster import TIMEOUT, Cluster, cluster, until
 from tests.lab.terminal import DCNLAB, Terminal

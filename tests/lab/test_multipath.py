@@ -9,7 +9,7 @@ import pytest
 from addressing.registry import bind
 from addressing.source import SourceRouted
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import LabConfig
+from dcnlab.lab.options.config import LabConfig
 from topos import registry
 
 

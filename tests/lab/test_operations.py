@@ -15,11 +15,11 @@ import pytest
 
 from dcnlab.lab import measurement
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import lab_options, option_types
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.operations import answers
 from dcnlab.lab.operations.answers import Answer, LinkChange
 from dcnlab.lab.operations.arguments import LabArguments
+from dcnlab.lab.options.config import lab_options, option_types
 from dcnlab.lab.session import operations
 
 #: Operations that other methods use: the end of a lab, and programs.

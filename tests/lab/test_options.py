@@ -14,8 +14,8 @@ import pytest
 from dcnlab.cli import loading
 from dcnlab.cli.app import app
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import LabConfig, lab_options
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import LabConfig, lab_options
 from dcnlab.lab.scenario.model import Options, Scenario
 from dcnlab.lab.scenario.reading import read
 

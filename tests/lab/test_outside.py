@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from dcnlab.lab import exposure
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.errors import OptionError, UsageError
+from dcnlab.lab.options import exposure
+from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.outside.networks import fabric_networks
 from tests.capabilities import lacking
 from tests.ordinary import script

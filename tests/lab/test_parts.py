@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.local_part import LocalPart, mtu
 from dcnlab.lab.machines import description, placement
+from dcnlab.lab.options.local_part import LocalPart, mtu
 from tests.lab.underlay import Machine, underlay
 from topos import registry
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("parts")]
 
 LAUNCH = """
 import json, sys
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.machines.part_lab import PartLab
 spec, scheme, name, part = sys.argv[1:]
 PartLab(spec, scheme, name, LocalPart.from_json(json.loads(part))).start(detach=True)

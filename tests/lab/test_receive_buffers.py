@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab import doctor
 from dcnlab.lab.client import Lab
+from dcnlab.lab.doctor import checks
 from dcnlab.lab.emulation.switches.receive_buffers import SEND_SIZE, SIZE, in_words
 from tests.ordinary import script
 
@@ -90,7 +90,7 @@ def test_a_daemon_that_starts_again_gets_them_again(lab: Lab) -> None:
 
 
 def test_doctor_says_what_labs_get() -> None:
-    found = {finding.what: finding for finding in doctor.examine()}["receive buffers"]
+    found = {finding.what: finding for finding in checks.examine()}["receive buffers"]
     assert (found.state, found.found) == ("ok", "8 MB per port of a userspace switch")
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab import runtime
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control import runtime
 from dcnlab.lab.measurement.stream import Stream
 
 pytestmark = [pytest.mark.lab, pytest.mark.xdist_group("outside")]

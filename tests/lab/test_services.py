@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from dcnlab import Lab, LabError, UsageError, run_scenario
+from dcnlab.lab.control.popen import Process
 from dcnlab.lab.emulation.machine import limits
-from dcnlab.lab.popen import Process
 from dcnlab.lab.program import Program, read_cpu, read_memory
 from dcnlab.lab.scenario.reading import from_values
 from dcnlab.lab.scenario.service import Service, in_order

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dcnlab.lab import calibration, settings
+from dcnlab.lab import settings
 from dcnlab.lab.client import Lab
+from dcnlab.lab.doctor import calibration
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.doctor import examine
+from dcnlab.lab.doctor.checks import examine
 from tests import private_openvswitch
 from tests.lab.test_multipath import carried
 from tests.ordinary import script

@@ -56,7 +56,7 @@ def aacm(
 def _torus(spec: str) -> Torus:
     """The torus of that specification; UsageError where AACM cannot configure it."""
     from addressing.autoconfiguration import aacm
-    from dcnlab.lab.config import family
+    from dcnlab.lab.options.config import family
 
     found = family(spec)
     if aacm(found).protocol is None:
@@ -69,7 +69,7 @@ def _once(
     torus: Torus, miswire: str, cuts: list[str], noise: tuple[float, float, float], seed: int
 ) -> tuple[dict[str, Any], bool]:
     """One configuration."""
-    from dcnlab.lab.miswiring import swapped_ports
+    from dcnlab.lab.options.miswiring import swapped_ports
     from hostagent.protocols.aacm.simulation import AacmSimulation, Noise
     from topos.fabric import Fabric
 

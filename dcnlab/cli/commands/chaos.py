@@ -14,7 +14,7 @@ from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.lab_options import of_labs
 from dcnlab.cli.launching import stages
 from dcnlab.cli.show import JsonFlag, print_json, table
-from dcnlab.lab.config import LabConfig
+from dcnlab.lab.options.config import LabConfig
 
 
 @command(

@@ -29,8 +29,8 @@ def dissector(
     scheme: Annotated[str, typer.Option(help="The routing scheme (for a topology).")] = "",
 ) -> None:
     """Print a Wireshark dissector (Lua): the agents' control frames, and the labels in MAC addresses."""
-    from dcnlab.lab import runtime
     from dcnlab.lab.client import Lab
+    from dcnlab.lab.control import runtime
     from dcnlab.lab.inspection.wireshark import lua
 
     if where is None or scheme:

@@ -27,8 +27,8 @@ def doctor(
     json: JsonFlag = False,
 ) -> None:
     """Check this machine and explain what is missing; exit 1 if labs cannot run."""
-    from dcnlab.lab.calibration import calibrate_offloads
-    from dcnlab.lab.doctor import examine, examine_labs
+    from dcnlab.lab.doctor.calibration import calibrate_offloads
+    from dcnlab.lab.doctor.checks import examine, examine_labs
 
     if install:
         _install(yes)
@@ -46,7 +46,7 @@ def doctor(
 
 def _install(yes: bool) -> None:
     """Install what is missing, after a question on the terminal; or print how."""
-    from dcnlab.lab import installing
+    from dcnlab.lab.doctor import installing
 
     missing = installing.missing()
     if not missing:

@@ -20,7 +20,7 @@ def down(
     json: JsonFlag = False,
 ) -> None:
     """End a lab, or all labs; remove what stale labs left."""
-    from dcnlab.lab import runtime
+    from dcnlab.lab.control import runtime
 
     if bool(lab) == all:
         raise UsageError("name a lab, or use --all")

@@ -74,9 +74,9 @@ def _figure(spec: str, scheme: str, destination: str, source: str, failures: str
     from dcnlab.cli.catalogue import fabric_of
     from dcnlab.evaluator.graph import failures as failing
     from dcnlab.lab import naming
-    from dcnlab.lab.config import resolve
     from dcnlab.lab.drawing.figure import Marks
     from dcnlab.lab.drawing.marks import towards
+    from dcnlab.lab.options.config import resolve
 
     if bool(scheme) != bool(destination):
         raise UsageError("--scheme and --destination belong together: next hops lead to a server by a scheme")

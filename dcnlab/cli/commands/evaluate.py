@@ -14,7 +14,7 @@ from dcnlab.cli.arguments import Topology
 from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
 from dcnlab.cli.spec_lists import schemes_of, words
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.link_shape import bits_per_second
+from dcnlab.lab.options.link_shape import bits_per_second
 from topos.spec import SpecError
 
 

@@ -12,9 +12,9 @@ from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.show import JsonFlag, brief, print_json
 from dcnlab.lab import naming
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.inspection.explain import Follow
+from dcnlab.lab.options.config import resolve
 from topos.graph import ALL_UP
 
 
@@ -32,7 +32,7 @@ def explain(
     """Explain the path of a packet: at each node the reason, the branches and the matching entry."""
     from dataclasses import asdict
 
-    from dcnlab.lab import runtime
+    from dcnlab.lab.control import runtime
     from dcnlab.lab.inspection.explain import steps
 
     if not scheme and any(found.name == where for found in runtime.labs()):

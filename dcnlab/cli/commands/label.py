@@ -32,9 +32,9 @@ def label(
     """Let nodes learn their WMGR labels from neighbours (WMGR, section IV-A).
 
     Exits with 1 unless all labels equal those of the scheme wmgr and all packets arrive."""
-    from dcnlab.lab import runtime
     from dcnlab.lab.autoconfig import labelling
     from dcnlab.lab.client import Lab
+    from dcnlab.lab.control import runtime
 
     if any(lab.name == where for lab in runtime.labs()):
         result = Lab.attach(where).label().to_json()

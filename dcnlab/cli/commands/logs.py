@@ -48,7 +48,8 @@ def logs(
 
 def _lines(lab: str, follow: bool) -> Iterator[str]:
     """The lines of a lab's log; LabError if it has none."""
-    from dcnlab.lab import log, runtime
+    from dcnlab.lab import log
+    from dcnlab.lab.control import runtime
 
     socket = runtime.socket_path(lab)
     file = log.path(socket)

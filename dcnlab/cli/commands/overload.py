@@ -17,9 +17,9 @@ from dcnlab.cli.lab_options import of_lab
 from dcnlab.cli.launching import stages
 from dcnlab.cli.show import Bar, JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.client import Lab
-from dcnlab.lab.config import DEFAULT_BUFFERS, LabConfig, lab_options
 from dcnlab.lab.measurement.overload import Overload, OverloadResult
 from dcnlab.lab.measurement.overload import offline as overload_offline
+from dcnlab.lab.options.config import DEFAULT_BUFFERS, LabConfig, lab_options
 from hostagent.options import LoadBalance
 from topos.fabric import Fabric
 

@@ -10,8 +10,8 @@ from dcnlab.cli.app import command
 from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.show import JsonFlag, print_json, table
 from dcnlab.lab import naming
-from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.options.config import resolve
 from topos.graph import ALL_UP
 
 

@@ -12,7 +12,7 @@ from dcnlab.lab.client import try_info
 @command("dcnlab ps", "dcnlab ps --json", quick=True)
 def ps(json: JsonFlag = False) -> None:
     """List labs; a stale one has died and left its socket, which is removed: it is listed once."""
-    from dcnlab.lab import runtime
+    from dcnlab.lab.control import runtime
 
     rows = []
     for found in runtime.labs():

@@ -10,7 +10,7 @@ import typer
 from dcnlab.cli.app import command
 from dcnlab.cli.measurement_commands import run
 from dcnlab.cli.show import JsonFlag
-from dcnlab.lab import runtime
+from dcnlab.lab.control import runtime
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.replicate import Replicate
 

@@ -10,8 +10,8 @@ from dcnlab.cli.app import command
 from dcnlab.cli.arguments import LabOrTopology
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab import naming
-from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import resolve
 
 
 @command("dcnlab tables bcube:4,1 s4 --scheme brp", "dcnlab tables LAB s4")
@@ -22,8 +22,8 @@ def tables(
     json: JsonFlag = False,
 ) -> None:
     """Show the table of a node: the entries that the scheme predicts, and in a lab those installed."""
-    from dcnlab.lab import runtime
     from dcnlab.lab.client import Lab
+    from dcnlab.lab.control import runtime
     from dcnlab.lab.inspection import tables
 
     if not scheme and any(lab.name == where for lab in runtime.labs()):

@@ -11,8 +11,8 @@ from dcnlab.cli import options
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.show import JsonFlag, print_json, table, working
-from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import resolve
 from topos.spec import SpecError
 
 #: The paths of more flows do not fit into the memory of an ordinary machine.

@@ -15,11 +15,11 @@ from dcnlab.cli.arguments import SchemeName, Topology
 from dcnlab.cli.lab_options import Detach, of_labs
 from dcnlab.cli.launching import show_configured, stages
 from dcnlab.cli.show import JsonFlag, print_json, print_notes, progress_bar, table
-from dcnlab.lab import exposure
 from dcnlab.lab.client import Lab
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.ping import Ping
+from dcnlab.lab.options import exposure
 
 
 class Test(StrEnum):

@@ -16,9 +16,9 @@ from starlette.responses import JSONResponse, Response
 from dcnlab.lab.api.endpoint import BOOLEAN, INTEGER, LINK, NODE, TEXT, endpoint
 from dcnlab.lab.api.resources import Resources, json_object
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.link_shape import IMPAIRMENTS
-from dcnlab.lab.rpc import Connection
+from dcnlab.lab.options.link_shape import IMPAIRMENTS
 
 #: The longest capture, in seconds and in packets; bytes of a scenario.
 _MOST_SECONDS, _MOST_PACKETS, _LARGEST_SCENARIO = 600, 1_000_000, 1 << 20

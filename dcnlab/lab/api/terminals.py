@@ -21,8 +21,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from dcnlab.lab.api.endpoint import INTEGER, NODE, TEXT, endpoint
 from dcnlab.lab.api.resources import Resources, json_object
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.rpc import Connection
 
 #: Terminals of one server; bytes of one request, and of one message; seconds between signs of life.
 _MOST, _LARGEST, _CHUNK, _QUIET = 16, 1 << 16, 1 << 15, 15.0

@@ -11,8 +11,8 @@ from typing import Any
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.lab import naming
-from dcnlab.lab.config import resolve
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.options.config import resolve
 from hostagent.client import AgentPool
 from hostagent.protocols.labelling.frames import Label
 from hostagent.protocols.labelling.network import LabellingNetwork, LabellingOutcome

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dcnlab.lab.chaos.plan import Targets
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.options.config import LabConfig
 from topos.fabric import Fabric
 
 

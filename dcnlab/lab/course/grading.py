@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.course import exercises
-from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario import reading, runner
 from dcnlab.lab.scenario.expect import Verdict
 from dcnlab.lab.scenario.runner import ScenarioResult

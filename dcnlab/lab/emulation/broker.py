@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dcnlab.lab.emulation.outside import Opened
-from dcnlab.lab.exposure import LOCAL_ADDRESS
+from dcnlab.lab.options.exposure import LOCAL_ADDRESS
 from hostagent.runtime.netlink import Interface, Netlink
 
 #: The device and the network of NAT: its gateway is address 2, its name server address 3.

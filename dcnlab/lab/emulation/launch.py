@@ -12,7 +12,6 @@ from typing import Any
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
 from dcnlab.lab.autoconfig import configuring
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns, network, tunnels
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.running import Running, local
@@ -20,7 +19,8 @@ from dcnlab.lab.emulation.stages import Report, Stages
 from dcnlab.lab.emulation.switches import controllers, openvswitch
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.waiting import STALL
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.local_part import LocalPart
 from hostagent.client import AgentPool
 from topos.fabric import Fabric
 from topos.graph import Port

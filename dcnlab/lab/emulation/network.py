@@ -9,7 +9,6 @@ from functools import partial
 from addressing.fields import ipv4, ipv6, mac
 from addressing.scheme import Scheme
 from dcnlab.lab import naming
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import netns, tunnels
 from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
 from dcnlab.lab.emulation.running import Running, dpid, interface, local
@@ -19,8 +18,9 @@ from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
 from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.local_part import MTU, LocalPart
-from dcnlab.lab.miswiring import swapped_ports
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.local_part import MTU, LocalPart
+from dcnlab.lab.options.miswiring import swapped_ports
 from hostagent.client import AgentPlacement
 from topos.fabric import Fabric
 from topos.graph import Link

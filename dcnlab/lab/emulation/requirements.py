@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from addressing.scheme import Scheme
-from dcnlab.lab import images
-from dcnlab.lab.config import LabConfig, family
 from dcnlab.lab.emulation import broker, capacity
 from dcnlab.lab.emulation.images import engines, roots
 from dcnlab.lab.emulation.links import shaping
 from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.sandbox import CONTAINER_REMEDY
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options import images
+from dcnlab.lab.options.config import LabConfig, family
+from dcnlab.lab.options.local_part import LocalPart
 
 
 def check(config: LabConfig, part: LocalPart | None = None) -> Scheme:

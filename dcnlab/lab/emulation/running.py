@@ -9,9 +9,7 @@ from typing import Any
 
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
-from dcnlab.lab import images
 from dcnlab.lab.autoconfig import configuring
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import neighbours
 from dcnlab.lab.emulation.images.roots import Root, Roots
 from dcnlab.lab.emulation.isolation.programs import Isolation
@@ -22,7 +20,9 @@ from dcnlab.lab.emulation.switches.flooding import FloodingTree
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options import images
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.local_part import LocalPart
 from hostagent.client import AgentPool
 from topos.fabric import Fabric
 from topos.graph import Link, Port

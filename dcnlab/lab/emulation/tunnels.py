@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.local_part import LocalPart
 
 #: The guard's requests are packets of limited length.
 _PER_REQUEST = 150

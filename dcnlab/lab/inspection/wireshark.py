@@ -138,7 +138,7 @@ register_postdissector(dcnlabel)
 
 def lua(topology: str = "", scheme: str = "") -> str:
     """The dissector's source; with a topology and a scheme it knows the length of labels and whose they are."""
-    from dcnlab.lab.config import resolve
+    from dcnlab.lab.options.config import resolve
 
     bound = resolve(topology, scheme)[1] if topology else None
     return "".join([aacm.lua(), _DISSECT, *_protocols(), *_labels(bound)])

@@ -15,7 +15,7 @@ from addressing.scheme import Scheme
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.flow_place import Place
 from dcnlab.lab.instruments.flow_run import Generator
-from dcnlab.lab.link_shape import bits_per_second
+from dcnlab.lab.options.link_shape import bits_per_second
 from dcnlab.lab.running import endpoint
 from dcnlab.traffic.completion import Floats, wire_bits
 from dcnlab.traffic.workload import Workload

@@ -28,10 +28,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import arguments
 from dcnlab.lab.instruments.result import Result
-from dcnlab.lab.rpc import Call
 from dcnlab.lab.running.process_guard import terminate_with_client
 
 if TYPE_CHECKING:

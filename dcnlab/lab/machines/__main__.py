@@ -19,12 +19,13 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dcnlab.lab import log, rpc
-from dcnlab.lab.config import LabConfig
+from dcnlab.lab import log
+from dcnlab.lab.control import rpc
 from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines import exposing, operations
 from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.options.config import LabConfig
 
 _log = logging.getLogger(__name__)
 

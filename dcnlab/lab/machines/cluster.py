@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from dcnlab.lab import scheduler_address
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.machines.certificates import Certificates
 from dcnlab.lab.machines.placement import Machine
+from dcnlab.lab.options import scheduler_address
 
 #: Seconds to connect to the scheduler, and to hear from a worker, which may be busy and imports this first.
 _TIMEOUT, _ANSWER = 30.0, 120.0

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.rpc import Connection
 
 #: Seconds without an answer, or without a question, after which a machine counts as unreachable; on both sides
 #: a question is under way all the time, and is answered every two seconds.

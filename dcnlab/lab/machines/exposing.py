@@ -9,12 +9,13 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 
-from dcnlab.lab import accepting, exposure
-from dcnlab.lab.config import LabConfig
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.exposure import LOCAL_ADDRESS, Exposure
 from dcnlab.lab.machines.whole_lab import WholeLab
-from dcnlab.lab.rpc import Call
+from dcnlab.lab.options import exposure
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.exposure import LOCAL_ADDRESS, Exposure
+from dcnlab.lab.outside import accepting
 from hostagent.channel import Channel
 
 Listening = tuple[Exposure, socket.socket]

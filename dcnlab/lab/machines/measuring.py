@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.machines import network
 from dcnlab.lab.machines.flow_places import RemotePlace
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
-from dcnlab.lab.rpc import Call
 from dcnlab.lab.session import operations as session_operations
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcnlab.lab import exposure, naming
+from dcnlab.lab import naming
+from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import live_path
 from dcnlab.lab.machines import network, placement_file, rejoining
 from dcnlab.lab.machines.measuring import Measuring
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
-from dcnlab.lab.rpc import Call, Operation
+from dcnlab.lab.options import exposure
 from dcnlab.lab.session import event_stream
 from dcnlab.lab.session import operations as session_operations
 from dcnlab.lab.session.recording import recorded

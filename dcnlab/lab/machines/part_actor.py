@@ -1,8 +1,7 @@
 """A part of a lab on its machine: a Dask actor, which launches the part and passes requests on to it.
 
-A request is one of the control socket (:mod:`dcnlab.lab.rpc`), with its descriptors as streams: what a program
-reads is fed, what it writes is fetched.  The methods are coroutines, so that many requests are under way at a
-time.
+A request is one of the control socket (:mod:`dcnlab.lab.control.rpc`), with its descriptors as streams: what a
+program reads is fed, what it writes is fetched.  The methods are coroutines: many requests run at once.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from dcnlab.lab import runtime
 from dcnlab.lab.client import end
+from dcnlab.lab.control import runtime
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.emulation.images import engines
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.machines.contact import Contact, PartGone
 from dcnlab.lab.machines.part_lab import PartLab
+from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.program import Program
-from dcnlab.lab.rpc import Connection
 from topos import plugins
 
 #: Seconds that a fetch waits for something to come.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.local_part import LocalPart
 
 
 class PartLab(Lab):

@@ -14,12 +14,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from dcnlab.lab.control.rpc import Call, Progress
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.local_part import LocalPart
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import SILENCE, PartGone, PartUnreachable
 from dcnlab.lab.machines.part_actor import PartActor, raised
-from dcnlab.lab.rpc import Call, Progress
+from dcnlab.lab.options.local_part import LocalPart
 
 _CHUNK = 1 << 16
 #: Seconds between two looks at whether a machine is lost, while it answers.

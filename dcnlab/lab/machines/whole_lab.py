@@ -11,16 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from dcnlab.lab import naming
-from dcnlab.lab.config import LabConfig, lab_options
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Alarm, LabState, LinkChanged
-from dcnlab.lab.local_part import LocalPart, mtu
 from dcnlab.lab.machines import cluster, placement, placement_file
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import PartGone, PartUnreachable
 from dcnlab.lab.machines.placement import Placement
 from dcnlab.lab.machines.remote_part import RemotePart
+from dcnlab.lab.options.config import LabConfig, lab_options
+from dcnlab.lab.options.local_part import LocalPart, mtu
 from topos.graph import Link
 
 T = TypeVar("T")

@@ -11,8 +11,8 @@ from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
-    from dcnlab.lab.config import LabConfig
     from dcnlab.lab.instruments.overload import Progress
+    from dcnlab.lab.options.config import LabConfig
     from dcnlab.lab.running.lab import RunningLab
 
 

@@ -4,6 +4,7 @@ answers.py       the results of operations
 asking.py        the base: one request over the control socket
 network.py       nodes, links, tables, counters of the controller
 processes.py     the processes of a lab: restart, kill, pause; interfaces of the machine
+programs.py      programs and services in hosts
 capturing.py     packets into a file, beside other operations
 measuring.py     any measurement: run one and wait, or let it run beside others
 keys.py          keys and values

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, get_type_hints
 from dcnlab.lab.instruments.plain import decode
 
 if TYPE_CHECKING:
-    from dcnlab.lab.config import LabConfig
+    from dcnlab.lab.options.config import LabConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class LabInfo(Answer):
     @functools.cached_property
     def config(self) -> LabConfig:
         """The topology, the scheme and the options of the lab."""
-        from dcnlab.lab.config import LabConfig  # a seventh of a second, which few need
+        from dcnlab.lab.options.config import LabConfig  # a seventh of a second, which few need
 
         return LabConfig.from_json(self["options"])
 

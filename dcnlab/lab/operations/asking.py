@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab.rpc import Connection, Progress
+from dcnlab.lab.control.rpc import Connection, Progress
 
 
 class Asking:

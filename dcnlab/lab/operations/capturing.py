@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.operations.answers import Captured
 from dcnlab.lab.operations.asking import Asking
-from dcnlab.lab.rpc import Connection
 
 _LISTENING = "listening on"
 

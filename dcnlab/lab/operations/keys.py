@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.kv import bulk
 from dcnlab.lab.operations.answers import Replica, StoredKey
-from dcnlab.lab.rpc import Connection
 
 
 class KeyValueClient:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.operations.measuring import MeasuringClient
-from dcnlab.lab.rpc import Progress
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.packet_stream import StreamResult

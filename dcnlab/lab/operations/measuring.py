@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from dcnlab.lab import measurement
+from dcnlab.lab.control.rpc import Connection, Progress
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.operations.asking import Asking
-from dcnlab.lab.rpc import Connection, Progress
 from topos import plugins
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dcnlab.lab.link_shape import ImpairedLink
 from dcnlab.lab.measurement.counters import Counters, CountersResult
 from dcnlab.lab.operations.answers import (
     FlowEntries,
@@ -14,6 +13,7 @@ from dcnlab.lab.operations.answers import (
     TableComparison,
 )
 from dcnlab.lab.operations.asking import Asking
+from dcnlab.lab.options.link_shape import ImpairedLink
 from dcnlab.lab.sampling import Sampling
 
 

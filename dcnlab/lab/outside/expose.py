@@ -14,9 +14,9 @@ import threading
 from functools import partial
 from typing import BinaryIO
 
-from dcnlab.lab import accepting
 from dcnlab.lab.emulation import netns
-from dcnlab.lab.exposure import Exposure
+from dcnlab.lab.options.exposure import Exposure
+from dcnlab.lab.outside import accepting
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.lab import RunningLab
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dcnlab.lab import exposure
+from dcnlab.lab.options import exposure
 from dcnlab.lab.outside import expose, nat
 from dcnlab.lab.running.lab import RunningLab
 

@@ -6,8 +6,8 @@ import os
 import threading
 from typing import Any
 
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.program import Program
-from dcnlab.lab.rpc import Call
 from dcnlab.lab.running import starting
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.process_guard import forward_signals

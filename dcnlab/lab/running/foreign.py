@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.ovsdb import Controlled
+from dcnlab.lab.options.controller_choice import ControllerChoice
 
 _MAX_NAMES = 4
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab import naming
 from dcnlab.lab.emulation.links import shaping
-from dcnlab.lab.link_shape import ImpairedLink, Shape
+from dcnlab.lab.options.link_shape import ImpairedLink, Shape
 
 if TYPE_CHECKING:
     from dcnlab.lab.running.lab import RunningLab

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from addressing.scheme import Scheme
 from controller.client import ControllerError
 from dcnlab.lab import naming
-from dcnlab.lab.config import LabConfig
 from dcnlab.lab.emulation import capacity, launch, netns
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.stages import Report
@@ -21,7 +20,8 @@ from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import Configured, LabState, LearnedFailures, LinkChanged
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.running import endpoint, parts, recovery, telling
 from dcnlab.lab.running.endpoint import Endpoint
 from dcnlab.lab.running.guard import Guard

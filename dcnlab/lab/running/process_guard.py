@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from dcnlab.lab.rpc import Call
+from dcnlab.lab.control.rpc import Call
 
 
 def terminate_with_client(client: socket.socket, process: subprocess.Popen[str]) -> None:

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dcnlab.lab.errors import OptionError
-from dcnlab.lab.link_shape import NONE, Shape
+from dcnlab.lab.options.link_shape import NONE, Shape
 from dcnlab.lab.scenario.values import (
     DURATION_PATTERN,
     LINKS_PATTERN,

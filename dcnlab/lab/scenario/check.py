@@ -10,7 +10,7 @@ from dcnlab.lab import naming
 from dcnlab.lab.emulation.images.engines import exported
 from dcnlab.lab.emulation.images.roots import image_files
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.images import Image
+from dcnlab.lab.options.images import Image
 from dcnlab.lab.scenario.action import Action, Impairment, nearest
 from dcnlab.lab.scenario.expect import Expectation
 from dcnlab.lab.scenario.model import Scenario

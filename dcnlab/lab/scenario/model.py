@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
-from dcnlab.lab.config import LabConfig, lab_options, option_types
+from dcnlab.lab.options.config import LabConfig, lab_options, option_types
 from dcnlab.lab.scenario.action import Event, LinkImpairment, Name, StrictModel, text_form
 from dcnlab.lab.scenario.expect import PATTERN, Expectation, read_expectation
 from dcnlab.lab.scenario.service import Service

@@ -14,9 +14,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from dcnlab.lab import custom, images
+from dcnlab.lab import custom
 from dcnlab.lab.emulation.links.shaping import check_kernel
 from dcnlab.lab.errors import OptionError, UsageError
+from dcnlab.lab.options import images
 from dcnlab.lab.scenario import check
 from dcnlab.lab.scenario.check import Location
 from dcnlab.lab.scenario.model import Scenario

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.host_load import HostLoad
 from dcnlab.lab.measurement.overruns import Overruns
@@ -20,7 +21,6 @@ from dcnlab.lab.measurement.traffic import Traffic as Flows
 from dcnlab.lab.measurement.traffic import TrafficResult as FlowsResult
 from dcnlab.lab.operations.answers import LabInfo
 from dcnlab.lab.operations.measuring import Underway
-from dcnlab.lab.rpc import Progress
 from dcnlab.lab.scenario.action import Event
 from dcnlab.lab.scenario.check import LAB
 from dcnlab.lab.scenario.expect import Verdict

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.images import Image
+from dcnlab.lab.options.images import Image
 from dcnlab.lab.program import Program, read_limits
 from dcnlab.lab.scenario.action import Action, Duration, Name, StrictModel
 from dcnlab.lab.services.readiness import Readiness

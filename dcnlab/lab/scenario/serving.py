@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab import images
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Progress
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.rpc import Progress
+from dcnlab.lab.options import images
 from dcnlab.lab.scenario.service import Service, in_order
 
 

@@ -15,15 +15,16 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from controller.client import ControllerError
-from dcnlab.lab import log, rpc
-from dcnlab.lab.config import LabConfig
+from dcnlab.lab import log
+from dcnlab.lab.control import rpc
 from dcnlab.lab.emulation import hosts
 from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments import flood_watch
-from dcnlab.lab.local_part import LocalPart
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.outside import opening
 from dcnlab.lab.running.guard import Guard
 from dcnlab.lab.running.lab import RunningLab

@@ -5,10 +5,10 @@ from __future__ import annotations
 import select
 from typing import Any
 
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import KINDS
-from dcnlab.lab.rpc import Call
 
 #: Seconds between two looks at whether the client is still there.
 _LOOK_INTERVAL = 1.0

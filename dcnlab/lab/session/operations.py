@@ -13,6 +13,7 @@ from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
+from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.running import interface
@@ -23,7 +24,6 @@ from dcnlab.lab.kv import bulk, ring
 from dcnlab.lab.outside import expose, opening
 from dcnlab.lab.outside.attachment import Attachments
 from dcnlab.lab.program import Program
-from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.running import execution, foreign, impairing, process_health
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.network import Frame

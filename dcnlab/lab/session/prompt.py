@@ -13,6 +13,7 @@ from typing import Any
 from mininet.cli import CLI
 from mininet.log import lg, output, setLogLevel
 
+from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.instruments.measurement import Measurement, R
 from dcnlab.lab.kv import bulk
@@ -20,7 +21,6 @@ from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.measurement.path import PathTaken
 from dcnlab.lab.measurement.ping import Ping
 from dcnlab.lab.measurement.stats import Stats
-from dcnlab.lab.rpc import Call, Operation
 from dcnlab.lab.session import terminal
 from dcnlab.lab.session.display import display_error, rights_error
 from hostagent.channel import Channel

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.events.journal import Journal
 from dcnlab.lab.events.kinds import (
     CommandEnded,
@@ -14,7 +15,6 @@ from dcnlab.lab.events.kinds import (
     MeasurementEnded,
     MeasurementStarted,
 )
-from dcnlab.lab.rpc import Call, Operation
 
 #: Operations that only read; the journal does not name them.
 READING = frozenset(

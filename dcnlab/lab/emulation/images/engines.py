@@ -17,7 +17,7 @@ from pathlib import Path
 from dcnlab.lab.emulation.images import cache
 from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.images import Image
+from dcnlab.lab.options.images import Image
 from dcnlab.lab.program import Program
 
 _ID = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)

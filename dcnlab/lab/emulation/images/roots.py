@@ -15,7 +15,7 @@ from dcnlab.lab.emulation.images import cache, layout
 from dcnlab.lab.emulation.isolation.identities import Range
 from dcnlab.lab.emulation.sandbox import mount
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.images import Image
+from dcnlab.lab.options.images import Image
 
 _FOLDER = Path("/run/dcnlab-roots")
 _BIND, _REC = 0x1000, 0x4000

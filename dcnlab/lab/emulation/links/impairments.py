@@ -10,7 +10,7 @@ from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.links import loss, shaping
 from dcnlab.lab.emulation.links.delays import Delays
 from dcnlab.lab.emulation.links.shaping import Disciplines
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.options.link_shape import Shape
 from topos.fabric import Fabric
 from topos.graph import Link
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dcnlab.lab.emulation.links import delays, loss
 from dcnlab.lab.emulation.machine.kernel import has_qdisc
 from dcnlab.lab.errors import OptionError
-from dcnlab.lab.link_shape import Shape
+from dcnlab.lab.options.link_shape import Shape
 
 #: Bytes of the largest frame, and of a frame that returns credits.
 _FULL, _SMALL = 1514, 64

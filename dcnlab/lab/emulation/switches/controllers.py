@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from controller.client import ControllerProcess
-from dcnlab.lab.config import LabConfig
-from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
 from dcnlab.lab.emulation.switches.connections import Connections
 from dcnlab.lab.emulation.switches.openvswitch import Shard
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.options.config import LabConfig
+from dcnlab.lab.options.controller_choice import ControllerChoice
 
 #: Seconds without a further switch that connects, after which a launch fails.
 STALL = 15.0

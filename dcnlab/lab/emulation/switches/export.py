@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dcnlab.lab.collectors import Collector
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.options.collectors import Collector
 
 #: Of its addresses a /30 is used for each shard and host; no topology uses it.
 _NETWORK, _FIRST, _PER_HOST = "169.254", 64, 32

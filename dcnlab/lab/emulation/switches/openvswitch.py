@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dcnlab.lab.controller_choice import ControllerChoice
 from dcnlab.lab.emulation import netns, waiting
 from dcnlab.lab.emulation.switches import appctl
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.options.controller_choice import ControllerChoice
 
 PORTS_PER_SHARD = 64
 MAX_SHARDS = 32

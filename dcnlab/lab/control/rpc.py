@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dcnlab.lab import ending
+from dcnlab.lab.control import ending
+from dcnlab.lab.control.request import checked
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.request import checked
 from hostagent.channel import Channel, ChannelError, encode
 from hostagent.channel import Message as Request
 

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import psutil
 
-from dcnlab.lab import client, installing, runtime
+from dcnlab.lab import client
+from dcnlab.lab.control import runtime
+from dcnlab.lab.doctor import installing
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.machine import kernel, programs
 from dcnlab.lab.emulation.sandbox import (

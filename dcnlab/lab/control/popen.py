@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.program import Program
-from dcnlab.lab.rpc import Connection
 
 _CHUNK = 1 << 20
 

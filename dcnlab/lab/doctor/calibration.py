@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcnlab.lab.client import Lab
-from dcnlab.lab.doctor import Finding
+from dcnlab.lab.doctor.checks import Finding
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.measurement.iperf import Iperf
 from dcnlab.lab.settings import Settings, save

@@ -19,12 +19,13 @@ from addressing import registry as schemes
 from addressing.fields.ipv4 import AddressError
 from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
-from dcnlab.lab import exposure, images, multipath, naming, scheduler_address
-from dcnlab.lab.collectors import PORTS, Collector
-from dcnlab.lab.controller_choice import ControllerChoice
+from dcnlab.lab import naming
 from dcnlab.lab.errors import OptionError, UsageError
-from dcnlab.lab.link_shape import Shape, of_attributes
-from dcnlab.lab.miswiring import swapped_ports
+from dcnlab.lab.options import exposure, images, multipath, scheduler_address
+from dcnlab.lab.options.collectors import PORTS, Collector
+from dcnlab.lab.options.controller_choice import ControllerChoice
+from dcnlab.lab.options.link_shape import Shape, of_attributes
+from dcnlab.lab.options.miswiring import swapped_ports
 from hostagent.flowcontrol import relay
 from hostagent.options import FastPathMode, Options
 from topos import plugins

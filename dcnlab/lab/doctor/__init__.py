@@ -1,0 +1,6 @@
+"""What labs need of this machine: checks, missing packages, the fastest settings.
+
+checks.py       what labs need or can use, and the effect of what is missing
+installing.py   the command that installs missing packages
+calibration.py  measures which settings are the fastest
+"""

@@ -1,0 +1,115 @@
+"""Programs and services in the hosts of a lab."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dcnlab.lab import python_process
+from dcnlab.lab.control.popen import Process
+from dcnlab.lab.operations.asking import Asking
+from dcnlab.lab.program import Program, ServiceState
+
+if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
+    from dcnlab.lab.options.config import LabConfig
+
+
+class ProgramOperations(Asking):
+    """The part of :class:`dcnlab.lab.client.Lab` that runs programs in hosts."""
+
+    @property
+    def config(self) -> LabConfig:
+        """The topology, the scheme and the options of the lab."""
+        raise NotImplementedError
+
+    def popen(
+        self,
+        node: str,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] = "",
+        private: Sequence[str] = (),
+        cpu: str = "",
+        memory: str = "",
+        image: str | os.PathLike[str] = "",
+        stdin: int | None = None,
+        stdout: int | None = None,
+    ) -> Process:
+        """Start a program in a node; it runs beside other operations and can be awaited.
+
+        ``private`` are folders that the host has for itself.  ``cpu`` ("20%" of one processor) and ``memory``
+        ("256M") limit it.  ``image`` is its root file system: a folder, "oci:DIR:TAG" or "podman:NAME".
+        ``stdin`` and ``stdout`` are descriptors; without ``stdout`` what it writes is kept for
+        :meth:`Process.output`.  Words that name servers become their addresses.  UsageError for a program that
+        does not exist.
+        """
+        program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
+        return Process(self.path, node, program, stdin, stdout)
+
+    def serve(
+        self,
+        name: str,
+        node: str,
+        words: Sequence[str],
+        *,
+        ready: str = "",
+        within: float = 60.0,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] = "",
+        private: Sequence[str] = (),
+        cpu: str = "",
+        memory: str = "",
+        image: str | os.PathLike[str] = "",
+    ) -> ServiceState:
+        """Start a service: a program that runs until the lab ends, with a log of its own.
+
+        Returns when it is ``ready``: "tcp:80", "log:TEXT", "exit:0", or without one at once.  LabError when it
+        is not after ``within`` seconds, or when it has ended before.
+        """
+        program = self.with_layout(Program.of(words, env, cwd, private, cpu, memory, image))
+        found = self.ask("service", name=name, node=node, program=program.to_json(), ready=ready, within=within)
+        return ServiceState.from_json(found)
+
+    def with_layout(self, program: Program) -> Program:
+        """A program whose image the lab can read, where it was a container engine's.
+
+        In a lab on many machines, the machine of the host asks its own engine.
+        """
+        if not program.image or self.config.machines:
+            return program
+        from dcnlab.lab.emulation.images import engines  # few programs have an image
+
+        return engines.of_program(program)
+
+    def services(self) -> list[ServiceState]:
+        """The services of the lab."""
+        return [ServiceState.from_json(one) for one in self.ask("services")]
+
+    def service_log(self, name: str, node: str = "") -> str:
+        """What a service has written; ``node`` where several hosts have it."""
+        return str(self.ask("service_log", name=name, node=node)["text"])
+
+    def await_service(self, name: str, node: str = "", within: float = 60.0) -> ServiceState:
+        """Wait until a service is ready, which for "exit:0" is when it has ended; LabError after so many
+        seconds."""
+        return ServiceState.from_json(self.ask("service_wait", name=name, node=node, within=within))
+
+    def stop_service(self, name: str, node: str = "") -> list[ServiceState]:
+        """End a service, in one host or in all."""
+        return [ServiceState.from_json(one) for one in self.ask("service_stop", name=name, node=node)]
+
+    def run(
+        self, node: str, words: Sequence[str], timeout: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program in the network namespace of a node and capture its output."""
+        return subprocess.run(
+            python_process.command("dcnlab", "exec", self.config.name, node, "--", *words),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+            env=python_process.environment(),
+        )
