@@ -39,6 +39,9 @@ class HopGraph:
 
 def live_links(fabric: Fabric, down: LinkState = ALL_UP) -> NDArray[np.bool_]:
     """Mask over the directed links of ``fabric.adjacency``: connected, and not ``down``."""
+    if not down:
+        connected: NDArray[np.bool_] = fabric.adjacency.link != NONE
+        return connected
     unusable = np.zeros(len(fabric.link_ends) + 1, dtype=np.bool_)
     unusable[list(down.down)] = True
     unusable[NONE] = True

@@ -45,6 +45,8 @@ from topos.graph import ALL_UP, IntArray, LinkState
 FailureKnowledge = Literal["yes", "local", "no"]
 
 Floats = NDArray[np.float64]
+#: One element per directed link.
+Mask = NDArray[np.bool_]
 
 #: Destinations between two reports of progress where each is followed state by state.
 _CHAINS = 8
@@ -225,10 +227,11 @@ def _counting(
         return lambda block: _from_spread(spread, block, cost)
     forms = forms_of(bound, known_down, few_pairs=not pairs.shared and bound.fabric.size > _FEW_NODES)
     rule, source_routes, shares = forms
+    usable = live_links(bound.fabric, down)
     if rule is not None:
-        return lambda block: _from_next_hops(bound.fabric, rule, block, cost, down)
+        return lambda block: _from_next_hops(bound.fabric, rule, block, cost, usable)
     if source_routes is not None:
-        return lambda block: _from_source_routes(bound.fabric, source_routes, block, cost, down)
+        return lambda block: _from_source_routes(bound.fabric, source_routes, block, cost, usable)
     if shares is not None:
         return lambda block: _from_shares(bound.fabric, shares, block, cost, down)
     return None
@@ -251,11 +254,9 @@ def _from_joint(
     return PathLengths(found, len(pairs), connected)
 
 
-def _from_next_hops(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, down: LinkState) -> Floats:
+def _from_next_hops(fabric: Fabric, towards: Rule, block: Block, cost: IntArray, usable: Mask) -> Floats:
     """``[hops, distance]``: the pairs of a block, counted by following next-hop arrays."""
-    adjacency = fabric.adjacency
-    usable = live_links(fabric, down)
-    first = next_hops.uplinks(fabric, usable)
+    adjacency, first = fabric.adjacency, next_hops.uplinks(fabric, usable)
     total = EMPTY
     # Blocks small enough for the processor's cache.
     for part in block.parts(max(64, (1 << 21) // fabric.size)):
@@ -282,10 +283,10 @@ def _tally(hops: IntArray, block: Block, *, by_node: bool) -> Floats:
 
 
 def _from_source_routes(
-    fabric: Fabric, source_routes: SourceRoutes, block: Block, cost: IntArray, down: LinkState
+    fabric: Fabric, source_routes: SourceRoutes, block: Block, cost: IntArray, usable: Mask
 ) -> Floats:
     """``[hops, distance]``: the pairs of a block, counted along the source route of each."""
-    usable, peer = live_links(fabric, down), fabric.adjacency.peer
+    peer = fabric.adjacency.peer
     joint = np.zeros((0, block.farthest + 1))
     for _, to, sources, distance in block:
         links = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
