@@ -32,6 +32,23 @@ def sizes_inside(
     return sizes
 
 
+@threaded
+def at_most(radius: IntArray, start: Starts, peer: IntArray) -> NDArray[np.float64]:
+    """Per node w a bound of the size of its cluster: the walks from w whose node number j has a radius above j.
+    A shortest path to a member is such a walk.  Where networks look like trees the bound is near the size."""
+    size, longest = len(radius), radius.max()
+    beyond, walks = np.zeros(size), np.zeros(size)
+    for step in range(longest - 1, -1, -1):
+        for node in numba.prange(size):
+            walks[node] = 0.0
+            if radius[node] > step:
+                walks[node] = 1.0
+                for link in range(start[node], start[node + 1]):
+                    walks[node] += beyond[peer[link]]
+        beyond, walks = walks, beyond
+    return beyond
+
+
 @compiled
 def members(
     node: int, radius: IntArray, start: Starts, peer: IntArray, depth: IntArray, queue: IntArray

@@ -169,7 +169,7 @@ class Tz(VertexScheme):
             chosen.update(large[rng.random(len(large)) < wanted / len(large)].tolist())
             if chosen:
                 # A cluster shrinks with every further landmark.
-                large = large[self.cluster_sizes(chosen, large) > 4 * len(nodes) / wanted]
+                large = self._larger_clusters(chosen, large, 4 * len(nodes) / wanted)
         return tuple(sorted(chosen))
 
     def cluster_sizes(self, landmarks: Iterable[int], nodes: IntArray) -> IntArray:
@@ -186,6 +186,15 @@ class Tz(VertexScheme):
             if radius[vertex]:
                 sizes += self.shortest_paths.search((vertex,), within=int(radius[vertex]) - 1) >= 0
         return sizes[nodes]
+
+    def _larger_clusters(self, landmarks: Iterable[int], nodes: IntArray, limit: float) -> IntArray:
+        """Those of ``nodes`` whose cluster has more than ``limit`` members, for a set of landmarks."""
+        if self.fabric.size > _MANY:
+            from addressing.algorithms.balls import at_most
+
+            bound = at_most(self._radii(landmarks), *live_rows(self.fabric, self.known))
+            nodes = nodes[bound[nodes] > limit]
+        return nodes[self.cluster_sizes(landmarks, nodes) > limit] if len(nodes) else nodes
 
     def _radii(self, landmarks: Iterable[int]) -> IntArray:
         """Per node v the distance d(v, A); larger than any distance where no landmark is reached."""

@@ -41,7 +41,7 @@ from dcnlab.evaluator.routing.path_lengths import (
     with_failure_knowledge,
 )
 from dcnlab.evaluator.routing.table_sizes import BUDGET, TableSizes, table_sizes
-from dcnlab.evaluator.routing.torus_distances import single_torus_distances
+from dcnlab.evaluator.routing.torus_distances import single_shifted_distances, single_torus_distances
 from dcnlab.evaluator.routing.vectorized import MOST_SEARCHES, searches_of
 from dcnlab.evaluator.traffic.latency import FlowControl
 from topos.fabric import Fabric
@@ -219,9 +219,7 @@ def evaluate(
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
     progress("distances", None)
-    apart = None if failed.links else single_torus_distances(network, chosen)
-    if apart is None:
-        apart = single_distances(hop_graph(network, failed.links, hops), chosen)
+    apart = _single_distances(network, chosen, failed, hops)
     measured = functools.partial(
         _scheme_report, pairs=chosen, sampled=pairs.startswith("sample"), apart=apart, hops=hops,
         table_budget=table_budget, metrics=metrics, conditions=conditions, progress=progress,
@@ -264,6 +262,16 @@ def _scheme_report(
     known = with_failure_knowledge(scheme, links, knowledge)[0]
     sizes = table_sizes(known, conditions.seed, table_budget, progress=functools.partial(phase, "tables"))
     return SchemeReport(text, lengths, sampled, sizes, scheme_metrics(scheme, metrics, conditions, phase))
+
+
+def _single_distances(network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops) -> Levels | None:
+    """The distances of single pairs, destination by destination; None where the destinations share sources."""
+    apart = None if failed.links else single_torus_distances(network, pairs)
+    if apart is not None:
+        return apart
+    graph = hop_graph(network, failed.links, hops)
+    apart = None if failed.links else single_shifted_distances(network, graph, pairs)
+    return single_distances(graph, pairs) if apart is None else apart
 
 
 def _network(topology: str | Fabric | Any) -> Fabric:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from fractions import Fraction
+from typing import cast
 
 import networkx as nx
 import numba
@@ -15,8 +16,10 @@ from addressing.header import Deliver, Forward
 from addressing.registry import bind, compatible_schemes
 from addressing.scheme import Scheme, walk
 from dcnlab.evaluator.graph import failures
-from dcnlab.evaluator.graph.hop_graph import Hops
+from dcnlab.evaluator.graph import pairs as chosen_pairs
+from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import choose
+from dcnlab.evaluator.routing.blocks import single_distances
 from dcnlab.evaluator.routing.markov import explore
 from dcnlab.evaluator.routing.path_lengths import (
     FailureKnowledge,
@@ -24,6 +27,7 @@ from dcnlab.evaluator.routing.path_lengths import (
     path_lengths,
     with_failure_knowledge,
 )
+from dcnlab.evaluator.routing.torus_distances import single_shifted_distances
 from dcnlab.evaluator.routing.vectorized import (
     always_shortest,
     lengths_of,
@@ -114,6 +118,33 @@ def test_other_shapes_equal_the_rule_as_well(spec: str, name: str, chosen: str) 
     for hops in units:
         counted = path_lengths(scheme, pairs, hops=hops)
         assert same(counted, path_lengths(scheme, pairs, hops=hops, generic=True))
+
+
+@pytest.mark.parametrize(("spec", "name"), SHAPES)
+def test_pairs_of_one_source_are_followed_one_by_one_in_large_networks(
+    spec: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chosen_pairs, "FEW_NODES", 0)
+    network = fabric(spec)
+    scheme, pairs = bind(name, network), choose(network, "from:h1", 1)
+    assert pairs.few(network.size)
+    units: tuple[Hops, ...] = ("links", "servers")
+    for hops in units:
+        counted = path_lengths(scheme, pairs, hops=hops)
+        assert same(counted, path_lengths(scheme, pairs, hops=hops, generic=True))
+
+
+@pytest.mark.parametrize(
+    "spec", ["clot:4x6", "clot:2x6", "clot:6x6x4", "novacube:4x6", "novacube:4x4x4", "torus:5x4"]
+)
+def test_shifted_distances_are_those_of_searches(spec: str) -> None:
+    network, units = fabric(spec), ("links", "servers")
+    pairs = choose(network, "sample:60", 1)
+    for hops in cast(tuple[Hops, ...], units):
+        graph = hop_graph(network, ALL_UP, hops)
+        shifted, searched = single_shifted_distances(network, graph, pairs), single_distances(graph, pairs)
+        assert shifted is not None
+        assert np.array_equal(shifted, searched)
 
 
 @pytest.mark.parametrize("spec", ["smallworld:6x6,clusters=2x2", "bcube:4,1", "jellyfish:5,20,3"])

@@ -11,6 +11,9 @@ from topos.fabric import Fabric
 from topos.graph import IntArray
 from topos.spec import SpecError
 
+#: On networks of more nodes, pairs are followed one by one if they have no more sources.
+FEW_NODES, FEW_SOURCES = 1 << 15, 4
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -26,6 +29,15 @@ class Pairs:
     def shared(self) -> bool:
         """True when every destination has the same sources (except itself)."""
         return len(self.sources) == 1
+
+    def singly(self, size: int) -> bool:
+        """True where pairs are best followed one by one: random ones, or those of few sources in a network of
+        ``size`` nodes, if that is large."""
+        return not self.shared or (size > FEW_NODES and len(self.sources[0]) <= FEW_SOURCES)
+
+    def few(self, size: int) -> bool:
+        """True where single pairs touch a small part of a network of ``size`` nodes."""
+        return size > FEW_NODES and self.singly(size)
 
     def of(self, position: int) -> IntArray:
         """The sources of the destination at ``position``; they may include the destination itself."""

@@ -14,6 +14,9 @@ from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Levels
 from topos.graph import IntArray
 
+#: The destinations of a block whose pairs are followed one by one.
+_MANY = 4096
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -68,6 +71,12 @@ def single_distances(graph: HopGraph, pairs: Pairs) -> Levels | None:
 def blocks(graph: HopGraph, pairs: Pairs, apart: Levels | None = None) -> Iterator[Block]:
     """The pairs in blocks of few enough destinations for arrays of [destination, node]."""
     size = (1 << 24) // max(1, graph.size)
+    if pairs.shared and pairs.singly(graph.size):
+        # Links have no direction: distances from the sources are those to them.
+        rows = distance_rows(graph, pairs.of(0))
+        for part in pairs.chunks(_MANY):
+            yield Block(part, np.ascontiguousarray(rows[:, part.destinations].T))
+        return
     if pairs.shared:
         sources = pairs.of(0)
         for part in pairs.chunks(max(64, min(1024, size))):

@@ -51,9 +51,6 @@ Mask = NDArray[np.bool_]
 #: Destinations between two reports of progress where each is followed state by state.
 _CHAINS = 8
 
-#: On larger networks the paths of single pairs are followed, where the scheme has that form.
-_FEW_NODES = 1 << 15
-
 
 @dataclass(frozen=True, eq=False)
 class PathLengths:
@@ -216,8 +213,9 @@ def _counting(
         return None
     if down == bound.known == known_down and cost.all() and always_shortest(bound):
         return _from_distances
-    lengths = lengths_of(bound) if pairs.shared and not down else None
-    single = pair_lengths_of(bound) if not (pairs.shared or down) else None
+    singly = pairs.singly(bound.fabric.size)
+    lengths = None if singly or down else lengths_of(bound)
+    single = pair_lengths_of(bound) if singly and not down else None
     spread = spread_of(bound) if not down and lengths is None else None
     if lengths is not None:
         return lambda block: _from_lengths(lengths, block, cost)
@@ -225,7 +223,7 @@ def _counting(
         return lambda block: _from_pair_lengths(single, block, cost)
     if spread is not None:
         return lambda block: _from_spread(spread, block, cost)
-    forms = forms_of(bound, known_down, few_pairs=not pairs.shared and bound.fabric.size > _FEW_NODES)
+    forms = forms_of(bound, known_down, few_pairs=pairs.few(bound.fabric.size))
     rule, source_routes, shares = forms
     usable = live_links(bound.fabric, down)
     if rule is not None:
@@ -316,7 +314,7 @@ def _from_pair_lengths(single: PairLengths, block: Block, cost: IntArray) -> Flo
     sources, destinations, distances = block.ends
     hops = single(sources, destinations, cost)
     joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
-    delivered = hops != next_hops.LOST
+    delivered = (hops != next_hops.LOST) & (sources != destinations)
     np.add.at(joint, (hops[delivered], distances[delivered]), 1)
     return joint
 

@@ -8,6 +8,8 @@ import numba
 import numpy as np
 
 from addressing.jit import threaded
+from dcnlab.evaluator.graph.distances import distance_rows
+from dcnlab.evaluator.graph.hop_graph import HopGraph
 from dcnlab.evaluator.graph.pairs import Pairs
 from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.routing.forms import Lengths, PairLengths
@@ -50,6 +52,22 @@ def single_torus_distances(fabric: Fabric, pairs: Pairs) -> Levels | None:
     ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
     hops = torus_distance_of_pairs(sizes)(np.concatenate(pairs.sources), ends, np.zeros(0, np.int32))
     return hops.astype(np.uint16)
+
+
+def single_shifted_distances(fabric: Fabric, graph: HopGraph, pairs: Pairs) -> Levels | None:
+    """The distances of single pairs of servers of a CLOT, NovaCube or torus without failures, destination by
+    destination: the coordinates can be shifted, so one search in ``graph`` has all distances.
+
+    None for other networks, and where the destinations share their sources.
+    """
+    family = fabric.family
+    if pairs.shared or not fabric.relaying or not isinstance(family, Torus):
+        return None
+    ends = np.repeat(pairs.destinations, [len(part) for part in pairs.sources])
+    here, there = _places(np.concatenate(pairs.sources), family.sizes), _places(ends, family.sizes)
+    place = np.ravel_multi_index(tuple(there - here), family.sizes, mode="wrap")
+    found: Levels = distance_rows(graph, np.zeros(1, dtype=np.int32))[0, place]
+    return found
 
 
 def torus_sizes(fabric: Fabric) -> tuple[int, ...] | None:
