@@ -53,8 +53,8 @@ check: lint fast ## lint, types, layers, fast tests: no privileges needed
 
 labs: labs-together labs-alone ## real labs; they cover every topology and every scheme
 
-labs-together: test-packages $(VENV)/.dev # three at a time: they often wait
-	@$(BIN)/pytest -q -n 3 --dist loadgroup -m 'lab and not quiet'
+labs-together: test-packages $(VENV)/.dev # two for each of two processors: they often wait
+	@$(BIN)/pytest -q -n 4 --dist loadgroup -m 'lab and not quiet'
 
 labs-alone: test-packages $(VENV)/.dev # those that check times: one at a time, after the others
 	@$(BIN)/pytest -q -m 'lab and quiet'

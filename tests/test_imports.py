@@ -67,6 +67,11 @@ def test_a_command_line_for_typer_imports_one_command() -> None:
     assert {name for name in found if name.startswith("dcnlab.cli.commands.")} == {"dcnlab.cli.commands.path"}
 
 
+def test_the_evaluator_does_without_distributions_of_scipy() -> None:
+    """They would take more than a quarter of the time in which it starts."""
+    assert "scipy.stats" not in imported_by("evaluate", "bcube:2,1", "--scheme", "brp", "--json")
+
+
 def packages(modules: list[str]) -> set[str]:
     """The top-level packages of these modules."""
     return {name.partition(".")[0] for name in modules}

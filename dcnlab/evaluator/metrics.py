@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
-from scipy import stats
-
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.bisection import bisection
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.graph.pairs import choose
 from dcnlab.evaluator.graph.path_diversity import path_diversity
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
+from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic.completion import predict
 from dcnlab.evaluator.traffic.flows import flows
 from dcnlab.evaluator.traffic.latency import NO_FAILURES, FlowControl, Settings, simulate
@@ -79,7 +78,7 @@ def _diversity(fabric: Fabric, conditions: Conditions) -> Figures:
     if not len(paths):
         return {"mean": math.nan, "min": math.nan, "confidence_95": math.nan}
     spread = float(paths.std(ddof=1)) / math.sqrt(len(paths))
-    half = float(stats.t.ppf(0.975, len(paths) - 1)) * spread
+    half = t_quantile(0.975, len(paths) - 1) * spread
     return {"mean": float(paths.mean()), "min": int(paths.min()), "confidence_95": half}
 
 

@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numba
 import numpy as np
-from scipy import stats
 
 from dcnlab.evaluator.graph.hop_graph import HopGraph
 from dcnlab.evaluator.graph.single_searches import bidirectional, rows_singly
@@ -27,6 +26,7 @@ from dcnlab.evaluator.graph.sweeps import (
     level_bound,
     rows,
 )
+from dcnlab.evaluator.statistics import t_quantile
 from topos.graph import IntArray
 
 #: The nodes beyond which the two balls that meet between a pair are small beside a sweep.
@@ -86,7 +86,7 @@ class Distances:
         if len(means) < 2:
             return math.inf
         spread = float(np.std(means, ddof=1)) / math.sqrt(len(means))
-        return float(stats.t.ppf((1 + level) / 2, len(means) - 1)) * spread
+        return t_quantile((1 + level) / 2, len(means) - 1) * spread
 
 
 def distances(

@@ -18,13 +18,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from addressing.jit import compiled
 from addressing.scheme import Scheme
 from dcnlab.evaluator.graph.failures import Failures
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.routing.sampled_paths import SampledPaths, sample_paths
+from dcnlab.evaluator.statistics import t_quantile
 from dcnlab.evaluator.traffic.arrivals import Arrivals, Source, arrivals
 from dcnlab.evaluator.traffic.credits import escape_routes, queue_with_credits
 from dcnlab.traffic.patterns import Traffic, traffic
@@ -88,7 +88,7 @@ class Latency:
         if len(self.times) < 2 * _BATCHES:
             return math.nan
         means = [part.mean() for part in np.array_split(self.times, _BATCHES)]
-        return float(stats.t.ppf(0.975, _BATCHES - 1) * np.std(means, ddof=1) / math.sqrt(_BATCHES))
+        return t_quantile(0.975, _BATCHES - 1) * float(np.std(means, ddof=1)) / math.sqrt(_BATCHES)
 
     def percentile(self, share: float) -> float:
         """The latency in microseconds that ``share`` per cent of the delivered packets do not exceed."""
