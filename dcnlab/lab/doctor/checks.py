@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 import resource
-import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -18,27 +17,12 @@ import psutil
 
 from dcnlab.lab import client
 from dcnlab.lab.control import runtime
-from dcnlab.lab.doctor import installing
+from dcnlab.lab.doctor import attempts, installing
 from dcnlab.lab.emulation.links import delays
 from dcnlab.lab.emulation.machine import kernel, programs
-from dcnlab.lab.emulation.sandbox import (
-    CLONE_NEWNET,
-    CLONE_NEWNS,
-    CLONE_NEWPID,
-    COVERED_REMEDY,
-    become_root,
-    close_mounts,
-    mount_proc,
-    mount_sys,
-    remedy,
-    unshare,
-)
+from dcnlab.lab.emulation.sandbox import COVERED_REMEDY, remedy
 from dcnlab.lab.emulation.switches import openvswitch, receive_buffers
-from dcnlab.lab.errors import LabError
-from dcnlab.lab.switchpath.maps import SwitchMaps
 from hostagent.fastpath import bpf
-from hostagent.fastpath.program import Shape
-from hostagent.fastpath.tables import LabTables
 
 #: Plain hosts of a large lab: each may have a neighbour entry for each other.
 _MANY_HOSTS = 256
@@ -64,9 +48,11 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Check everything that a lab needs or can use."""
+    allowed = attempts.allowed()
     checks: list[Callable[[], Finding]] = [
-        _python, _open_vswitch, _datapath, _receive_buffers, _programs, _tun, _namespaces, _netem, _shaping,
-        _fast_path, _mptcp, _cgroups, _files, _neighbours, _memory, _ryu, _display,
+        _python, _open_vswitch, _datapath, partial(_receive_buffers, allowed), _programs, _tun,
+        partial(_namespaces, allowed), _netem, _shaping, partial(_fast_path, allowed), _mptcp, _cgroups, _files,
+        _neighbours, _memory, _ryu, _display,
     ]  # fmt: skip
     return [check() for check in checks]
 
@@ -106,9 +92,9 @@ def _datapath() -> Finding:
     return Finding("datapath", "note", "userspace", means + _loadable("openvswitch"))
 
 
-def _receive_buffers() -> Finding:
+def _receive_buffers(allowed: Mapping[str, bool]) -> Finding:
     wanted = receive_buffers.SIZE
-    if not kernel.in_child(_enlarge_of_child):
+    if not allowed["enlarge receive buffers"]:
         means = "the kernel does not allow larger ones: userspace switches lose packets of bursts"
         return Finding("receive buffers", "note", "the kernel's default", means)
     size = min(wanted, _rmem_max()) if os.geteuid() else wanted
@@ -127,21 +113,6 @@ def _rmem_max() -> int:
         return _KERNELS_RMEM_MAX
 
 
-def _enlarge_of_child() -> None:
-    """Enlarge the buffer of a packet socket that another process holds, as in a lab."""
-    if os.geteuid():
-        become_root()
-    unshare(CLONE_NEWNET)
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0):
-        if not (holder := os.fork()):
-            signal.pause()
-        try:
-            receive_buffers.enlarge(holder)
-        finally:
-            os.kill(holder, signal.SIGKILL)
-            os.waitpid(holder, 0)
-
-
 def _programs() -> Finding:
     if missing := installing.missing():
         remedy = f"apt-get install {' '.join(missing)}, or dcnlab doctor --install"
@@ -155,38 +126,20 @@ def _tun() -> Finding:
     return Finding(str(kernel.TUN), "ok", "readable and writable")
 
 
-def _namespaces() -> Finding:
+def _namespaces(allowed: Mapping[str, bool]) -> Finding:
     root = os.geteuid() == 0
-    if not kernel.in_child(_enter_namespaces):
+    if not allowed["enter namespaces"]:
         found = "refused to root here" if root else "user namespaces not allowed"
         return Finding("namespaces", "missing", found, remedy())
     if not kernel.may_open_packet_sockets():
         return Finding("namespaces", "missing", "packet sockets are refused to root here", remedy())
-    if not _allowed(mount_proc):
+    if not allowed["mount /proc"]:
         return Finding("namespaces", "missing", "parts of /proc are covered", COVERED_REMEDY)
     found = "root: no user namespace needed" if root else "user namespaces allowed"
-    if not _allowed(lambda: mount_sys("/sys")):
+    if not allowed["mount /sys"]:
         means = f"/sys in hosts shows the machine's interfaces, since parts of it are covered: {COVERED_REMEDY}"
         return Finding("namespaces", "note", found, means)
     return Finding("namespaces", "ok", found)
-
-
-def _enter_namespaces() -> None:
-    if os.geteuid():
-        become_root()
-    unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID)
-    close_mounts()
-
-
-def _allowed(mounting: Callable[[], None]) -> bool:
-    """Whether the first process of new namespaces may mount."""
-
-    def attempt() -> None:
-        _enter_namespaces()
-        if not kernel.in_child(mounting):
-            raise LabError("refused")
-
-    return kernel.in_child(attempt)
 
 
 def _netem() -> Finding:
@@ -203,12 +156,8 @@ def _shaping() -> Finding:
     return Finding("htb", "note", "missing", "labs with a rate are refused")
 
 
-def _fast_path() -> Finding:
-    def attempt() -> None:
-        LabTables.open(1, Shape(by_address=False, tagged=False, aliases=False))
-        SwitchMaps.open(1)
-
-    if kernel.in_child(attempt):
+def _fast_path(allowed: Mapping[str, bool]) -> Finding:
+    if allowed["load programs"]:
         return Finding("fast path", "ok", "the kernel runs its programs (--fast-path, --switch-fast-path)")
     reason = bpf.supported() or ("run as root" if os.geteuid() else "the kernel refuses bpf(2)")
     return Finding(

@@ -1,11 +1,10 @@
-"""Features of this kernel; most are found by using them in a child process."""
+"""Features of this kernel; most are found by using them."""
 
 from __future__ import annotations
 
 import functools
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 from dcnlab.lab.emulation.machine import programs
@@ -25,19 +24,6 @@ def has_qdisc(*words: str) -> bool:
     alone = ["unshare", "--net", *(["--map-root-user"] if os.geteuid() != 0 else [])]
     command = [*alone, program, "qdisc", "add", "dev", "lo", "root", *words]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def in_child(attempt: Callable[[], None]) -> bool:
-    """Whether ``attempt`` succeeds in a child process."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            attempt()
-            code = 0
-        finally:  # after any exception
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
 
 
 def may_open_packet_sockets() -> bool:
