@@ -37,6 +37,9 @@ def script(folder: Path, user: int = NOBODY) -> str:
         for file, entry in entries.items():
             lines.append(f"(cat /etc/{file}; echo student:x:{entry}) >{folder}/{file}")
             lines.append(f"mount --bind {folder}/{file} /etc/{file}")
+        for file in ("subuid", "subgid"):  # for containers of podman
+            lines.append(f"echo student:100000:65536 >{folder}/{file}")
+            lines.append(f"test ! -e /etc/{file} || mount --bind {folder}/{file} /etc/{file}")
         lines += [f"install -d -o {user} {folder}/build && mkdir -p {ROOT}/build"]
         lines += [f"mount --bind {folder}/build {ROOT}/build"]  # documents write there
         lines += [f"mount --bind {folder}/run /mnt"]  # names of sockets are short
@@ -50,6 +53,11 @@ def script(folder: Path, user: int = NOBODY) -> str:
     return "\n".join(["set -e", *lines])
 
 
+def command(folder: Path, words: Sequence[str]) -> list[str]:
+    """How root runs a program as `student`, whose folders are below ``folder``."""
+    return ["unshare", "-m", "bash", "-c", script(folder, STUDENT), "bash", *words]
+
+
 def run(words: Sequence[str], *, captured: bool = False) -> subprocess.CompletedProcess[str]:
     """Run a program as `student`; its output as text if ``captured``."""
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as name:
@@ -59,8 +67,9 @@ def run(words: Sequence[str], *, captured: bool = False) -> subprocess.Completed
         variables |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/mnt"}
         # git otherwise refuses the clone, which is another user's
         variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-        command = ["unshare", "-m", "bash", "-c", script(folder, STUDENT), "bash", *words]
-        return subprocess.run(command, env=variables, capture_output=captured, text=True, check=False)
+        return subprocess.run(
+            command(folder, words), env=variables, capture_output=captured, text=True, check=False
+        )
 
 
 if __name__ == "__main__":

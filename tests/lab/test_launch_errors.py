@@ -56,7 +56,10 @@ def test_a_missing_tun_device_is_one_line() -> None:
     own = "-m" if os.geteuid() == 0 else "-Urm"
     done = _up("unshare", own, "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh")
     assert done.returncode == 2
-    assert done.stderr == "dcnlab: /dev/net/tun: missing; servers cannot relay packets: modprobe tun\n"
+    assert done.stderr == (
+        "dcnlab: /dev/net/tun: missing; servers cannot relay packets: modprobe tun "
+        "(of a container: --device=/dev/net/tun)\n"
+    )
 
 
 def test_a_killed_supervisor_ends_the_wait_for_agents() -> None:

@@ -131,8 +131,8 @@ def _namespaces(allowed: Mapping[str, bool]) -> Finding:
     if not allowed["enter namespaces"]:
         found = "refused to root here" if root else "user namespaces not allowed"
         return Finding("namespaces", "missing", found, remedy())
-    if not kernel.may_open_packet_sockets():
-        return Finding("namespaces", "missing", "packet sockets are refused to root here", remedy())
+    if what := kernel.refused_to_root():
+        return Finding("namespaces", "missing", f"{what} are refused to root here", remedy())
     if not allowed["mount /proc"]:
         return Finding("namespaces", "missing", "parts of /proc are covered", COVERED_REMEDY)
     found = "root: no user namespace needed" if root else "user namespaces allowed"

@@ -25,8 +25,8 @@ def check(config: LabConfig, part: LocalPart | None = None) -> Scheme:
     if scheme.fabric.relaying and (problem := kernel.tun_problem()):
         state, remedy = problem
         raise UsageError(f"{kernel.TUN}: {state}; {remedy}")
-    if scheme.fabric.relaying and not kernel.may_open_packet_sockets():
-        raise UsageError(f"packet sockets are refused to root here: {CONTAINER_REMEDY}")
+    if what := kernel.refused_to_root():
+        raise UsageError(f"{what} are refused to root here: {CONTAINER_REMEDY}")
     if config.nat and programs.find(broker.NAT_PROGRAM) is None:
         raise UsageError(f"nat needs {broker.NAT_PROGRAM}: apt-get install {broker.NAT_PROGRAM}")
     _check_images(config)

@@ -179,7 +179,8 @@ def _guard(request: dict[str, Any], listener: socket.socket, opened: Opened | No
         path.unlink(missing_ok=True)
         if opened is not None:
             opened.end()
-        fail(request["status"], f"cannot create the lab's namespaces ({error.strerror}): {remedy()}")
+        text = f"cannot create the lab's namespaces ({error.strerror}): {remedy()}"
+        fail(request["status"], text, refused=True)
     connection, for_session = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     request["broker"] = for_session.fileno()
     request["groups"] = os.urandom(6).hex()
@@ -286,7 +287,7 @@ def _init(request: dict[str, Any], listener: socket.socket) -> NoReturn:
         _replace_sys()
     except OSError as error:
         text = f"cannot create the lab's namespaces ({error}): {_init_remedy(error)}"
-        fail(request["status"], text, code=_REFUSED)
+        fail(request["status"], text, code=_REFUSED, refused=True)
     session = os.fork()
     if session == 0:
         os.environ["PYTHONUNBUFFERED"] = "1"

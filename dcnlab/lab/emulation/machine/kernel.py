@@ -11,8 +11,8 @@ from dcnlab.lab.emulation.machine import programs
 
 #: The device with which servers relay packets.
 TUN = Path("/dev/net/tun")
-#: The number of the capability with which agents open packet sockets: capabilities(7).
-_CAP_NET_RAW = 13
+#: Numbers of capabilities(7), and what root of a container is refused without them.
+_NETWORK = {12: "network interfaces", 13: "packet sockets"}
 
 
 @functools.cache
@@ -26,17 +26,20 @@ def has_qdisc(*words: str) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def may_open_packet_sockets() -> bool:
-    """False for root of a container without NET_RAW.  Others have all capabilities in their labs."""
+def refused_to_root() -> str | None:
+    """What root of a container without NET_ADMIN or NET_RAW may not use.  Others have all capabilities in
+    their labs."""
+    if os.geteuid():
+        return None
     lines = Path("/proc/self/status").read_text().splitlines()
     effective = next(line.split()[1] for line in lines if line.startswith("CapEff:"))
-    return os.geteuid() != 0 or bool(int(effective, 16) >> _CAP_NET_RAW & 1)
+    return next((what for number, what in _NETWORK.items() if not int(effective, 16) >> number & 1), None)
 
 
 def tun_problem() -> tuple[str, str] | None:
     """What is wrong with the device that relaying servers need, and what to do; None if nothing is."""
     if not TUN.exists():
-        return "missing", "servers cannot relay packets: modprobe tun"
+        return "missing", f"servers cannot relay packets: modprobe tun (of a container: --device={TUN})"
     if not os.access(TUN, os.R_OK | os.W_OK):
         return "no permission", f"run as root, or chmod 666 {TUN}"
     return None
