@@ -11,6 +11,7 @@ evaluate.py     time of offline evaluations
 install.py      installation of flow entries, compared with ovs-ofctl
 isolate.py      launch and programs in hosts, with and without isolation
 launch.py       launch and stop, compared with stock Mininet
+ns3.py          a stream while a link fails, compared with ns-3
 openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle
 profile.py      profiles of a launch and of a relaying agent
 relay.py        one relay: kernel, plain Python loop, agent
