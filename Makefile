@@ -11,7 +11,7 @@ CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone test-ordinary catalogue examples soak bench docs man vm-test vm-full packages test-packages constraints floors platforms release assets
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone test-ordinary catalogue examples soak bench docs man vm-test vm-full packages test-packages constraints floors platforms container release assets
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -95,6 +95,10 @@ floors: packages ## fast tests with the lowest versions of dependencies that pyp
 
 platforms:       ## `make demo` and `make test` on fresh Debian 12 and 13, a demo on unstable (root; hours)
 	@bash vagrant/platforms.sh
+
+container: packages $(VENV)/.dev ## build the container image without a registry; run labs in it, as root and as a user
+	@bash vagrant/packages.sh mmdebstrap podman runc crun uidmap slirp4netns
+	@$(BIN)/python -m tests.container
 
 release: packages $(VENV)/.dev  ## VERSION=1.2.3: build, check, try in an empty environment, write the changelog
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[release]'

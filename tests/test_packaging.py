@@ -84,6 +84,18 @@ def test_an_old_python_is_one_line(tmp_path: Path) -> None:
     assert (absent.returncode, absent.stderr.count("\n")) == (2, 1)
 
 
+def test_a_python_of_32_bits_is_one_line(tmp_path: Path) -> None:
+    small = tmp_path / "python3"
+    small.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.maxsize = 2**31 - 1\n$2"\n')
+    small.chmod(0o755)
+    done = script("make", small, tmp_path / "env")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"dcnlab needs a 64-bit Python, since numba has no 32-bit one, and {small} has 32 bits\n"
+    )
+    assert not (tmp_path / "env").exists()
+
+
 def test_an_environment_that_does_not_work_is_removed_and_no_other(tmp_path: Path) -> None:
     whole, half, other = tmp_path / "whole", tmp_path / "half", tmp_path / "other"
     assert script("make", sys.executable, whole).returncode == 0

@@ -7,6 +7,10 @@ usual=(
     python3-venv openvswitch-switch mininet iproute2 iputils-ping iperf3 traceroute tcpdump
     ethtool curl openssh-server openssh-client util-linux kmod
 )
+case $(uname -m) in
+x86_64) ;;
+*) usual+=(g++ python3-dev) ;;   # pymetis has no wheels there: pip compiles it
+esac
 packages=()
 for asked in "${@:-usual}"; do
     if [ "$asked" = usual ]; then packages+=("${usual[@]}"); else packages+=("$asked"); fi

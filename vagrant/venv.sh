@@ -18,6 +18,10 @@ make)
         echo "dcnlab needs Python 3.11 or later, and $2 $found: install one, then \`make PYTHON=python3.11 ...\`" >&2
         exit 2
     fi
+    if ! "$2" -c 'import sys; sys.exit(sys.maxsize < 2**32)'; then
+        echo "dcnlab needs a 64-bit Python, since numba has no 32-bit one, and $2 has 32 bits" >&2
+        exit 2
+    fi
     "$2" -m venv "$3" || { rm -rf "$3"; exit 1; }
     ;;
 esac
