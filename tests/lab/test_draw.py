@@ -193,3 +193,26 @@ def test_arrows_are_the_next_hops() -> None:
 def test_the_wrapped_butterfly_has_stubs() -> None:
     drawing = draw(registry.fabric("butterfly:3"))
     assert drawing.wraps.sum() == 16
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [*EXAMPLES, "bcube:4,2", "clot:4x4x4", "clot:6x6", "torus:4x4x4", "slimfly:3", "star:5",
+     "smallworld:8x8", "slimfly:5,hosts=1", "xpander:6,3", "fattree:6"],
+)  # fmt: skip
+def test_no_link_passes_through_a_node_that_it_does_not_join(spec: str) -> None:
+    """But few in dense networks, and those are faint."""
+    fabric = registry.fabric(spec)
+    drawing = draw(fabric)
+    ends, share = fabric.link_ends[:, [0, 2]], np.linspace(0, 1, 401)[:, None]
+    start, end = drawing.points[ends[:, 0]], drawing.points[ends[:, 1]]
+    for number in np.flatnonzero(~drawing.wraps).tolist():
+        curve = (1 - share) ** 2 * start[number] + 2 * share * (1 - share) * drawing.controls[number]
+        curve = curve + share**2 * end[number]
+        others = np.delete(drawing.points, ends[number], axis=0)
+        gap = np.linalg.norm(curve[:, None] - others[None], axis=2).min(initial=np.inf)
+        assert (
+            drawing.faint[number] == (gap < drawing.radius) or abs(gap - drawing.radius) < 0.05 * drawing.radius
+        )
+    assert drawing.faint.sum() <= 0.06 * len(ends)
+    assert drawing.radius > 0.03

@@ -1,6 +1,7 @@
 """Drawings of networks, for the view in the browser and as pictures.
 
 layout.py    positions of nodes, and which links are curved around other nodes (pure)
+rounding.py  links that go round nodes, and the radius of nodes (pure)
 bundling.py  links between the same two parts as one bundle (pure)
 document.py  the drawing as a JSON object, for the page of the view
 figure.py    what a picture shows: the network, its marks and its text

@@ -9,10 +9,11 @@ from topos.fabric import Fabric
 
 
 def fabric_json(fabric: Fabric) -> dict[str, Any]:
-    """What a page that draws the network loads: ``nodes`` with positions, and ``links`` with ``bow`` (their
-    curvature), ``stub`` (draw both ends only) or ``via`` (the control point of a link in a bundle).  Where
-    the family has parts, each node has its ``part``, and ``part_name`` says what that is; ``caption`` says how
-    the network is drawn."""
+    """What a page that draws the network loads: ``nodes`` with positions, ``links`` with ``bow`` (their
+    curvature), ``stub`` (draw both ends only) or ``via`` (the control point of a link in a bundle, or
+    of one that goes round nodes); a ``faint`` one passes through a node that it does not join.  Where the
+    family has parts, each node has its ``part``, and ``part_name`` says what that is; ``caption`` says how the
+    network is drawn, ``radius`` is that of nodes."""
     drawing, parts = draw(fabric), fabric.family.part_numbers()
     nodes: list[dict[str, Any]] = [
         {"name": node.name, "kind": node.kind, "label": node.label, "x": round(x, 4), "y": round(y, 4)}
@@ -25,7 +26,10 @@ def fabric_json(fabric: Fabric) -> dict[str, Any]:
         {"a": a, "a_port": a_port, "b": b, "b_port": b_port, "bow": bow, "stub": stub}
         for (a, a_port, b, b_port), bow, stub in zip(ends, bows, drawing.wraps.tolist(), strict=True)
     ]
-    for number in drawing.bundled.nonzero()[0].tolist():
+    for number in drawing.led.nonzero()[0].tolist():
         links[number]["via"] = drawing.controls[number].round(4).tolist()
+    for number in drawing.faint.nonzero()[0].tolist():
+        links[number]["faint"] = True
     name = "" if parts is None else fabric.family.part_name
-    return {"nodes": nodes, "links": links, "caption": fabric.family.layout_caption, "part_name": name}
+    caption, size = fabric.family.layout_caption, round(drawing.radius, 4)
+    return {"nodes": nodes, "links": links, "caption": caption, "part_name": name, "radius": size}

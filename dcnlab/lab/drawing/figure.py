@@ -56,14 +56,8 @@ class Figure:
 
     @property
     def radius(self) -> float:
-        """The radius of nodes, as large as the distances between them allow."""
-        from scipy.spatial import KDTree  # a fifth of a second: only for drawings
-
-        points = self.drawing.points
-        if len(points) < 2:
-            return 0.16
-        gaps = np.asarray(KDTree(points).query(points, k=2)[0])[:, 1]
-        return min(0.16, 0.42 * float(np.quantile(gaps, 1 / 8, method="lower")))
+        """The radius of nodes."""
+        return self.drawing.radius
 
     def colours(self) -> list[str | None]:
         """Per node the colour of its part; None for nodes outside all parts."""

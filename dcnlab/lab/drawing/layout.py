@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcnlab.lab.drawing.bundling import BUNDLED, bundle
+from dcnlab.lab.drawing.rounding import LARGEST, clearance, radius, round_nodes
 from topos.fabric import Fabric
 from topos.layout import MAX_DIMENSIONS, Points, positions
 
@@ -28,14 +29,17 @@ class Drawing:
     """``points``: float[nodes, 2], x and y of each node; ``bows``: float[links], the distance by which the
     middle of each link moves to its left, as a share of its length (0: a straight line); ``controls``:
     float[links, 2], the control point of each link's quadratic curve; ``wraps``: bool[links], whether a link
-    wraps around a large grid and is better drawn as a stub at each end; ``bundled``: bool[links], whether
-    ``controls`` leads a link along others rather than by its bow."""
+    wraps around a large grid and is better drawn as a stub at each end; ``led``: bool[links], whether
+    ``controls`` leads a link along others, or round nodes, rather than by its bow; ``radius``: that of nodes;
+    ``faint``: bool[links], whether a link passes through a node that it does not join."""
 
     points: Points
     bows: Points
     controls: Points
     wraps: NDArray[np.bool_]
-    bundled: NDArray[np.bool_]
+    led: NDArray[np.bool_]
+    radius: float
+    faint: NDArray[np.bool_]
 
 
 def draw(fabric: Fabric) -> Drawing:
@@ -44,11 +48,18 @@ def draw(fabric: Fabric) -> Drawing:
     bows = _round_others(points, ends, _beside_each_other(ends))
     wraps = _wraps(fabric, ends) | fabric.family.wraps(ends)
     is_bundled = fabric.size > BUNDLED and fabric.family.bundles
-    controls, bundled = bundle(points, ends, fabric.family.part_numbers() if is_bundled else None)
-    bundled &= ~wraps
+    controls, led = bundle(points, ends, fabric.family.part_numbers() if is_bundled else None)
+    led &= ~wraps
     along = points[ends[:, 1]] - points[ends[:, 0]]
     straight = points[ends].mean(axis=1) + 2 * bows[:, None] * np.stack([along[:, 1], -along[:, 0]], axis=1)
-    return Drawing(points, bows, np.where(bundled[:, None], controls, straight), wraps, bundled)
+    controls = np.where(led[:, None], controls, straight)
+    if len(ends) > LARGEST:
+        return Drawing(points, bows, controls, wraps, led, radius(points), np.zeros(len(ends), dtype=np.bool_))
+    whole = np.flatnonzero(~wraps)
+    controls[whole], led[whole] = round_nodes(points, ends[whole], controls[whole])
+    clear = clearance(points, ends, controls)
+    size = radius(points, float(clear[whole].min(initial=np.inf)))
+    return Drawing(points, bows, controls, wraps, led, size, (clear < size) & ~wraps)
 
 
 def _wraps(fabric: Fabric, ends: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -51,10 +51,12 @@ def _draw_links(axes: Any, figure: Figure) -> None:
     curves = [
         [Curve(piece, codes) for piece in figure.curve(link)] for link in range(len(figure.fabric.link_ends))
     ]
-    down = figure.marks.down
+    down, faint = figure.marks.down, figure.drawing.faint
+    up = [link for link in range(len(curves)) if link not in down]
     thin = 1.0 if figure.fabric.size <= 300 else 0.4
     looks: list[tuple[list[int], dict[str, Any]]] = [
-        ([link for link in range(len(curves)) if link not in down], {"edgecolors": _LINK, "linewidths": thin}),
+        ([link for link in up if not faint[link]], {"edgecolors": _LINK, "linewidths": thin}),
+        ([link for link in up if faint[link]], {"edgecolors": _LINK, "linewidths": thin, "alpha": 0.4}),
         (sorted(down), {"edgecolors": _CUT, "linewidths": 1.6, "linestyles": (0, (1.5, 3))}),
         (list(figure.marks.path), {"edgecolors": _PATH, "linewidths": 5.0, "alpha": 0.65}),
     ]

@@ -21,6 +21,7 @@ _STYLE = """
   :root{--paper:#fff;--ink:#1c2330;--quiet:#69707d;--link:#b3b9c3;--server:#2f6fb3;--server-face:#e4eefa;
     --switch:#a8641b;--switch-face:#fbeedd;--path:#17965b;--cut:#d03a3a}
   .paper{fill:var(--paper)}.links path{stroke:var(--link);fill:none}
+  .links .faint{opacity:.4}
   .links .cut{stroke:var(--cut);stroke-dasharray:2 5}.links .path{stroke:var(--path);opacity:.65}
   .server{fill:var(--server-face);stroke:var(--server)}.switch{fill:var(--switch-face);stroke:var(--switch)}
   .chosen{stroke:var(--path);stroke-width:3.5px}.arrows{fill:var(--path);stroke:var(--path)}
@@ -87,6 +88,7 @@ def _links(figure: Figure, pixels: Pixels) -> list[str]:
 
 def _link(figure: Figure, link: int, pixels: Pixels, width: float, kind: str) -> str:
     kind, width = ("cut", 2.0) if not kind and link in figure.marks.down else (kind, width)
+    kind = kind or ("faint" if figure.drawing.faint[link] else "")
     shown = ""
     for curve in figure.curve(link):
         start, control, end = ("{:.1f} {:.1f}".format(*point) for point in pixels(curve))

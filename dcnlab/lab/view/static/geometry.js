@@ -6,10 +6,10 @@ export class Geometry {
   constructor(model) {
     this.nodes = model.nodes;
     this.links = model.links;
-    this.radius = radius(model.nodes);
+    this.radius = model.radius ?? radius(model.nodes); // recordings of earlier versions have none
     this.controls = model.links.map((link) => link.via ? { x: link.via[0], y: link.via[1] } : this.middle(link, 2));
     this.stubs = model.links.map((link) => link.stub ? this.stub(link) : null);
-    const points = [...model.nodes, ...model.links.flatMap((link, number) => this.stubs[number] ?? [link.via ? this.along(number, 0.5) : this.middle(link, 1)])];
+    const points = [...model.nodes, ...model.links.flatMap((link, number) => this.stubs[number] ?? (link.via ? [0.25, 0.5, 0.75].map((t) => this.along(number, t)) : [this.middle(link, 1)]))];
     const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
     for (const { x, y } of points) {
       bounds.left = Math.min(bounds.left, x);

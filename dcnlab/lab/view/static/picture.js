@@ -7,6 +7,7 @@ import { bits, share } from "./dom.js";
 const MARGIN = 0.3;        // of the window, around it in the copy
 const LARGE = 300;         // from so many nodes: thin links, and details only where there is room for them
 const LEAST = 1.6;         // pixels: the radius of nodes where there is no room for them
+const FAINT = 0.4;         // opacity of links that pass through nodes that they do not join
 const TEXT = 6.5;          // pixels: names are shown in nodes with such a radius
 const STEPS = 8;           // of the colour scale
 
@@ -122,11 +123,11 @@ export class Picture {
 
   paintLinks(context) {
     const { model, geometry, camera } = this, down = model.down, state = model.state;
-    const idle = new Path2D(), cut = new Path2D(), busy = this.steps.map(() => null);
+    const idle = new Path2D(), faint = new Path2D(), cut = new Path2D(), busy = this.steps.map(() => null);
     model.links.forEach((link, number) => {
       const load = state ? state.rates[2 * number] + state.rates[2 * number + 1] : 0;
       const part = down.has(number) ? undefined : share(load);
-      const path = part === undefined ? cut : part === null ? idle : busy[Math.round(part * STEPS)] ??= new Path2D();
+      const path = part === undefined ? cut : part === null ? (link.faint ? faint : idle) : busy[Math.round(part * STEPS)] ??= new Path2D();
       geometry.trace(path, number);
     });
     const thin = this.large ? 0.7 : 1.4;
@@ -134,6 +135,8 @@ export class Picture {
     context.globalAlpha = this.large ? 0.55 : 1;
     context.lineWidth = thin / camera.scale;
     context.stroke(idle);
+    context.globalAlpha = FAINT;
+    context.stroke(faint);
     context.globalAlpha = 1;
     busy.forEach((path, step) => {
       if (!path) return;
