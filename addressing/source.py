@@ -82,6 +82,11 @@ class SourceRouted(Scheme):
         down = self.fabric.link_at(at, action.port) in self.all_failures(links).down
         return drop(f"port {action.port} is down") if down else only(action)
 
+    def keeps_table(self, at: int, before: Scheme) -> bool:
+        """A node forwards by the header alone: a change of links of other nodes does not concern it."""
+        changed = self.known.down ^ before.known.down
+        return isinstance(before, type(self)) and changed.isdisjoint(self.fabric.links_of(at))
+
     def _connected(self, a: int, b: int, down: LinkState) -> bool:
         """True when a link, or a switch, joins two servers over links that are up."""
         fabric = self.fabric

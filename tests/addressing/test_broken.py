@@ -67,6 +67,20 @@ def test_a_table_that_is_said_to_stay_is_the_same(spec: str, text: str) -> None:
                 assert was == now
 
 
+@pytest.mark.parametrize(
+    ("spec", "text"), [("bcube:3,2", "brp"), ("dcube:8,1", "dcube"), ("hdcube:8,4", "dcube-shortest")]
+)
+def test_tables_of_source_routes_stay_but_at_the_ends_of_links_that_change(spec: str, text: str) -> None:
+    intact = bound(spec, text)
+    down = failures(intact.fabric, 1, 0.1)
+    broken = intact.with_failures(down)
+    ends = {end.node for link in down.down for end in (intact.fabric.link(link).a, intact.fabric.link(link).b)}
+    for before, after in ((intact, broken), (broken, intact)):
+        assert all(after.keeps_table(at, before) == (at not in ends) for at in range(intact.fabric.size))
+        for at in set(range(intact.fabric.size)) - ends:
+            assert compile_table(after, at) == compile_table(before, at)
+
+
 def test_many_tables_of_a_fat_tree_stay() -> None:
     intact = bound("fattree:8", "twolevel")
     after = intact.with_failures(LinkState(frozenset({len(intact.fabric.link_ends) // 2})))

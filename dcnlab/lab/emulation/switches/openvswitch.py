@@ -29,6 +29,8 @@ CONTROLLER = ("127.0.0.1", 6653)
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 #: Seconds after boot until kernel datapaths work.
 _SETTLED_UPTIME = 15.0
+#: How often the counters of all ports are written to the database, where nobody reads them: once a day.
+_STATISTICS_MS = 24 * 3600 * 1000
 _ROOT = Path("/run/openvswitch")
 _COMPLAINT = re.compile(r"\|(?:WARN|ERR|EMER)\|")
 
@@ -174,6 +176,7 @@ def prepare(
     _start_databases(shards)
     words = ["--no-wait", "init", "--", "set", "Open_vSwitch", "."]
     words += [f"other_config:userspace-tso-enable={str(offloads).lower()}"]
+    words += [f"other_config:stats-update-interval={_STATISTICS_MS}"]
     words += _tls(tls or {})
     early = starts_early(shards)
     starting = _begin(_daemons(shards)) if early else []
