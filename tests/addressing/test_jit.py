@@ -10,6 +10,7 @@ import numba
 import pytest
 
 from addressing.jit import compilations
+from tests.capabilities import lacking
 
 
 @numba.njit
@@ -36,7 +37,10 @@ def test_threads_sleep_while_they_wait_unless_the_user_says_else(given: dict[str
     code = "import addressing.jit, numba.np.ufunc.omppool, os; print(os.environ.get('OMP_WAIT_POLICY'))"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=others | given | {"OMP_DISPLAY_ENV": "true"}, capture_output=True, text=True, check=True,
+        env=others | given | {"OMP_DISPLAY_ENV": "true"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if "libgomp.so" in done.stderr:
+        lacking("not installed: libgomp1; numba then has other threads")
+    assert done.returncode == 0, done.stderr
     assert f"OMP_WAIT_POLICY = '{used}'" in done.stderr
     assert done.stdout.strip() == str(given.get("OMP_WAIT_POLICY"))

@@ -29,6 +29,8 @@ from tests.ovs import poll
     ],
 )
 def test_why_no_window_opens_is_one_line(program: str, display: str, says: str) -> None:
+    if says.startswith("no display") and shutil.which("xhost") is None:
+        lacking("not installed: x11-xserver-utils")
     assert says in display_error(program, display)
 
 
