@@ -11,7 +11,7 @@ CONSTRAINTS ?= constraints.txt
 # Ryu 4.34 builds only with an older setuptools; old and new pip name the setting differently.
 BUILD_CONSTRAINT := $(CURDIR)/vagrant/ryu-build-constraint.txt
 
-.PHONY: help setup demo test check lint fast labs labs-together labs-alone test-ordinary catalogue examples soak bench docs man vm-test vm-full packages test-packages constraints floors platforms container release assets
+.PHONY: help setup demo test check lint fast labs labs-together labs-alone test-ordinary catalogue examples soak bench docs man vm-test vm-many vm-full packages test-packages constraints floors platforms container release assets
 help:            ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -107,6 +107,10 @@ release: packages $(VENV)/.dev  ## VERSION=1.2.3: build, check, try in an empty 
 vm-test: packages $(VENV)/.dev  ## boot a kernel with Open vSwitch and netem, run the tests that need one
 	@bash vagrant/packages.sh user-mode-linux gcc libc6-dev
 	@bash vagrant/uml/run.sh
+
+vm-many: packages $(VENV)/.dev  ## by root: a lab on two virtual machines with kernels of their own (3 minutes)
+	@bash vagrant/packages.sh user-mode-linux gcc libc6-dev
+	@DCNLAB_REQUIRE_LABS=1 $(BIN)/pytest -q -p no:cacheprovider -m vm tests/vms
 
 vm-full:         ## run the Vagrantfile, emulated if necessary; writes docs/vm.md (10 minutes or more)
 	@bash vagrant/packages.sh vagrant vagrant-libvirt libvirt-daemon-system libvirt-clients dnsmasq-base \

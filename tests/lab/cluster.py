@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tests.lab.terminal import DCNLAB
 from tests.lab.underlay import Machine, underlay
 
 #: Seconds within which anything must have happened.
-TIMEOUT = 120.0
+TIMEOUT = 240.0
 #: Dask keeps connections over which nothing comes: how long tests part machines depends on the load.
 _PATIENT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "600s"}
 
@@ -74,7 +74,7 @@ def cluster(count: int, folder: Path, nanny: bool = False, mtu: int = 1500) -> I
     with underlay(count, mtu) as machines, contextlib.ExitStack() as stack:
         log = folder / "scheduler.log"
         words = ["--host", machines[0].address, "--port", "8786", "--no-dashboard", *certificates.options]
-        scheduler = stack.enter_context(_running(machines[0].command([*dask, "scheduler", *words]), log))
+        scheduler = stack.enter_context(running(machines[0].command([*dask, "scheduler", *words]), log))
         found = Cluster(machines, [], environment, scheduler, log)
         for number, machine in enumerate(machines):
             words = [f"tls://{machines[0].address}:8786", "--host", machine.address, "--name", f"w{number}"]
@@ -99,22 +99,25 @@ def until(holds: Any) -> None:
 
 
 @contextlib.contextmanager
-def _running(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    process = _started(command, log)
+def running(
+    command: list[str], log: Path, settings: Mapping[str, str] = _PATIENT
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that ends with the block, with these settings of Dask."""
+    process = _started(command, log, settings)
     try:
         yield process
     finally:
         _end(process)
 
 
-def _started(command: list[str], log: Path) -> subprocess.Popen[bytes]:
+def _started(command: list[str], log: Path, settings: Mapping[str, str] = _PATIENT) -> subprocess.Popen[bytes]:
     with log.open("wb") as file:
         return subprocess.Popen(
             command,
             stdout=file,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **_PATIENT},
+            env={**os.environ, **settings},
         )
 
 

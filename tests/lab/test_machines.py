@@ -120,6 +120,7 @@ def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, 
     in_kernel = spec == FABRICS[-1][0]
     info = three.launched(lab_name, spec, "--scheme", scheme, *(IN_KERNEL if in_kernel else ()))
     with attached(lab_name) as lab:
+        assert len(info["machines"]) == 3
         all_pairs_answer(lab, info)
         assert [info["fast_path"], info["switch_fast_path"]] == ["on" if in_kernel else "off"] * 2
         by_kernel = sum(counts["by kernel"] for counts in lab.stats().servers.values()) if in_kernel else 1
@@ -129,7 +130,6 @@ def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, 
 
 def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
     """With all links, without one between machines, and with it again; tables follow."""
-    assert len(info["machines"]) == 3
     assert info["mtu"] == 1450
     assert lab.pingall().lost == []
     a, b = cut_link(info)
@@ -151,6 +151,7 @@ def lab(three: Cluster) -> Iterator[Lab]:
 
 
 def test_all_pairs_of_a_bcube_answer(lab: Lab) -> None:
+    assert len(lab.info()["machines"]) == 3
     all_pairs_answer(lab, lab.info())
 
 

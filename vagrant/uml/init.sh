@@ -6,6 +6,7 @@ command=$(cat "$COMMAND")
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs run /run
+[ -z "$SHARED" ] || { mkdir /run/shared && mount --bind "$SHARED" /run/shared; }
 case $PROJECT in
 /tmp/*) ;; # a scratch file system would hide the project
 *) mount -t tmpfs tmp /tmp ;;
@@ -13,7 +14,7 @@ esac
 mkdir -p /run/home /run/modules/lib/modules /dev/shm
 mount -t tmpfs shm /dev/shm
 ln -s /usr/lib/uml/modules/* /run/modules/lib/modules/
-for module in openvswitch sch_netem sch_htb veth tun; do
+for module in openvswitch sch_netem sch_htb veth tun vxlan; do
     modprobe -d /run/modules "$module" || echo "no module $module"
 done
 ip link set lo up

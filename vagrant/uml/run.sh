@@ -4,6 +4,9 @@
 # virtualisation.
 #
 #   vagrant/uml/run.sh [COMMAND]      (default: the lab tests that need such a kernel)
+#
+# DCNLAB_VM_MEMORY is the machine's memory, DCNLAB_VM_OPTIONS adds to the kernel's command line: a network
+# (vec0:transport=raw,ifname=NAME), or SHARED=FOLDER, which is /run/shared there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -23,5 +26,6 @@ fi
 printf '%s\n' "$command" >"$scratch/command"  # the kernel's command line would split it
 linux.uml mem="$memory" rootfstype=hostfs rootflags=/ rw quiet con=null con0=null,fd:1 \
     init="$here/init.sh" PROJECT="$project" COMMAND="$scratch/command" PYTHONDONTWRITEBYTECODE=1 \
+    ${DCNLAB_VM_OPTIONS:-} \
     </dev/null | tee "$scratch/log"
 grep -q '^vm-test: exit 0' "$scratch/log"
