@@ -7,6 +7,7 @@ placement_file.py  the same, as a user states it in a file
 description.py     machines as a user describes them
 certificates.py    the key and the certificate of a cluster
 cluster.py         the workers of a scheduler, and what their machines have
+this_machine.py    the same, as a worker sees its own
 whole_lab.py       the coordinator's lab: its parts, the link state that it spreads, machines that are lost
 rejoining.py       a machine that was lost comes back
 operations.py      the coordinator's operations: passed on to parts, or put together from them

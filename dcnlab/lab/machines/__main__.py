@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from dcnlab.lab import log
 from dcnlab.lab.control import rpc
 from dcnlab.lab.emulation import sandbox
 from dcnlab.lab.errors import LabError
-from dcnlab.lab.machines import exposing, operations
+from dcnlab.lab.machines import exposing
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.options.config import LabConfig
 
@@ -65,30 +66,38 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
         report(error="a Mininet script needs a lab on one machine: use -d, --test or Python", code=2)
         return 2
     lifeline = _Lifeline(request["lifeline"])
+
+    def on_stage(stage: str) -> None:
+        report(stage=stage)
+        if stage == "parts":  # what is needed after the launch: this process has nothing to do until then
+            threading.Thread(target=import_module, args=("dcnlab.lab.machines.operations",)).start()
+
     try:
         listening = exposing.listen(config)
-        lab = WholeLab(config, lambda stage: report(stage=stage))
+        lab = WholeLab(config, on_stage)
     except LabError as error:
         _log.error("launch failed", exc_info=True)
         report(error=str(error), code=error.exit_code)
         return error.exit_code
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=lab.end).start())
     lifeline.follow(lab)
-    datapath = ", ".join(sorted({part.ask("info")["datapath"] for part in lab.parts}))
+    datapath = ", ".join(sorted({info["datapath"] for info in lab.ask_all("info")}))
     exposing.start(lab, listening)
     report(ready=True, seconds=lab.seconds, datapath=datapath, aacm={})
     os.close(request["status"])
-    if request["prompt"]:
-        return _in_foreground(lab, listener, request)
-    rpc.serve(listener, operations.table(lab), lab.stop)
-    return 0
+    return _serve(lab, listener, request)
 
 
-def _in_foreground(lab: WholeLab, listener: socket.socket, request: dict[str, Any]) -> int:
-    """Serve beside a prompt, until that ends."""
-    from dcnlab.lab.machines import prompt
+def _serve(lab: WholeLab, listener: socket.socket, request: dict[str, Any]) -> int:
+    """Serve clients until the lab ends, maybe beside a prompt."""
+    from dcnlab.lab.machines import operations
 
     arguments = (listener, operations.table(lab), lab.stop)
+    if not request["prompt"]:
+        rpc.serve(*arguments)
+        return 0
+    from dcnlab.lab.machines import prompt
+
     server = threading.Thread(target=rpc.serve, args=arguments, daemon=True)
     server.start()
     os.dup2(request["errors"], 2)  # the programs of the prompt write to the user's terminal

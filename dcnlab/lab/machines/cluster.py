@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.machines import this_machine
 from dcnlab.lab.machines.certificates import Certificates
 from dcnlab.lab.machines.placement import Machine
 from dcnlab.lab.options import scheduler_address
@@ -51,8 +50,9 @@ def workers(client: Any) -> list[Worker]:
     if not known:
         raise UsageError("machines: the scheduler has no workers: start `dask worker` on each machine")
     hosts = {address: urlsplit(address).hostname or "" for address in known}
+    only = {"pure": False, "allow_other_workers": False}
     waiting = {
-        address: client.submit(describe, host, workers=[address], pure=False, allow_other_workers=False)
+        address: client.submit(this_machine.describe, host, workers=[address], **only)
         for address, host in hosts.items()
     }
     names = {address: str(found["name"]) for address, found in known.items()}
@@ -65,17 +65,3 @@ def workers(client: Any) -> list[Worker]:
         machine = Machine(f"m{number}", has["cores"], has["memory"])
         found.append(Worker(address, machine, hosts[address], has["mtu"], has["root"]))
     return found
-
-
-def describe(address: str) -> dict[str, Any]:
-    """What this machine has; runs in its worker."""
-    import psutil
-
-    names = [
-        name for name, ends in psutil.net_if_addrs().items() if any(one.address == address for one in ends)
-    ]
-    mtu = psutil.net_if_stats()[names[0]].mtu if names else 1500
-    memory = psutil.virtual_memory().available
-    cores = len(os.sched_getaffinity(0))
-    host = socket.gethostname()
-    return {"cores": cores, "memory": memory, "mtu": mtu, "root": os.geteuid() == 0, "host": host}

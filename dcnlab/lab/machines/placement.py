@@ -8,15 +8,15 @@ between machines.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pymetis
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from dcnlab.lab.emulation import capacity
 from dcnlab.lab.errors import UsageError
@@ -147,24 +147,29 @@ def machine_shares(machines: Sequence[Machine]) -> Floats:
 
 def in_blocks(fabric: Fabric, weights: Floats, shares: Floats) -> Ints:
     """The nodes in the order of a breadth-first search, in blocks of the machines' shares."""
-    graph = _graph(fabric)
-    order = np.concatenate([_search(graph, first) for first in _firsts(graph)])
+    order = _search_order(fabric)
     middle = np.cumsum(weights[order]) - weights[order] / 2
     of = np.empty(fabric.size, dtype=np.int64)
     of[order] = np.minimum(np.searchsorted(np.cumsum(shares), middle, side="right"), len(shares) - 1)
     return of
 
 
-def _firsts(graph: csr_array) -> Ints:
-    """The first node of each connected component."""
-    _, component = connected_components(graph, directed=False)
-    _, first = np.unique(component, return_index=True)
-    return first.astype(np.int64)
-
-
-def _search(graph: csr_array, first: int) -> Ints:
-    order = breadth_first_order(graph, int(first), directed=False, return_predecessors=False)
-    return order.astype(np.int64)
+def _search_order(fabric: Fabric) -> Ints:
+    """The nodes in the order of a breadth-first search, which begins anew in each component.  To import that of
+    scipy would take longer than all else here."""
+    graph = _graph(fabric)
+    first, neighbours = graph.first.tolist(), graph.neighbours.tolist()
+    order: dict[int, None] = {}
+    for start in range(fabric.size):
+        waiting = deque([] if start in order else [start])
+        order.setdefault(start)
+        while waiting:
+            node = waiting.popleft()
+            for other in neighbours[first[node] : first[node + 1]]:
+                if other not in order:
+                    order[other] = None
+                    waiting.append(other)
+    return np.array(list(order), dtype=np.int64)
 
 
 def _by_metis(fabric: Fabric, weights: Floats, shares: Floats) -> Iterator[Ints]:
@@ -175,19 +180,27 @@ def _by_metis(fabric: Fabric, weights: Floats, shares: Floats) -> Iterator[Ints]
     units = np.maximum(1, np.round(weights * _WEIGHT_UNITS)).astype(int).tolist()
     for seed in range(_SEEDS):
         _, parts = pymetis.part_graph(
-            len(shares), pymetis.CSRAdjacency(graph.indptr.tolist(), graph.indices.tolist()),
-            eweights=graph.data.tolist(), vweights=units, tpwgts=shares.tolist(),
+            len(shares), pymetis.CSRAdjacency(graph.first.tolist(), graph.neighbours.tolist()),
+            eweights=graph.links.tolist(), vweights=units, tpwgts=shares.tolist(),
             options=pymetis.Options(seed=seed), recursive=bool(seed % 2),
         )  # fmt: skip
         yield np.asarray(parts, dtype=np.int64)
 
 
-def _graph(fabric: Fabric) -> csr_array:
-    """The number of links between each two nodes."""
-    a, b = fabric.link_ends[:, 0], fabric.link_ends[:, 2]
-    rows, columns = np.concatenate([a, b]), np.concatenate([b, a])
-    ones = np.ones(len(rows), dtype=np.int32)
-    return csr_array(coo_array((ones, (rows, columns)), shape=(fabric.size, fabric.size)))
+class _Graph(NamedTuple):
+    """Nodes that links join: the ``neighbours`` of a node, ascending, begin at its ``first``, and so do the
+    numbers of ``links`` to each of them."""
+
+    first: Ints
+    neighbours: Ints
+    links: Ints
+
+
+def _graph(fabric: Fabric) -> _Graph:
+    a, b = fabric.link_ends[:, 0].astype(np.int64), fabric.link_ends[:, 2].astype(np.int64)
+    ends, links = np.unique(np.concatenate([a * fabric.size + b, b * fabric.size + a]), return_counts=True)
+    first = np.searchsorted(ends, np.arange(fabric.size + 1) * fabric.size)
+    return _Graph(first, ends % fabric.size, links)
 
 
 def _links_cut(fabric: Fabric, of: Ints) -> int:
