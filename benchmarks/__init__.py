@@ -13,6 +13,7 @@ isolate.py      launch and programs in hosts, with and without isolation
 launch.py       launch and stop, compared with stock Mininet
 ns3.py          a stream while a link fails, compared with ns-3
 openvswitch.py  throughput of Open vSwitch's datapath, and its load when idle
+mininet_cluster.py  Mininet's cluster edition at 64 hosts, for machines.py
 profile.py      profiles of a launch and of a relaying agent
 relay.py        one relay: kernel, plain Python loop, agent
 repair.py       the controller after a failure, compared with after the restoration

@@ -1,31 +1,43 @@
 """One lab on 1, 2 and 4 machines, which are network namespaces of this one.
 
-    python -m benchmarks machines [bcube:16,1 ...] [--scheme brp] [--machines 1,2,4] [--json]
+    python -m benchmarks machines [bcube:16,1 torus:8x8x8=dor ...] [--scheme brp] [--machines 1,2,4]
+        [--no-stock] [--json]
 
 The machines share this machine's processors: what grows with their number is the work of all together.
-``launch_s`` is `dcnlab up`; ``part_s`` the longest launch of a part; ``coordination_s`` the rest: the start of
-`dcnlab`, the placement, and what passes through Dask.  ``alone_s`` is the launch of a part on its machine
-with nobody beside it, the longest of all; ``memory_mb`` is that of the machine that has most.  ``rtt_ms`` and
-``mbps`` are between servers on the first and the last machine; ``cut_ms`` is the median until all have
-converged on a link between machines that is cut.
+``launch_s`` is what `dcnlab up` says; ``part_s`` the longest launch of a part; ``coordination_s`` the rest: the
+start of the coordinator, the placement, and what passes through Dask.  ``alone_s`` is the launch of a part on
+its machine with nobody beside it, the longest of all.
+
+``part_cpu_s`` and ``alone_cpu_s`` are the processor time of these parts, ``coordination_cpu_s`` that of the
+coordinator, the scheduler and the workers together: other programs disturb it less.
+
+``memory_mb`` is that of the machine that has most.  ``rtt_ms`` and ``mbps`` are between servers on the first
+and the last machine; ``cut_ms`` is the median until all have converged on a link between machines that is cut.
+
+The last row is Mininet's cluster edition on the largest of these numbers of machines: a tree of 64 hosts
+(:mod:`benchmarks.mininet_cluster`).
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from benchmarks.launch import proportional
+from benchmarks import mininet_cluster
+from benchmarks.launch import processor_time, proportional
 from dcnlab.lab.client import Lab
+from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.machines import placement
 from dcnlab.lab.machines.placement import Machine, Placement
 from dcnlab.lab.options.local_part import LocalPart, mtu
@@ -34,16 +46,19 @@ from tests.lab.underlay import underlay
 from topos import registry
 
 DEFAULT = ("bcube:16,1",)
+#: Of the tree that Mininet's cluster edition launches: its square is the number of hosts.
+FANOUT = 8
 #: Cuts of a link between machines; the median is shown.
 CUTS = 3
 #: Launches one part on the machine where this runs: topology, scheme, name, part.
 _ALONE = """\
-import json, sys
+import json, os, sys
+from benchmarks.machines import below, used
 from dcnlab.lab.options.local_part import LocalPart
 from dcnlab.lab.machines.part_lab import PartLab
 topology, scheme, part = sys.argv[1:]
 lab = PartLab(topology, scheme, "alone", LocalPart.from_json(json.loads(part))).start()
-print(lab.launch_s)
+print(lab.launch_s, used(below(os.getpid())))
 lab.stop()
 """
 
@@ -53,28 +68,46 @@ def measure(topology: str, scheme: str, count: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="dcnlab-") as folder:
         os.environ["XDG_RUNTIME_DIR"] = folder
         with cluster(count, Path(folder, "cluster")) as machines:
-            begun = time.perf_counter()
+            engine = [machines.scheduler.pid, *(worker.pid for worker in machines.workers)]
+            before, begun = used(engine), time.perf_counter()
             info = machines.launched("machines", topology, "--scheme", scheme)
-            launch = time.perf_counter() - begun
             lab = Lab.attach("machines")
+            with contextlib.closing(Connection(lab.path)) as connection:
+                spent = used([connection.peer, *engine]) - before
             try:
-                return _figures(machines, lab, info, launch, begun)
+                return {**_figures(machines, lab, info, begun), "coordination_cpu_s": round(spent, 2)}
             finally:
                 lab.stop()
 
 
-def _figures(machines: Cluster, lab: Lab, info: dict[str, Any], launch: float, begun: float) -> dict[str, Any]:
+def below(process: int) -> list[int]:
+    """The processes that descend from one."""
+    return [child.pid for child in psutil.Process(process).children(recursive=True)]
+
+
+def used(processes: Iterable[int]) -> float:
+    """Seconds of processor time of processes."""
+    found = 0.0
+    for process in processes:
+        with contextlib.suppress(OSError, psutil.NoSuchProcess):  # it has ended meanwhile
+            found += processor_time(psutil.Process(process))
+    return found
+
+
+def _figures(machines: Cluster, lab: Lab, info: dict[str, Any], begun: float) -> dict[str, Any]:
+    cpu = max(used(below(worker.pid)) for worker in machines.workers)
     firsts = [part["nodes"][0].partition("-")[0] for part in info["machines"]]
     a, b = firsts[0], firsts[-1] if len(firsts) > 1 else f"h{info['servers'] - 1}"
     assert lab.ping(a, b).held
     first = time.perf_counter() - begun
     rtt = statistics.median(lab.ping(a, b).rtt_ms.p50 for _ in range(10))
-    part = max(one["launch_s"] for one in info["machines"])
+    launch, part = info["launch_s"], max(one["launch_s"] for one in info["machines"])
     return {
         "machines": len(info["machines"]),
         "links_cut": info["links_cut"],
         "launch_s": round(launch, 2),
         "part_s": part,
+        "part_cpu_s": round(cpu, 2),
         "coordination_s": round(launch - part, 2),
         "first_ping_s": round(first, 2),
         "memory_mb": max(_memory(worker.pid) for worker in machines.workers),
@@ -109,8 +142,8 @@ def _cuts(lab: Lab, info: dict[str, Any]) -> float | None:
     return round(statistics.median(found), 1)
 
 
-def alone(topology: str, scheme: str, count: int) -> float:
-    """Seconds to launch the part that takes longest, each with nobody beside it."""
+def alone(topology: str, scheme: str, count: int) -> dict[str, float]:
+    """Seconds to launch the part that takes longest, with nobody beside it, and the most processor time."""
     fabric, cores = registry.fabric(topology), len(os.sched_getaffinity(0))
     memory = psutil.virtual_memory().available
     placed = placement.place(fabric, tuple(Machine(f"m{number}", cores, memory) for number in range(count)))
@@ -122,8 +155,9 @@ def alone(topology: str, scheme: str, count: int) -> float:
             part = _part(placed, number, addresses)
             done = machine.python(_ALONE, topology, scheme, json.dumps(part.to_json()))
             assert done.returncode == 0, done.stderr
-            found.append(float(done.stdout))
-    return max(found)
+            found.append([float(word) for word in done.stdout.split()])
+    seconds, cpu = (max(column) for column in zip(*found, strict=True))
+    return {"alone_s": seconds, "alone_cpu_s": round(cpu, 2)}
 
 
 def _part(placed: Placement, number: int, addresses: list[str]) -> LocalPart:
@@ -134,24 +168,33 @@ def _part(placed: Placement, number: int, addresses: list[str]) -> LocalPart:
     return LocalPart(frozenset(placed.nodes(number)), peers, addresses[number], 50000, mtu(1500, 4))
 
 
+def _rows(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    counts = [int(count) for count in options.machines.split(",")]
+    for given in options.topologies:
+        topology, _, scheme = given.partition("=")
+        scheme = scheme or options.scheme
+        for count in counts:
+            row = {**alone(topology, scheme, count), **measure(topology, scheme, count)}
+            yield {"topology": topology, "scheme": scheme, **row}
+    if not options.no_stock and (most := max(counts)) > 1:
+        found = mininet_cluster.measure(FANOUT, most)
+        yield {"topology": "tree, Mininet's cluster edition", "machines": most, **found}
+
+
 def main() -> None:
     """Print a line per topology and number of machines, or JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", default=DEFAULT)
-    parser.add_argument("--scheme", default="brp")
+    parser.add_argument("--scheme", default="brp", help="of topologies that are not given as TOPOLOGY=SCHEME")
     parser.add_argument("--machines", default="1,2,4", help="how many machines, one after the other")
+    parser.add_argument("--no-stock", action="store_true", help="without Mininet's cluster edition")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     rows = []
-    for topology in options.topologies:
-        for count in map(int, options.machines.split(",")):
-            row = {
-                "alone_s": alone(topology, options.scheme, count),
-                **measure(topology, options.scheme, count),
-            }
-            rows.append({"topology": topology, **row})
-            if not options.json:
-                print("  ".join(f"{key} {value}" for key, value in rows[-1].items()), flush=True)
+    for row in _rows(options):
+        rows.append(row)
+        if not options.json:
+            print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
     if options.json:
         json.dump(rows, sys.stdout, indent=2)
         print()

@@ -74,9 +74,10 @@ SECTIONS = (
     ),
     Section(
         "Many machines",
-        ("machines", "bcube:16,1"),
+        ("machines", "bcube:32,1", "torus:16x16x16=dor"),
         "One lab on 1, 2 and 4 network namespaces that share this one: `part_s` and `alone_s` are launches of"
-        " a part, with the others and alone.",
+        " a part, with the others and alone, `part_cpu_s` and `alone_cpu_s` their processor time. The last row"
+        " is Mininet's cluster edition on 4.",
     ),
     Section(
         "Agents", ("agents",), "All agents of a lab of 256 servers, compared with one interpreter per agent."

@@ -15,7 +15,6 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from dcnlab.lab.control.rpc import Connection
 from starlette.testclient import TestClient
 
 from dcnlab.lab.api.app import interface

@@ -155,8 +155,8 @@ def in_blocks(fabric: Fabric, weights: Floats, shares: Floats) -> Ints:
 
 
 def _search_order(fabric: Fabric) -> Ints:
-    """The nodes in the order of a breadth-first search, which begins anew in each component.  To import that of
-    scipy would take longer than all else here."""
+    """The nodes in the order of a breadth-first search, which begins again in each component.  The import of
+    scipy, which has one, would take longer than all else here."""
     graph = _graph(fabric)
     first, neighbours = graph.first.tolist(), graph.neighbours.tolist()
     order: dict[int, None] = {}
