@@ -8,8 +8,8 @@ import sys
 
 import benchmarks
 
-#: Modules that are no benchmarks.
-_OTHERS = {"__main__", "record", "sandboxes"}
+#: Modules that are no benchmarks, or part of another.
+_OTHERS = {"__main__", "mininet_cluster", "record", "sandboxes"}
 
 
 def main() -> int:
