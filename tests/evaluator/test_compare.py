@@ -30,11 +30,13 @@ from dcnlab.evaluator.compare import (
     write_parquet,
 )
 from dcnlab.evaluator.comparisons import Comparison
+from dcnlab.evaluator.cost import bill, design, read_prices
 from dcnlab.evaluator.evaluate import evaluate
 from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.reporting.comparison import charts, comparison, figures
 from dcnlab.evaluator.reporting.plots import alt_text, save, svg
 from tests.ovs import poll
+from topos.registry import parse
 from topos.spec import SpecError
 
 WANTED = requests(["bcube:3,1", "torus:3x4"], ["wmgr", "brp"], ["", "links=10%"], [1, 2], pattern="permutation")
@@ -197,8 +199,12 @@ def test_totals_are_drawn_per_server_where_sizes_differ(rows: list[Row]) -> None
         for failures in ("", "links=10%")
     ]  # fmt: skip
     found = figures(some)
-    [abt] = [one for one in found.drawn if one.title.startswith("ABT")]
+    abt, dollars = (one for one in found.drawn if one.title.startswith("ABT"))
     assert isinstance(abt, Panels)
+    assert isinstance(dollars, Panels)
+    assert dollars.title == "ABT per 1000 dollars under failures"
+    price = bill(design(parse("bcube:4,1")), read_prices()).price / 1000
+    assert [chart.series[0].y for chart in dollars.charts][1] == pytest.approx((64 / price, 32 / price))
     assert abt.title == "ABT per server under failures"
     assert [[series.y for series in chart.series] for chart in abt.charts] == [
         [(2.0, 1.0)] * 2,

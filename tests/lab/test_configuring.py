@@ -56,6 +56,8 @@ def test_configured_anew_while_traffic_flows() -> None:
         assert again.servers.keys() == {f"h{number}" for number in range(16)}
         events = [record.event for record in lab.events(kinds=["configured"])]
         assert [event.to_json()["servers"] for event in events] == [lab.aacm.servers, again.servers]
+        for one in (lab.aacm, again):  # one clock: none was configured after the last report
+            assert 0 <= max(one.servers.values()) <= one.ms + 0.001
         assert seen.sent > 0
         assert seen.lost == 0
         lab.fail("h5", "h9")

@@ -301,6 +301,12 @@ def test_the_page_fits_its_window(page: Any, size: tuple[int, int]) -> None:
     until(page, "(width) => innerWidth === width", size[0])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     until(page, "dcnlab.picture.camera.width === dcnlab.picture.canvas.getBoundingClientRect().width")
+    wanted = "(() => { const one = document.getElementById('colour').cloneNode(true);"
+    wanted += (
+        " one.style.cssText = 'width: auto; position: fixed; font-size: .8rem'; document.body.append(one);"
+    )
+    wanted += " const { width } = one.getBoundingClientRect(); one.remove(); return width; })()"
+    assert page.evaluate(f"document.getElementById('colour').getBoundingClientRect().width + 1 >= {wanted}")
     for node in ("h0", "h3", "s3"):
         x, y = place(page, node)
         assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).id", [x, y]) == "picture"

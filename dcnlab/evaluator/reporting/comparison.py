@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dcnlab.evaluator.averages import Average, Combination, Row, combinations
@@ -11,6 +11,8 @@ from dcnlab.evaluator.reporting.charts import Chart, Panels, Series
 from dcnlab.evaluator.reporting.plots import Drawable
 from dcnlab.evaluator.reporting.report import Section, page
 from dcnlab.evaluator.traffic.latency import Settings
+from topos.registry import parse
+from topos.spec import SpecError
 
 #: The parameters of the latency simulation, for captions.
 _SETTINGS = (
@@ -210,7 +212,7 @@ def _over_topologies(found: Sequence[Combination]) -> Iterator[Panels]:
     """Without failures: the mean path, and totals, by topology."""
     yield Panels("Mean path", (_categories(found, "path.mean", "links"),), 1)
     for key in _TOTALS:
-        yield _normalised(found, key, _by_category)
+        yield from _normalised(found, key, _by_category)
 
 
 def _by_category(found: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:
@@ -243,7 +245,7 @@ def _over_failures(found: Sequence[Combination]) -> Iterator[Panels]:
         label = f"{title.lower()} ({unit})" if unit else title.lower()
         yield Panels(f"{title} under failures", _failing(found, key, label, Combination.average), 1)
     for key in _TOTALS:
-        yield _normalised(found, key, _failing, " under failures")
+        yield from _normalised(found, key, _failing, " under failures")
 
 
 def _normalised(
@@ -251,24 +253,43 @@ def _normalised(
     key: str,
     draw: Callable[[Sequence[Combination], str, str, Read], tuple[Chart, ...]],
     when: str = "",
-) -> Panels:
-    """A total in link rates; per server where the networks differ in size, and the caption says how large."""
-    servers = {one.topology: one.rows[0].get("servers") or 1 for one in found}
+) -> Iterator[Panels]:
+    """A total in link rates; where the networks differ in size, per server and per 1000 dollars, and the
+    captions say how large and how expensive they are."""
+    servers = {one.topology: float(one.rows[0].get("servers") or 1) for one in found}
     name = _TOTALS[key]
-    if len(set(servers.values())) == 1:
-        return Panels(
-            f"{name[0].upper()}{name[1:]}{when}",
-            draw(found, key, f"{name} (in link rates)", Combination.average),
-            1,
-        )
+    scales: list[tuple[str, str, Mapping[str, float]]] = [("", "", dict.fromkeys(servers, 1.0))]
+    if len(set(servers.values())) > 1:
+        scales = [(" per server", "servers", servers)]
+        if prices := _prices(servers):
+            scales.append((" per 1000 dollars", "thousands of dollars (`dcnlab cost`)", prices))
+    for per, words, sizes in scales:
+        listed = ", ".join(f"{topology} {size:,.6g}" for topology, size in sizes.items())
+        label = f"{name}{per} (in link rates)"
+        title = f"{name[0].upper()}{name[1:]}{per}{when}"
+        caption = f"{words}: {listed}" if words else ""
+        yield Panels(title, draw(found, key, label, _divided(sizes)), 1, caption)
+
+
+def _divided(sizes: Mapping[str, float]) -> Read:
+    """Reads a total divided by the size of its network."""
 
     def read(one: Combination, key: str) -> Average | None:
-        whole, count = one.average(key), servers[one.topology]
-        return whole and Average(whole.mean / count, whole.half / count)
+        whole, size = one.average(key), sizes[one.topology]
+        return whole and Average(whole.mean / size, whole.half / size)
 
-    listed = ", ".join(f"{name} {count:,}" for name, count in servers.items())
-    title = f"{name[0].upper()}{name[1:]} per server{when}"
-    return Panels(title, draw(found, key, f"{name} per server (in link rates)", read), 1, f"servers: {listed}")
+    return read
+
+
+def _prices(topologies: Iterable[str]) -> dict[str, float]:
+    """Thousands of dollars per network; empty where one of them has no price."""
+    from dcnlab.evaluator.cost import bill, design, read_prices  # price lists: only for this
+
+    known = read_prices()
+    try:
+        return {one: bill(design(parse(one)), known).price / 1000 for one in topologies}
+    except SpecError:
+        return {}
 
 
 def _failing(found: Sequence[Combination], key: str, label: str, read: Read) -> tuple[Chart, ...]:

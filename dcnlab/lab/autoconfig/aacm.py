@@ -36,7 +36,11 @@ def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
     for node, coordinates in outcome["coordinates"].items():
         if fabric.index(_text(coordinates)) != node:
             raise LabError(f"AACM gave {fabric.name(node)} the coordinates of another server")
-    servers = {fabric.name(node): round(1000 * (at - begun), 3) for node, at in sorted(outcome["at"].items())}
+    # The origin's clock begins when the order reaches it: the last report came no later than its ``ms``.
+    start = max(begun, max(outcome["at"].values()) - outcome["ms"] / 1000)
+    servers = {
+        fabric.name(node): round(1000 * max(0.0, at - start), 3) for node, at in sorted(outcome["at"].items())
+    }
     frames = dict(agents.sent("AACM") - before)
     return {"protocol": "AACM", "ms": outcome["ms"], "frames": frames, "servers": servers}
 

@@ -29,10 +29,10 @@ export function lineChart(parent, points, title, { words, least = 0 }) {
     element(svg, "path", { class: "lost", d: `M${place - 3} 2l6 6M${place - 3} 8l6 -6` });
   }
   const lost = points.reduce((sum, point) => sum + (point.lost ?? 0), 0), ago = Math.round(span);
-  element(figure, "figcaption", {}, [
-    `${title}: last ${ago < 120 ? `${ago} s` : `${Math.round(ago / 60)} min`}`,
-    known.length ? `at most ${words(largest)}` : "", lost ? `${lost} lost` : "",
-  ].filter(Boolean).join(", "));
+  const since = `last ${ago < 120 ? `${ago} s` : `${Math.round(ago / 60)} min`}`, one = points.length === 1;
+  element(figure, "figcaption", {}, `${title}: ${[
+    one ? "" : since, known.length ? `${one ? "" : "at most "}${words(largest)}` : "", lost ? `${lost} lost` : "",
+  ].filter(Boolean).join(", ")}`);
   return figure;
 }
 
