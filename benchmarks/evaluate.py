@@ -68,8 +68,13 @@ SCHEMES: dict[str, tuple[str, str | None]] = {
     "wmgr-cayley": ("hypercube:13", "hypercube:20"),
 }
 _SAMPLED = {"ksp"}
-#: Further evaluations of samples, where paths are long.
-FURTHER = (("tz", "torus:100x100x100"), ("pow", "clot:200x200"))
+#: Further evaluations of samples, where paths are long, and of the pairs of one source.
+FURTHER = (
+    ("tz", "torus:100x100x100", SAMPLE),
+    ("pow", "clot:200x200", SAMPLE),
+    ("pow", "clot:1000x1000", SAMPLE),
+    ("shortest", "torus:100x100x100", "from:h0"),
+)
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,7 @@ def schemes(only: str) -> None:
     """The table of schemes: first about 8192 nodes, then about a million."""
     rows = [(name, full, SAMPLE if name in _SAMPLED else "servers") for name, (full, _) in SCHEMES.items()]
     rows += [(name, large, SAMPLE) for name, (_, large) in SCHEMES.items() if large]
-    rows += [(name, spec, SAMPLE) for name, spec in FURTHER]
+    rows += FURTHER
     for name, spec, pairs in rows:
         title = f"{name} {spec} {pairs}"
         if only in title:

@@ -1,6 +1,6 @@
 """The controller's processor time after links fail, compared with the time after they are restored.
 
-Only the controller's own work is timed: the new tables and the changes, at 992 and 1024 servers, without
+Only the controller's own work is timed: the new tables and the changes, at 992 to 4096 servers, without
 switches.  Each figure is the best of several rounds.
 
     1 link      one link fails
@@ -20,6 +20,7 @@ from topos import registry as topologies
 
 CASES = (
     "bcube:32,1 brp",
+    "bcube:8,3 brp",
     "bcube:32,1 wmgr",
     "bcube:32,1 shortest",
     "dcell:31,1 shortest",

@@ -31,15 +31,20 @@ class Block:
         for position, to in enumerate(self.pairs.destinations.tolist()):
             yield position, to, self.pairs.of(position), self.distances[position]
 
+    @property
+    def _rows(self) -> tuple[Levels, ...]:
+        """The distances in as few arrays as there are."""
+        return (self.distances,) if isinstance(self.distances, np.ndarray) else self.distances
+
     @cached_property
     def connected(self) -> int:
         """The number of pairs with a path, not counting a node with itself (distance 0)."""
-        return sum(int(np.count_nonzero((row != UNREACHABLE) & (row != 0))) for row in self.distances)
+        return sum(int(np.count_nonzero((row != UNREACHABLE) & (row != 0))) for row in self._rows)
 
     @cached_property
     def farthest(self) -> int:
         """The largest distance of a connected pair."""
-        return max((_farthest(row) for row in self.distances), default=0)
+        return max((_farthest(row) for row in self._rows), default=0)
 
     @property
     def ends(self) -> tuple[IntArray, IntArray, Levels]:
