@@ -123,6 +123,8 @@ def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, 
         assert len(info["machines"]) == 3
         all_pairs_answer(lab, info)
         assert [info["fast_path"], info["switch_fast_path"]] == ["on" if in_kernel else "off"] * 2
+        if scheme == "pow":
+            assert lab.next_hops("h0", "h10", packets=200).shares
         by_kernel = sum(counts["by kernel"] for counts in lab.stats().servers.values()) if in_kernel else 1
         assert by_kernel > 0
     until(lambda: nothing_left(three, lab_name))
@@ -207,8 +209,23 @@ def test_measurements_cross_machines(lab: Lab) -> None:
     assert traced.held
     assert [hop.node for hop in traced.hops] == lab.route(a, b)
     assert [hop.ms for hop in traced.hops] == sorted(hop.ms for hop in traced.hops)
-    with pytest.raises(UsageError, match="not there yet"):
-        lab.overload()
+    for pattern, flows in (("incast", 15), ("all-to-all", 240)):
+        sent = lab.overload(pattern, frames=2)
+        assert (sent.sent, sent.unsent) == (2 * flows, 0)
+        assert sent.lost == sent.sent - sent.received < sent.sent
+
+
+def test_keys_are_on_all_machines(lab: Lab) -> None:
+    """Whichever machines have the servers that ask and those that hold a key."""
+    a, b = distant(lab)
+    value = secrets.token_bytes(200_000)
+    for key, origin in (("colour", a), ("taste", b)):
+        holders = lab.put(key, value, replicas=3, origin=origin)
+        assert [place.bytes for place in lab.where(key, b)][:3] == [len(value)] * 3
+        assert lab.find(key, a) == (holders[0], value)
+    assert {found.key for found in lab.keys(b)} == {"colour", "taste"}
+    lab.delete("colour", b)
+    assert lab.get("colour", a) is None
 
 
 def test_flows_cross_machines(lab: Lab) -> None:
@@ -321,8 +338,8 @@ def test_wrong_requests_are_one_line(lab: Lab) -> None:
         lab.tables("h99")
     with pytest.raises(UsageError, match="delay must be written as in"):
         lab.impair("h0", delay="long")
-    with pytest.raises(LabError, match="kv is not there yet for labs on several machines"):
-        lab.get("colour")
+    with pytest.raises(LabError, match="reconfigure is not there yet for labs on several machines"):
+        lab.ask("reconfigure")
 
 
 def test_the_machine_of_the_host_has_the_image(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,11 +405,22 @@ def test_a_coordinator_that_is_killed_ends_the_lab_everywhere(three: Cluster, tm
     """With a placement from a file: nothing on the second machine."""
     file, lab_name = tmp_path / "parts.yaml", name()
     file.write_text("m0: [h0, h1, s0, s2]\nm1: []\nm2: [h2, h3, s1, s3]\n")
-    words = ["--placement", str(file), "--nat", "--expose", "h0:80=18080,h3:80=18081,h3:81=18082"]
+    words = [
+        "--multipath",
+        "2",
+        "--placement",
+        str(file),
+        "--nat",
+        "--expose",
+        "h0:80=18080,h3:80=18081,h3:81=18082",
+    ]
     info = three.launched(lab_name, "bcube:2,1", "--scheme", "brp", *words)
     assert [part["nodes"] for part in info["machines"]] == [["h0-h1", "s0", "s2"], ["h2-h3", "s1", "s3"]]
     lab = Lab.attach(lab_name)
     assert lab.pingall().received == 12
+    with contextlib.suppress(UsageError):  # a kernel without Multipath TCP
+        found = lab.mptcp("h0", "h3", seconds=0.2)
+        assert found.paths == found.mptcp.subflows == 2
     for server, port in (("h0", 18080), ("h3", 18081)):
         reaches_the_outside(three, lab, server, port)
     sends_after_the_server_has_ended(three, lab, "h3", 18082)
@@ -470,12 +498,16 @@ def test_a_machine_that_was_lost_rejoins(three: Cluster, lab: Lab) -> None:
         lab.rejoin("m2")
     a, b = cut_link(lab.info())
     cut = lab.fail(a, b).links
+    lab.impair(a, b, loss="1%")
     three.start_again(2)
     words = [*DCNLAB, "machines", "rejoin", lab.config.name]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=three.environment)
     assert (done.returncode, done.stdout.partition(" after")[0]) == (0, f"m2 back in {lab.config.name}"), done
     assert lab.info()["down"] == cut
     assert [part["lost"] for part in lab.info()["machines"]] == [False, False, False]
+    inside = Lab.attach(f"{lab.config.name}-m2")
+    assert [one.impairments for one in inside.impairments()] == [{"loss": "1%"}]
+    lab.impair(a, b, clear=True)
     assert lab.pingall().lost == []
     lab.restore(a, b)
     assert lab.info()["down"] == []

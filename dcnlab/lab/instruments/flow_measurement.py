@@ -28,6 +28,8 @@ _ONE_PACKET = 1000
 _ALONE = 4_000_000
 #: The rate of UDP flows before one is known.
 _FIRST_RATE = 1e9
+#: By how much slower UDP is sent where it is lost at that rate, until one is found.
+_SLOWER = (1, 4, 16, 64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +80,18 @@ def idle(send: Generator, workload: Workload, rate: float | None, seed: int) -> 
     base = np.full(len(pairs), np.median(shortest[np.isfinite(shortest)]))
     base[some] = np.where(np.isfinite(shortest), shortest, base[some])
     if rate is None:
-        alone = _one_after_the_other(pairs[some[:1]], _ALONE)
-        seconds = float(send.run(alone).seconds[0])
-        if np.isnan(seconds):
-            raise LabError("traffic: a flow alone was not complete in time, so that there is no ideal")
-        rate = float(wire_bits(alone.size)[0]) / max(seconds - float(base[some[0]]), 1e-6)
+        rate = _rate_alone(send, pairs[some[:1]], float(base[some[0]]))
     return Idle(rate, base[which.reshape(-1)])
+
+
+def _rate_alone(send: Generator, pair: Any, base: float) -> float:
+    """Bits per second of a flow alone; UDP is sent more slowly until all of it arrives."""
+    alone = _one_after_the_other(pair, _ALONE)
+    for slower in _SLOWER if send.transport == "udp" else _SLOWER[:1]:
+        seconds = float(replace(send, rate=_FIRST_RATE / slower).run(alone).seconds[0])
+        if not np.isnan(seconds):
+            return float(wire_bits(alone.size)[0]) / max(seconds - base, 1e-6)
+    raise LabError("traffic: a flow alone was not complete in time, so that there is no ideal")
 
 
 def _one_after_the_other(pairs: Any, size: int) -> Workload:

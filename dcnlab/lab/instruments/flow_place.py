@@ -1,4 +1,4 @@
-"""Machines whose servers send and receive flows: the programs that do it there, and what these need."""
+"""Machines on which a measurement is made: the programs that run there, and what these need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from dcnlab.lab import python_process
 from dcnlab.lab.emulation import netns
@@ -15,6 +15,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import flow_sockets, mptcp
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.conducted import Side
     from dcnlab.lab.running.lab import RunningLab
 
 #: The programs.
@@ -49,6 +50,10 @@ class Place(ABC):
         """Whether the machine runs a server."""
 
     @abstractmethod
+    def ask(self, method: str, **words: Any) -> Any:
+        """What a method of the measurement's side there returns; LabError and UsageError as it raises them."""
+
+    @abstractmethod
     def prepared(
         self, transport: str, cc: str, servers: Sequence[int], pair: tuple[int, int]
     ) -> AbstractContextManager[None]:
@@ -81,13 +86,25 @@ class LocalProgram(Program):
 
 
 class LocalPlace(Place):
-    """This machine; ``on_start`` gets each program's process."""
+    """This machine; ``on_start`` gets each program's process, ``side`` does what is asked for."""
 
-    def __init__(self, lab: RunningLab, on_start: Callable[[subprocess.Popen[str]], None]) -> None:
-        self._lab, self._on_start = lab, on_start
+    def __init__(self, lab: RunningLab, on_start: Callable[[subprocess.Popen[str]], None], side: Side) -> None:
+        self._lab, self._on_start, self._side = lab, on_start, side
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._side.close()
 
     def has(self, server: int) -> bool:
         return self._lab.running.here(server)
+
+    def ask(self, method: str, **words: Any) -> Any:
+        found = None if method.startswith("_") else getattr(self._side, method, None)
+        if found is None:
+            raise UsageError(f"no machine can be asked for {method}")
+        return found(**words)
 
     @contextlib.contextmanager
     def prepared(

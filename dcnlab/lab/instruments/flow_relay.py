@@ -1,15 +1,19 @@
-"""The programs of flows on a machine, for the coordinator of a lab on several: their lines as messages.
+"""What a conducted measurement does on a machine, for the coordinator of a lab on several, as messages.
 
 The coordinator sends ``{"prepare": {...}}`` with the arguments of :meth:`Place.prepared`.  Then come for each
 program ``{"program": number, "name": ...}``, ``{"program": number, "line": ...}`` and at last
 ``{"program": number, "end": true}``.  It hears ``{"prepared": true}``, and of each program
 ``{"program": number, "line": {...}}`` or ``"error"``.
+
+``{"ask": number, "method": ..., "words": {...}}`` calls a method of the measurement's side; it hears
+``{"answer": number, "value": ...}``, or ``"error"`` with its ``"code"``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.errors import LabError
@@ -33,6 +37,9 @@ def relay(place: Place, context: Context) -> None:
                 )
                 context.tell({"prepared": True})
                 continue
+            if "ask" in message:
+                threading.Thread(target=_answer, args=(message, place, context), daemon=True).start()
+                continue
             number = int(message["program"])
             if "name" in message:
                 own = everything.enter_context(contextlib.ExitStack())
@@ -42,6 +49,19 @@ def relay(place: Place, context: Context) -> None:
                 programs[number][0].write(message["line"])
             else:
                 programs[number][1].close()
+
+
+def _answer(message: Mapping[str, Any], place: Place, context: Context) -> None:
+    """Answer a question, in a thread of its own: some take long."""
+    found: dict[str, Any]
+    try:
+        found = {"value": place.ask(message["method"], **message["words"])}
+    except LabError as error:
+        found = {"error": str(error), "code": error.exit_code}
+    except Exception as error:  # the coordinator must not wait for ever
+        found = {"error": f"{type(error).__name__}: {error}", "code": LabError.exit_code}
+    with contextlib.suppress(OSError):  # the coordinator has left
+        context.tell({"answer": message["ask"], **found})
 
 
 def _tell(number: int, program: Program, context: Context) -> None:

@@ -169,7 +169,8 @@ class Measurement(ABC, Generic[R]):
     def result(cls) -> type[R]:
         """The class of the result: what stands in ``Measurement[...]``."""
         for base in cls.__orig_bases__:  # type: ignore[attr-defined]
-            if typing.get_origin(base) is Measurement:
+            origin = typing.get_origin(base)
+            if isinstance(origin, type) and issubclass(origin, Measurement):
                 return typing.cast(type[R], typing.get_args(base)[0])
         raise TypeError(f"{cls.__name__} must be a subclass of Measurement[its result]")
 

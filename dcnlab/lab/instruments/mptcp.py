@@ -13,6 +13,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from addressing.fields import ipv4
 from addressing.header import Field
@@ -20,11 +21,12 @@ from addressing.scheme import Scheme
 from dcnlab.lab import python_process
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import UsageError
+from dcnlab.lab.instruments.conducted import Side
 from dcnlab.lab.running.endpoint import Endpoint
 from topos.graph import LinkState
 
-#: A function from a node and a command line to the command line that runs it in the node.
-Inside = Callable[[str, list[str]], list[str]]
+if TYPE_CHECKING:
+    from dcnlab.lab.running.lab import RunningLab
 
 _PORT = 7431
 _TUN = "dcn0"
@@ -61,61 +63,86 @@ def path_count(scheme: Scheme, a: int, b: int, links: LinkState) -> int:
 
 
 @contextlib.contextmanager
-def additional_addresses(servers: Sequence[int], ends: Sequence[Endpoint], count: int) -> Iterator[None]:
-    """Give both servers ``count`` additional addresses, and let the client (the first) use all of them."""
+def additional_addresses(
+    servers: Sequence[int], ends: Sequence[Endpoint], count: int, sends: bool = True
+) -> Iterator[None]:
+    """Give servers ``count`` additional addresses; clients (``sends``) begin subflows from all of them."""
     numbers = range(1, count + 1)
     for server, end in zip(servers, ends, strict=True):
         added = [f"address replace {_alias(server, number)}/32 dev {_TUN}" for number in numbers]
         netns.batch(["ip", "-n", end.netns], [*added, f"mptcp limits set subflow {count} add_addr_accepted 0"])
-    client, machine = servers[0], ["ip", "-n", ends[0].netns]
     # The connection itself is the first subflow; the path manager adds one from each other address.
-    more = [f"mptcp endpoint add {_alias(client, number)} dev {_TUN} subflow" for number in numbers[1:]]
     try:
-        netns.batch(machine, more)
+        for server, end in zip(servers, ends, strict=True):
+            if sends:
+                more = [f"mptcp endpoint add {_alias(server, n)} dev {_TUN} subflow" for n in numbers[1:]]
+                netns.batch(["ip", "-n", end.netns], more)
         yield
     finally:
-        netns.batch(machine, ["mptcp endpoint flush"])
         for server, end in zip(servers, ends, strict=True):
             removed = [f"address del {_alias(server, number)}/32 dev {_TUN}" for number in numbers]
-            netns.batch(["ip", "-n", end.netns], removed)
+            netns.batch(["ip", "-n", end.netns], ["mptcp endpoint flush", *removed])
 
 
-def measure(
-    servers: Sequence[int],
-    ends: Sequence[Endpoint],
-    subflows: int,
-    seconds: float,
-    inside: Inside,
-    on_start: Callable[[subprocess.Popen[str]], None] = lambda _: None,
-) -> Throughput:
-    """Send over one connection for some seconds: plain TCP over the first path, or with ``subflows`` > 0
-    Multipath TCP.  ``on_start`` gets the sending process."""
-    client, server = (_alias(one, 1) for one in servers)
-    kind = "mptcp" if subflows else "tcp"
-    receiver = _start(inside, ends[1].name, "serve", kind, server, str(_PORT))
-    try:
-        python_process.next_line(receiver, "connection")
-        words = ("send", kind, server, str(_PORT), client, f"{seconds:g}", str(subflows))
-        sender = _start(inside, ends[0].name, *words)
+class MptcpSide(Side):
+    """The servers of one machine at the ends of connections; ``on_start`` gets the sending process."""
+
+    def __init__(self, lab: RunningLab, on_start: Callable[[subprocess.Popen[str]], None]) -> None:
+        self._lab, self._on_start = lab, on_start
+        self._addresses = contextlib.ExitStack()
+        self._receiver: subprocess.Popen[str] | None = None
+
+    def check(self, server: int) -> None:
+        """UsageError when the kernel has no Multipath TCP."""
+        netns.inside(self._lab.endpoint(server).netns, check)
+
+    def add_addresses(self, servers: Sequence[int], count: int, sends: bool) -> None:
+        """Give servers additional addresses until the end; those of a client (``sends``) begin subflows."""
+        ends = [self._lab.endpoint(server) for server in servers]
+        self._addresses.enter_context(additional_addresses(servers, ends, count, sends))
+
+    def listen(self, server: int, subflows: int) -> None:
+        """Start what receives one connection; returns when it listens."""
+        self._receiver = self._start(server, "serve", _kind(subflows), _alias(server, 1), str(_PORT))
+        python_process.next_line(self._receiver, "connection")
+
+    def send(self, client: int, server: int, seconds: float, subflows: int) -> int:
+        """Send over one connection for some seconds: plain TCP over the first path, or with ``subflows`` > 0
+        Multipath TCP; the number of subflows."""
+        words = ("send", _kind(subflows), _alias(server, 1), str(_PORT), _alias(client, 1), f"{seconds:g}")
+        sender = self._start(client, *words, str(subflows))
         try:
-            on_start(sender)
-            sent, received = (
-                python_process.next_line(sender, "connection"),
-                python_process.next_line(receiver, "connection"),
-            )
+            self._on_start(sender)
+            return int(python_process.next_line(sender, "connection")["subflows"])
         finally:
-            sender.kill()
-            sender.communicate()
-    finally:
-        receiver.kill()
-        receiver.communicate()
-    return Throughput(round(received["bytes"] * 8 / received["seconds"] / 1e6, 1), sent["subflows"])
+            _end(sender)
+
+    def received(self) -> float:
+        """Received Mb/s of the connection."""
+        assert self._receiver is not None
+        found = python_process.next_line(self._receiver, "connection")
+        _end(self._receiver)
+        return round(float(found["bytes"]) * 8 / float(found["seconds"]) / 1e6, 1)
+
+    def close(self) -> None:
+        if self._receiver is not None:
+            _end(self._receiver)
+        self._addresses.close()
+
+    def _start(self, server: int, *words: str) -> subprocess.Popen[str]:
+        program = python_process.command("dcnlab.lab.instruments.mptcp_connection", *words)
+        command = self._lab.inside(self._lab.fabric.name(server), program)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _kind(subflows: int) -> str:
+    return "mptcp" if subflows else "tcp"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
 
 
 def _alias(server: int, number: int) -> str:
     return ipv4.text(ipv4.alias(server, number))
-
-
-def _start(inside: Inside, name: str, *words: str) -> subprocess.Popen[str]:
-    command = inside(name, python_process.command("dcnlab.lab.instruments.mptcp_connection", *words))
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -15,19 +15,24 @@ import select
 import socket
 import struct
 import subprocess
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.openvswitch import Shard
+from dcnlab.lab.instruments.conducted import Side, on_each
 from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 from hostagent.runtime.devices import TUN_NAME
 
-Flow = tuple[Endpoint, Endpoint]
+if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
+
 Progress = Callable[[int, int], None]
 
 #: UDP payload of a full frame.
@@ -37,15 +42,10 @@ _MAX_QUEUED = 32
 #: Seconds without an arrival after which missing packets count as lost; the longer one while buffers are
 #: not empty.
 _IDLE_TIMEOUT, _STALL_TIMEOUT = 1.5, 15.0
+#: Seconds between two looks at how much has arrived.
+_LOOK = 0.02
 _NUMBER = struct.Struct(">II")
 _SO_MEMINFO, _DROPS, _IP_RECVERR = 55, 8, 11
-
-
-def flows(pattern: str, ends: Sequence[Endpoint], target: int = 0) -> list[Flow]:
-    """The flows of a pattern.  ``incast``: all servers to one.  ``all-to-all``: all to all, where every source
-    serves the receivers in the same order, like a shuffle that is not staggered."""
-    receivers = [ends[target]] if pattern == "incast" else ends
-    return [(source, receiver) for receiver in receivers for source in ends if source is not receiver]
 
 
 class _Source:
@@ -113,6 +113,81 @@ class _Sink:
         return int(struct.unpack_from("I", info, 4 * _DROPS)[0])
 
 
+class OverloadSide(Side):
+    """The servers of one machine that send and receive; they work in a thread of their own."""
+
+    def __init__(self, running: Running, endpoint: Callable[[int], Endpoint]) -> None:
+        self._running, self._endpoint = running, endpoint
+        self._sinks: list[_Sink] = []
+        self._sources: list[_Source] = []
+        self._seen: set[tuple[int, int]] = set()
+        self._duplicated, self._last = 0, time.monotonic()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def listen(self, servers: Sequence[int]) -> list[int]:
+        """Receive at servers: their ports."""
+        self._sinks += [_Sink(self._endpoint(server)) for server in servers]
+        return [sink.socket.getsockname()[1] for sink in self._sinks]
+
+    def begin(self, flows: Sequence[Sequence[Any]], frames: int) -> None:
+        """Send so many frames of each flow, and receive; returns at once."""
+        by_source: dict[int, list[tuple[int, tuple[str, int]]]] = {}
+        for number, source, address, port in flows:
+            by_source.setdefault(source, []).append((number, (address, port)))
+        self._sources = [_Source(self._endpoint(one), to, frames) for one, to in by_source.items()]
+        self._last = time.monotonic()
+        self._thread = threading.Thread(target=self._transfer, daemon=True)
+        self._thread.start()
+
+    def state(self) -> dict[str, Any]:
+        """Packets sent and received so far, those received twice and refused, whether all are sent, and when
+        the last one came, in monotonic seconds."""
+        return {
+            "sent": sum(source.sent for source in self._sources),
+            "received": len(self._seen),
+            "duplicated": self._duplicated,
+            "refused": sum(sink.dropped for sink in self._sinks),
+            "idle": time.monotonic() - self._last,
+            "last": self._last,
+        }
+
+    def congestion(self) -> dict[str, int]:
+        """The counters of this machine that show congestion."""
+        return congestion(self._running)
+
+    def close(self) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        for source in self._sources:
+            source.close()
+        for sink in self._sinks:
+            sink.close()
+
+    def _transfer(self) -> None:
+        with select.epoll() as poll:
+            by_descriptor = {sink.socket.fileno(): sink for sink in self._sinks}
+            for descriptor in by_descriptor:
+                poll.register(descriptor, select.EPOLLIN)
+            while not self._ended.is_set():
+                sending = [source for source in self._sources if not source.done]
+                for source in sending:
+                    source.send()
+                for descriptor, _ in poll.poll(0.002 if sending else 0.05):
+                    for packet in by_descriptor[descriptor].packets():
+                        self._duplicated += packet in self._seen
+                        self._seen.add(packet)
+                        self._last = time.monotonic()
+
+
+def flows(pattern: str, servers: Sequence[int], target: int = 0) -> list[tuple[int, int]]:
+    """The flows of a pattern.  ``incast``: all servers to one.  ``all-to-all``: all to all, where every source
+    serves the receivers in the same order, like a shuffle that is not staggered."""
+    receivers = [target] if pattern == "incast" else servers
+    return [(source, receiver) for receiver in receivers for source in servers if source != receiver]
+
+
 @dataclass(frozen=True)
 class Delivery:
     """What became of the packets, in seconds and Mb/s; ``refused``: dropped by receivers' sockets."""
@@ -128,77 +203,66 @@ class Delivery:
 
 @dataclass
 class Traffic:
-    """``frames`` full frames of each flow, all sent as fast as possible."""
+    """``frames`` full frames of each flow, all sent as fast as possible, between servers of all machines."""
 
-    flows: Sequence[Flow]
+    places: Sequence[Place]
+    addresses: Callable[[int], str]
+    flows: Sequence[tuple[int, int]]
     frames: int
-    #: Returns how many packets wait in servers' buffers.
-    waiting: Callable[[], int]
 
     def run(self, progress: Progress) -> Delivery:
         """Send until every packet has arrived or no more arrive."""
-        sinks = {name: _Sink(end) for name, end in {b.name: b for _, b in self.flows}.items()}
-        sources = list(self._sources(sinks))
+        total, ports = len(self.flows) * self.frames, self._listen()
         begun = time.monotonic()
-        try:
-            received, duplicated, last = self._transfer(sources, list(sinks.values()), progress)
-            sent, refused = (
-                sum(source.sent for source in sources),
-                sum(sink.dropped for sink in sinks.values()),
-            )
-        finally:
-            for source in sources:
-                source.close()
-            for sink in sinks.values():
-                sink.close()
-        seconds = max(1e-9, last - begun)
-        mbps = round(received * PAYLOAD * 8 / seconds / 1e6, 2)
-        unsent = len(self.flows) * self.frames - sent
-        return Delivery(sent, received, unsent, duplicated, refused, round(seconds, 2), mbps)
+        for place in self.places:
+            flows = [
+                (number, source, self.addresses(target), ports[target])
+                for number, (source, target) in enumerate(self.flows)
+                if place.has(source)
+            ]
+            place.ask("begin", flows=flows, frames=self.frames)
+        while True:
+            states = on_each(self.places, "state")
+            received = sum(one["received"] for one in states)
+            progress(received, total)
+            if received >= total or self._over(min(one["idle"] for one in states)):
+                break
+            time.sleep(_LOOK)
+        last = max(one["last"] - place.ahead for one, place in zip(states, self.places, strict=True))
+        seconds, sent = max(1e-9, last - begun), sum(one["sent"] for one in states)
+        return Delivery(
+            sent, received, total - sent, sum(one["duplicated"] for one in states),
+            sum(one["refused"] for one in states), round(seconds, 2),
+            round(received * PAYLOAD * 8 / seconds / 1e6, 2),
+        )  # fmt: skip
 
-    def _transfer(
-        self, sources: Sequence[_Source], sinks: Sequence[_Sink], progress: Progress
-    ) -> tuple[int, int, float]:
-        """Packets received and duplicated, and when the last one arrived."""
-        total = len(self.flows) * self.frames
-        seen = bytearray(total)
-        received = duplicated = 0
-        last = time.monotonic()
-        with select.epoll() as poll:
-            by_descriptor = {sink.socket.fileno(): sink for sink in sinks}
-            for descriptor in by_descriptor:
-                poll.register(descriptor, select.EPOLLIN)
-            while received < total and not self._over(time.monotonic() - last):
-                sending = [source for source in sources if not source.done]
-                for source in sending:
-                    source.send()
-                for descriptor, _ in poll.poll(0.002 if sending else 0.05):
-                    for flow, number in by_descriptor[descriptor].packets():
-                        place = flow * self.frames + number
-                        duplicated += seen[place]
-                        received += not seen[place]
-                        seen[place] = 1
-                        last = time.monotonic()
-                progress(received, total)
-        return received, duplicated, last
+    def _listen(self) -> dict[int, int]:
+        """The port of each receiver."""
+        receivers = sorted({target for _, target in self.flows})
+        found: dict[int, int] = {}
+        for place in self.places:
+            some = [server for server in receivers if place.has(server)]
+            found |= zip(some, place.ask("listen", servers=some), strict=True)
+        return found
 
     def _over(self, idle: float) -> bool:
         """Whether no packet will arrive any more, after ``idle`` seconds without one."""
-        return idle > _IDLE_TIMEOUT and (idle > _STALL_TIMEOUT or not self.waiting())
+        return idle > _IDLE_TIMEOUT and (idle > _STALL_TIMEOUT or not self._waiting())
 
-    def _sources(self, sinks: dict[str, _Sink]) -> Iterator[_Source]:
-        by_source: dict[str, list[int]] = {}
-        for flow, (a, _) in enumerate(self.flows):
-            by_source.setdefault(a.name, []).append(flow)
-        for numbers in by_source.values():
-            targets = [(flow, sinks[self.flows[flow][1].name].socket.getsockname()) for flow in numbers]
-            yield _Source(self.flows[numbers[0]][0], targets, self.frames)
+    def _waiting(self) -> int:
+        """Packets that wait in servers' buffers."""
+        return sum(one["buffered"] for one in on_each(self.places, "congestion"))
+
+
+def total(counters: Sequence[dict[str, int]]) -> dict[str, int]:
+    """The counters of all machines: sums, and the fullest buffer."""
+    found = {name: sum(one[name] for one in counters) for name in counters[0]}
+    return found | {"fullest": max(one["fullest"] for one in counters)}
 
 
 def congestion(running: Running) -> dict[str, int]:
     """Counters of relays, and of the queues of switches, that show congestion."""
-    assert running.agents is not None
-    counters = list(running.agents.stats().values())
+    counters = list(running.agents.stats().values()) if running.agents is not None else []
     names = {"relayed", "escaped", "credit frames", "lost on links", "buffered"}
     total = {name.replace(" ", "_"): sum(one.get(name, 0) for one in counters) for name in names}
     return {

@@ -2,6 +2,7 @@
 
 placement.py  the servers that hold the copies of a key
 store.py      the store of one server, served over TCP in its namespace
+stores.py     the stores of one machine, and connections to them
 ring.py       put, get and delete from any server; copies and their newest version
 bulk.py       values that are larger than a line of the control socket
 """

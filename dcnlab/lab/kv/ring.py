@@ -1,28 +1,23 @@
 """Put, get and delete keys from any server of a lab, over the lab's own network.
 
 The TCP connections start in the namespace of the requesting server and end at the replica servers of the
-key.  The store of a server starts with its first request.
+key.
 """
 
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.kv import placement
-from dcnlab.lab.kv.store import LARGEST, PORT, Message, Store, receive, send
-from dcnlab.lab.running.endpoint import Endpoint
+from dcnlab.lab.kv import bulk, placement
+from dcnlab.lab.kv.store import LARGEST, Message, receive, send
+from dcnlab.lab.rpc import Call
 from topos.fabric import Fabric
-
-#: Seconds after which a server counts as down.
-_TIMEOUT = 2.0
 
 
 @dataclass(frozen=True)
@@ -44,12 +39,13 @@ class Copy:
 
 
 class Ring:
-    """The stores of a lab's servers; ``endpoint`` gives their names and addresses."""
+    """The stores of a lab's servers; ``connect`` makes a connection from one server to the store of another,
+    which starts with the first one: OSError when there is none."""
 
-    def __init__(self, fabric: Fabric, endpoint: Callable[[int], Endpoint]) -> None:
-        self._fabric, self._endpoint = fabric, endpoint
-        self._stores: dict[int, Store] = {}
-        self._lock = threading.Lock()
+    def __init__(self, fabric: Fabric, connect: Callable[[int, int], socket.socket]) -> None:
+        self._fabric, self._connect = fabric, connect
+        #: The servers whose stores were asked.
+        self._asked: set[int] = set()
 
     def put(self, key: bytes, value: bytes | None, replicas: int, origin: int) -> list[int]:
         """Write ``replicas`` copies, or delete all (``value`` None); the servers that did, in order."""
@@ -72,13 +68,13 @@ class Ring:
         """The newest copy and its server; None when there is none.  LabError when no replica server answers."""
         copies = self.copies(key, origin)
         if all(copy.reply is None for copy in copies):
-            raise LabError(f"no replica server of the key answers {self._endpoint(origin).name}")
+            raise LabError(f"no replica server of the key answers {self._fabric.name(origin)}")
         newest = max(copies, key=lambda copy: copy.version)
         if newest.size is None:
             return None
         found = self._try(origin, newest.server, {"op": "get", "key": key.hex()})
         if found is None:
-            raise LabError(f"{self._endpoint(newest.server).name} stopped answering")
+            raise LabError(f"{self._fabric.name(newest.server)} stopped answering")
         return newest.server, found[1]
 
     def copies(self, key: bytes, origin: int) -> list[Copy]:
@@ -90,7 +86,7 @@ class Ring:
     def listing(self, origin: int) -> dict[bytes, dict[int, int]]:
         """All keys that can be reached: per key the servers with its newest version, and its size."""
         found: dict[bytes, dict[int, list[int]]] = {}
-        for server, answer in self._ask_all(origin, sorted(self._stores), {"op": "list"}).items():
+        for server, answer in self._ask_all(origin, sorted(self._asked), {"op": "list"}).items():
             for key, held in (answer or {}).get("keys", {}).items():
                 found.setdefault(bytes.fromhex(key), {})[server] = held
         newest = {key: max(version for version, _ in held.values()) for key, held in found.items()}
@@ -110,26 +106,26 @@ class Ring:
         self, origin: int, server: int, words: Message, value: bytes = b""
     ) -> tuple[Message, bytes] | None:
         """Ask a server's store from another server; None when it does not answer."""
-        self._ensure(server)
-        address, source = self._endpoint(server).address, self._endpoint(origin)
-
-        def connect() -> socket.socket:
-            return socket.create_connection((address, PORT), _TIMEOUT)
-
+        self._asked.add(server)
         try:
-            with netns.inside(source.netns, connect) as connection, connection.makefile("rwb") as stream:
+            with self._connect(origin, server) as connection, connection.makefile("rwb") as stream:
                 send(stream, words, value)
                 return receive(stream, body=words["op"] == "get")
         except (OSError, ValueError):
             return None
 
-    def _ensure(self, server: int) -> None:
-        """Start the store of a server in its namespace unless it runs."""
-        with self._lock:
-            if server not in self._stores:
-                there = self._endpoint(server)
-                listener = netns.inside(there.netns, lambda: socket.create_server((there.address, PORT)))
-                self._stores[server] = Store(listener)
+
+def serve(ring: Ring, call: Call, server: Callable[[str], int], name: Callable[[int], str]) -> dict[str, Any]:
+    """Answer a request of the control socket; values travel through the client's descriptor."""
+    request = call.request
+    words = {"origin": server(request["origin"]), "key": bytes.fromhex(request["key"])}
+    if request["verb"] == "put":
+        words |= {"replicas": request["replicas"], "value": bulk.read(call.descriptors[0])}
+    found = answer(ring, request["verb"], words, name)
+    if "value" in found:
+        bulk.write(call.descriptors[0], found["value"])
+        found["value"] = len(found["value"])
+    return found
 
 
 def answer(ring: Ring, verb: str, words: dict[str, Any], name: Callable[[int], str]) -> dict[str, Any]:

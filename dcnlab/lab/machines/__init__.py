@@ -12,8 +12,9 @@ whole_lab.py       the coordinator's lab: its parts, the link state that it spre
 rejoining.py       a machine that was lost comes back
 operations.py      the coordinator's operations: passed on to parts, or put together from them
 measuring.py       the coordinator's measurements: on each machine, or where their servers are
+connecting.py      connections of servers on any machine with sockets of the coordinator
 exposing.py        ports of servers that programs beside the coordinator reach
-flow_places.py     machines that send and receive many flows, as the coordinator sees them
+flow_places.py     machines on which a measurement is made, as the coordinator sees them
 prompt.py          the prompt of a lab on many machines
 network.py         the whole network, for what looks into it from the outside
 remote_part.py     a part as the coordinator sees it

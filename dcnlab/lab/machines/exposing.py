@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import socket
 import threading
@@ -11,12 +10,18 @@ from functools import partial
 
 from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
+<<<<<<< HEAD
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.options import exposure
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.exposure import LOCAL_ADDRESS, Exposure
 from dcnlab.lab.outside import accepting
 from hostagent.channel import Channel
+=======
+from dcnlab.lab.exposure import LOCAL_ADDRESS, Exposure
+from dcnlab.lab.machines import connecting
+from dcnlab.lab.machines.whole_lab import WholeLab
+>>>>>>> 68a59c6 (Measure overloads, next hops, MPTCP and keys over machines)
 
 Listening = tuple[Exposure, socket.socket]
 _log = logging.getLogger(__name__)
@@ -45,23 +50,7 @@ def _carry(lab: WholeLab, exposed: Exposure, connection: socket.socket) -> None:
     """Have the server's machine pass bytes between the server and a connection."""
     with connection:
         try:
-            _ask(lab, exposed, connection)
+            connecting.connect(lab, exposed.server, connection, port=exposed.port)
         except (LabError, OSError) as error:
             _log.info("%s: %s", exposed, error)
-        _shut(connection, socket.SHUT_RDWR)
-
-
-def _ask(lab: WholeLab, exposed: Exposure, connection: socket.socket) -> None:
-    """Returns when both directions have ended; the end of each is passed on."""
-    near, far = socket.socketpair()  # its end would say that the client has gone
-    with far, near:
-        channel, descriptors = Channel(far), [connection.fileno(), connection.fileno()]
-        request = {"op": "connect", "server": exposed.server, "port": exposed.port}
-        call = Call(request, descriptors, channel, channel.messages())
-        part = lab.part_of(lab.node(exposed.server))
-        part.serve(call, on_output_end=lambda _: _shut(connection, socket.SHUT_WR))
-
-
-def _shut(connection: socket.socket, direction: int) -> None:
-    with contextlib.suppress(OSError):  # the other end has closed it
-        connection.shutdown(direction)
+        connecting.shut(connection, socket.SHUT_RDWR)

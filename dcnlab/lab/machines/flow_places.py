@@ -1,4 +1,4 @@
-"""The machines of a lab that send and receive flows, as the coordinator sees them."""
+"""The machines of a lab on which a measurement is made, as the coordinator sees them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from dcnlab.lab.errors import LabError
+from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.flow_place import Place, Program
 from dcnlab.lab.machines.remote_part import RemotePart, Served
 
@@ -24,6 +24,7 @@ class RemotePlace(Place):
         self._served: Served | None = None
         self._numbers = itertools.count()
         self._programs: dict[int, queue.Queue[dict[str, Any]]] = {}
+        self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
         self._prepared: queue.Queue[BaseException | None] = queue.Queue()
 
     @contextlib.contextmanager
@@ -44,6 +45,16 @@ class RemotePlace(Place):
 
     def has(self, server: int) -> bool:
         return server in self._part.part.nodes
+
+    def ask(self, method: str, **words: Any) -> Any:
+        number = next(self._numbers)
+        answer = self._answers[number] = queue.Queue()
+        self._say({"ask": number, "method": method, "words": words})
+        found = answer.get()
+        del self._answers[number]
+        if "error" in found:
+            raise (UsageError if found.get("code") == UsageError.exit_code else LabError)(found["error"])
+        return found["value"]
 
     @contextlib.contextmanager
     def prepared(
@@ -81,12 +92,14 @@ class RemotePlace(Place):
             self._prepared.put(None)
         elif "program" in value:
             self._programs[value["program"]].put(value)
+        elif "answer" in value:
+            self._answers[value["answer"]].put(value)
 
     def _end(self, ended: Future[Any]) -> None:
         """Tell all who wait why nothing comes any more."""
         error = ended.exception() or LabError(_ENDED)
         self._prepared.put(error)
-        for lines in list(self._programs.values()):  # others may start meanwhile
+        for lines in [*self._programs.values(), *self._answers.values()]:  # others may start meanwhile
             lines.put({"error": str(error)})
 
 

@@ -6,13 +6,15 @@ together here.  Nothing else is implemented a second time.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dcnlab.lab import naming
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import live_path
-from dcnlab.lab.machines import network, placement_file, rejoining
+from dcnlab.lab.kv import ring
+from dcnlab.lab.machines import connecting, network, placement_file, rejoining
 from dcnlab.lab.machines.measuring import Measuring
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
@@ -40,7 +42,7 @@ def table(lab: WholeLab) -> dict[str, Operation]:
         "fail": operations.fail, "restore": operations.restore, "services": operations.services,
         "control": operations.control, "controller": operations.controller, "events": operations.events,
         "impair": operations.impair, "queues": operations.queues, "explain": operations.explain,
-        "rejoin": operations.rejoin,
+        "rejoin": operations.rejoin, "kv": operations.kv,
     }  # fmt: skip
     found |= {name: operations.about_node(field) for name, field in _ABOUT_A_NODE.items()}
     found |= dict.fromkeys(_ANYWHERE, operations.anywhere)
@@ -61,6 +63,7 @@ def _not_yet(name: str) -> Operation:
 class _Operations:
     def __init__(self, lab: WholeLab) -> None:
         self._lab = lab
+        self._ring = ring.Ring(lab.fabric, partial(connecting.to_store, lab))
 
     def about_node(self, field: str) -> Operation:
         """An operation that the part with a node answers."""
@@ -158,6 +161,13 @@ class _Operations:
         """Change links at all their ends: every part knows the shape of every link, and imposes it at home."""
         words = {key: value for key, value in call.request.items() if key != "op"}
         return self._lab.ask_all("impair", **words)[0]
+
+    def kv(self, call: Call) -> Any:
+        """The keys and values of servers on all machines."""
+        lab = self._lab
+        return ring.serve(
+            self._ring, call, lambda name: naming.server(lab.fabric, name, lab.scheme), lab.fabric.name
+        )
 
     def explain(self, call: Call) -> Any:
         """The path between two servers, over switches of all machines."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.link_shape import NONE
 from dcnlab.lab.machines import cluster
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.remote_part import RemotePart
@@ -46,6 +47,18 @@ def _lost(lab: WholeLab, machine: str) -> list[RemotePart]:
     return parts
 
 
+def _impair(lab: WholeLab, part: RemotePart) -> None:
+    """Give links the impairments that they have now, as the other machines know them."""
+    if not (others := [each for each in lab.living if each.name != part.name]):
+        return
+    ours, theirs = ({one["number"]: one for one in each.ask("impair")["links"]} for each in (part, others[0]))
+    for number in ours.keys() | theirs.keys():
+        before, now = (links.get(number, {}).get("impairments", {}) for links in (ours, theirs))
+        if before != now:
+            names = (theirs.get(number) or ours[number])["link"]
+            part.ask("impair", kind="link", names=names, values={**dict.fromkeys(before, NONE), **now})
+
+
 def _launch(lab: WholeLab, old: RemotePart, found: Sequence[Worker]) -> dict[str, float]:
     """The part on the worker that is at the address of the machine now."""
     now = next((worker for worker in found if worker.address == old.worker.address), None)
@@ -55,6 +68,7 @@ def _launch(lab: WholeLab, old: RemotePart, found: Sequence[Worker]) -> dict[str
     new = RemotePart(lab.client, worker, old.part)
     old.release()
     stages = lab.launch_part(new, again=True)
+    _impair(lab, new)
     lab.adopt(new)
     _log.info("%s runs again", new.name)
     return stages

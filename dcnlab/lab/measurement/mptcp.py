@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dcnlab.lab.emulation import netns
+from dcnlab.lab import naming
 from dcnlab.lab.instruments import mptcp
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.conducted import Conducted, Side, place_of
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.mptcp import Throughput
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class MptcpResult(Result):
 
 
 @dataclass(frozen=True)
-class Mptcp(Measurement[MptcpResult]):
+class Mptcp(Conducted[MptcpResult]):
     """Compare one Multipath TCP connection over all parallel paths with TCP over one path."""
 
     name: ClassVar[str] = "mptcp"
@@ -50,20 +53,28 @@ class Mptcp(Measurement[MptcpResult]):
     b: str = server("The server that receives.")
     seconds: float = argument("How long each connection sends.", default=3.0, low=0.1, high=1e6, unit="s")
 
-    def run(self, lab: RunningLab, context: Context) -> MptcpResult:
-        servers, ends = lab.two_servers(self.a, self.b), lab.two_endpoints(self.a, self.b)
-        netns.inside(ends[0].netns, mptcp.check)
-        paths = mptcp.path_count(lab.scheme, *servers, lab.link_state.state())
+    def side(self, lab: RunningLab, context: Context) -> Side:
+        return mptcp.MptcpSide(lab, context.terminate_with_client)
+
+    def conduct(
+        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
+    ) -> MptcpResult:
+        source, target = servers = naming.two_servers(network.fabric, self.a, self.b, network.scheme)
+        here, there = place_of(places, source), place_of(places, target)
+        here.ask("check", server=source)
+        paths = mptcp.path_count(network.scheme, *servers, network.links)
 
         def throughput(subflows: int) -> Throughput:
-            return mptcp.measure(
-                servers, ends, subflows, self.seconds, lab.inside, context.terminate_with_client
-            )
+            there.ask("listen", server=target, subflows=subflows)
+            words = {"client": source, "server": target, "seconds": self.seconds}
+            found = here.ask("send", **words, subflows=subflows)
+            return Throughput(there.ask("received"), found)
 
-        with mptcp.additional_addresses(servers, ends, paths):
-            context.started()
-            context.progress(0, 2, "tcp")
-            single = throughput(0)
-            context.progress(1, 2, "mptcp")
-            multiple = throughput(paths)
+        here.ask("add_addresses", servers=[source], count=paths, sends=True)
+        there.ask("add_addresses", servers=[target], count=paths, sends=False)
+        context.started()
+        context.progress(0, 2, "tcp")
+        single = throughput(0)
+        context.progress(1, 2, "mptcp")
+        multiple = throughput(paths)
         return MptcpResult(paths, single, multiple, round(multiple.mbps / single.mbps, 3))

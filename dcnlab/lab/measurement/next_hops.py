@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from dcnlab.lab import naming
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.conducted import Conducted, Side, on_each, place_of
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result, Table
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 #: Every packet has a source port of its own, so that it is a flow of its own.
 _FIRST_PORT, _MAX_PACKETS = 10_000, 50_000
@@ -65,7 +69,7 @@ class NextHopsResult(Result):
 
 
 @dataclass(frozen=True)
-class NextHops(Measurement[NextHopsResult]):
+class NextHops(Conducted[NextHopsResult]):
     """Compare the next hops that packets really take with the scheme's probabilities (chi-square test).
 
     Exit 1 when the difference is less probable than 1 in 1000.  No other traffic may flow meanwhile.
@@ -78,52 +82,86 @@ class NextHops(Measurement[NextHopsResult]):
     b: str = server("The server that receives.")
     packets: int = argument("How many packets, each a flow of its own.", default=2000, low=1, high=_MAX_PACKETS)
 
-    def run(self, lab: RunningLab, context: Context) -> NextHopsResult:
-        if lab.scheme.tag_bits:
+    def side(self, lab: RunningLab, context: Context) -> Side:
+        return _Side(lab)
+
+    def conduct(
+        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
+    ) -> NextHopsResult:
+        scheme = network.scheme
+        if scheme.tag_bits:
             raise UsageError(
-                f"{lab.scheme.name} marks packets with their path: next hops can be counted for schemes whose"
+                f"{scheme.name} marks packets with their path: next hops can be counted for schemes whose"
                 " servers choose them, such as pow and ecmp"
             )
-        source, target = lab.two_servers(self.a, self.b)
-        before = _leaving(lab)
+        source, target = naming.two_servers(network.fabric, self.a, self.b, scheme)
+        here, there = place_of(places, source), place_of(places, target)
+        port, before = there.ask("listen", server=target), _leaving(places)
         context.started()
-        _send(lab, source, target, self.packets)
-        return _compared(lab, target, _leaving(lab) - before)
+        for first in range(0, self.packets, _IN_FLIGHT):
+            last = min(first + _IN_FLIGHT, self.packets)
+            words = {"source": source, "target": target, "port": port}
+            here.ask("burst", **words, first=_FIRST_PORT + first, last=_FIRST_PORT + last)
+            if there.ask("received", count=last - first) != last - first:
+                raise LabError(f"packets from {self.a} to {self.b} were lost")
+        return _compared(network, target, _leaving(places) - before)
 
 
-def _leaving(lab: RunningLab) -> Counter[tuple[int, int]]:
+class _Side(Side):
+    """Servers of one machine that send, receive and count."""
+
+    def __init__(self, lab: RunningLab) -> None:
+        self._lab = lab
+        self._sink: socket.socket | None = None
+
+    def listen(self, server: int) -> int:
+        """Receive at a server: the port."""
+        there = self._lab.endpoint(server)
+        self._sink = there.socket(socket.SOCK_DGRAM)
+        self._sink.bind((there.address, 0))
+        self._sink.settimeout(_TIMEOUT)
+        return int(self._sink.getsockname()[1])
+
+    def burst(self, source: int, target: int, port: int, first: int, last: int) -> None:
+        """Send a datagram from each of some ports."""
+        here, there = self._lab.endpoint(source), self._lab.endpoint(target)
+        netns.inside(here.netns, partial(_burst, here.address, range(first, last), (there.address, port)))
+
+    def received(self, count: int) -> int:
+        """How many of so many datagrams have come since the last question."""
+        assert self._sink is not None
+        for number in range(count):
+            try:
+                self._sink.recv(16)
+            except TimeoutError:
+                return number
+        return count
+
+    def leaving(self) -> list[tuple[int, int, int]]:
+        """Frames that have left each server: the server, the port, their number."""
+        found = []
+        for node in filter(self._lab.running.here, range(self._lab.fabric.servers)):
+            prefix = f"{self._lab.fabric.name(node)}-eth"
+            for line in netns.inside(self._lab.running.namespace(node), _devices).splitlines():
+                device, _, numbers = line.strip().partition(":")
+                if device.startswith(prefix):
+                    found.append((node, int(device.removeprefix(prefix)), int(numbers.split()[9])))
+        return found
+
+    def close(self) -> None:
+        if self._sink is not None:
+            self._sink.close()
+
+
+def _leaving(places: Sequence[Place]) -> Counter[tuple[int, int]]:
     """Frames that have left each (server, port)."""
-    frames: Counter[tuple[int, int]] = Counter()
-    for node in range(lab.fabric.servers):
-        prefix = f"{lab.fabric.name(node)}-eth"
-        for line in netns.inside(lab.running.namespace(node), _devices).splitlines():
-            device, _, numbers = line.strip().partition(":")
-            if device.startswith(prefix):
-                frames[node, int(device.removeprefix(prefix))] = int(numbers.split()[9])
-    return frames
+    counted = (row for rows in on_each(places, "leaving") for row in rows)
+    return Counter({(node, port): frames for node, port, frames in counted})
 
 
 def _devices() -> str:
     with open("/proc/thread-self/net/dev") as lines:
         return lines.read()
-
-
-def _send(lab: RunningLab, source: int, target: int, packets: int) -> None:
-    """Send datagrams, a few at a time; LabError when one does not arrive."""
-    there = lab.endpoint(target)
-    sink = netns.inside(there.netns, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-    here = lab.endpoint(source)
-    with sink:
-        sink.bind((there.address, 0))
-        sink.settimeout(_TIMEOUT)
-        for first in range(0, packets, _IN_FLIGHT):
-            ports = range(_FIRST_PORT + first, _FIRST_PORT + min(first + _IN_FLIGHT, packets))
-            netns.inside(here.netns, partial(_burst, here.address, ports, sink.getsockname()))
-            try:
-                for _ in ports:
-                    sink.recv(16)
-            except TimeoutError:
-                raise LabError(f"packets from {here.name} to {there.name} were lost") from None
 
 
 def _burst(address: str, ports: range, target: tuple[str, int]) -> None:
@@ -133,23 +171,23 @@ def _burst(address: str, ports: range, target: tuple[str, int]) -> None:
             handle.sendto(b"next hop", target)
 
 
-def _compared(lab: RunningLab, target: int, frames: Counter[tuple[int, int]]) -> NextHopsResult:
+def _compared(network: Network, target: int, frames: Counter[tuple[int, int]]) -> NextHopsResult:
     """Chi-square over all servers that have a choice: each server's packets against its rule."""
     from scipy import stats  # takes half a second, which no other operation needs
 
     shares: list[Share] = []
     statistic, freedom = 0.0, 0
-    for node in range(lab.fabric.servers):
+    for node in range(network.fabric.servers):
         total = sum(count for (sender, _), count in frames.items() if sender == node)
         if not total:
             continue
-        rule = _rule(lab, node, target)
+        rule = _rule(network, node, target)
         counts = [frames[node, port] for port in rule]
         if sum(counts) != total:
             raise LabError(
-                f"{lab.fabric.name(node)} sent {total - sum(counts)} frames by ports outside its rule"
+                f"{network.fabric.name(node)} sent {total - sum(counts)} frames by ports outside its rule"
             )
-        shares += _shares(lab, node, rule, counts)
+        shares += _shares(network, node, rule, counts)
         if len(rule) > 1 and min(rule.values()) * total >= _MIN_EXPECTED:
             statistic += stats.chisquare(counts, [weight * total for weight in rule.values()]).statistic
             freedom += len(rule) - 1
@@ -157,16 +195,16 @@ def _compared(lab: RunningLab, target: int, frames: Counter[tuple[int, int]]) ->
     return NextHopsResult(shares, round(float(statistic), 3), freedom, p)
 
 
-def _rule(lab: RunningLab, node: int, target: int) -> dict[int, float]:
+def _rule(network: Network, node: int, target: int) -> dict[int, float]:
     """The scheme's probability of each port of a server."""
     from addressing.header import Forward, Header
 
-    next_hops = lab.scheme.next_hops(node, Header(lab.scheme.label(target)), lab.link_state.state())
+    next_hops = network.scheme.next_hops(node, Header(network.scheme.label(target)), network.links)
     return {action.port: weight for action, weight in next_hops if isinstance(action, Forward)}
 
 
-def _shares(lab: RunningLab, node: int, rule: dict[int, float], counts: list[int]) -> Iterator[Share]:
-    fabric, total = lab.fabric, sum(counts)
+def _shares(network: Network, node: int, rule: dict[int, float], counts: list[int]) -> Iterator[Share]:
+    fabric, total = network.fabric, sum(counts)
     for (port, weight), count in zip(rule.items(), counts, strict=True):
         end = fabric.peer(node, port)
         assert end is not None

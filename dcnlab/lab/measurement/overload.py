@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from dcnlab.lab import naming
 from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.conducted import Conducted, Side, on_each
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
+    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.instruments.overload import Progress
     from dcnlab.lab.options.config import LabConfig
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class OverloadResult(Result):
 
 
 @dataclass(frozen=True)
-class Overload(Measurement[OverloadResult]):
+class Overload(Conducted[OverloadResult]):
     """Send from many servers at once, more than the network takes, and count what is lost, and where."""
 
     name: ClassVar[str] = "overload"
@@ -58,19 +63,25 @@ class Overload(Measurement[OverloadResult]):
     frames: int = argument("Full frames per flow.", default=100, low=1)
     target: str = argument("The receiver of an incast.", default="h0")
 
-    def run(self, lab: RunningLab, context: Context) -> OverloadResult:
-        from dcnlab.lab.instruments.overload import Traffic, congestion, flows
+    def side(self, lab: RunningLab, context: Context) -> Side:
+        from dcnlab.lab.instruments.overload import OverloadSide
 
-        ends = [lab.endpoint(server) for server in range(lab.fabric.servers)]
-        before = congestion(lab.running)
-        traffic = Traffic(
-            flows(self.pattern, ends, lab.server(self.target)),
-            self.frames,
-            lambda: congestion(lab.running)["buffered"],
-        )
+        return OverloadSide(lab.running, lab.endpoint)
+
+    def conduct(
+        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
+    ) -> OverloadResult:
+        from dcnlab.lab.instruments.overload import Traffic, flows, total
+        from dcnlab.lab.running import endpoint
+
+        fabric, scheme = network.fabric, network.scheme
+        servers = [server for server in range(fabric.servers) if any(place.has(server) for place in places)]
+        chosen = flows(self.pattern, servers, naming.server(fabric, self.target, scheme))
+        before = total(on_each(places, "congestion"))
         context.started()
+        traffic = Traffic(places, lambda server: endpoint.address(scheme, server), chosen, self.frames)
         found = traffic.run(_every_5_percent(context, self.pattern))
-        after = congestion(lab.running)
+        after = total(on_each(places, "congestion"))
         counters = {name: count - before[name] for name, count in after.items()}
         counters |= {name: after[name] for name in ("buffered", "fullest")}
         return OverloadResult(

@@ -13,8 +13,9 @@ import numpy as np
 
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments.arguments import argument
+from dcnlab.lab.instruments.conducted import Conducted
 from dcnlab.lab.instruments.flow_sockets import TRANSPORTS
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result, Table
 from dcnlab.traffic import completion, patterns, sizes
 from dcnlab.traffic.completion import SizeBin
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_measurement import Idle
     from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.instruments.flow_run import Run
-    from dcnlab.lab.running.lab import RunningLab
     from dcnlab.lab.running.network import Network
 
 #: The load of a lab whose links have a rate, unless it is given.
@@ -100,7 +100,7 @@ def _row(one: SizeBin) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True)
-class Traffic(Measurement[TrafficResult]):
+class Traffic(Conducted[TrafficResult]):
     """Send flows by a pattern, and measure how long they take, alone and against the ideal.
 
     Exit 1 when a flow was not complete.
@@ -109,7 +109,6 @@ class Traffic(Measurement[TrafficResult]):
     name: ClassVar[str] = "traffic"
     entry: ClassVar[str] = "flows"
     command: ClassVar[bool] = False
-    conducted: ClassVar[bool] = True
 
     pattern: str = argument(
         "Who sends to whom: permutation, incast, all-to-all, stride:by=1, hotspot, ..., or a file of pairs.",
@@ -175,22 +174,6 @@ class Traffic(Measurement[TrafficResult]):
     def demand(self, load: float, rate: float) -> Demand:
         """What is sent, at a load of links with a rate in bits per second; a load of 0: a number of flows."""
         return Demand(self.pattern, self.sizes, load, self.seconds, rate, self.count or 1, self.seed)
-
-    def run(self, lab: RunningLab, context: Context) -> TrafficResult:
-        from dcnlab.lab.inspection import trace
-        from dcnlab.lab.instruments.flow_place import LocalPlace
-        from dcnlab.lab.running import impairing
-
-        place = LocalPlace(lab, context.terminate_with_client)
-        return self.conduct(trace.network(lab), impairing.change(lab, {})["links"], [place], context)
-
-    def serve_part(self, lab: RunningLab, context: Context) -> None:
-        """Run the programs that send and receive on this machine."""
-        from dcnlab.lab.instruments import flow_relay
-        from dcnlab.lab.instruments.flow_place import LocalPlace
-
-        context.offer("programs")
-        flow_relay.relay(LocalPlace(lab, context.terminate_with_client), context)
 
     def conduct(
         self,

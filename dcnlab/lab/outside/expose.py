@@ -63,10 +63,12 @@ def _connected(server: str, targets: list[tuple[str, int]]) -> socket.socket | N
     return None
 
 
-def connect(session: RunningLab, server: int, port: int, source: int, target: int) -> None:
+def connect(session: RunningLab, server: int, port: int, source: int, target: int, address: str = "") -> None:
     """Pass bytes between a port of a server and two descriptors until both directions have ended, and close
-    each descriptor at its end: for a connection that another machine has accepted."""
-    inner = _connected(session.fabric.name(server), _targets(session, server, port))
+    each descriptor at its end: for a connection that another machine has accepted.  With an ``address`` the
+    server connects to that port there."""
+    targets = [(address, port)] if address else _targets(session, server, port)
+    inner = _connected(session.fabric.name(server), targets)
     with os.fdopen(source, "rb", buffering=0) as reads, os.fdopen(target, "wb", buffering=0) as writes:
         if inner is None:
             return

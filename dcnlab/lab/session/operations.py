@@ -20,7 +20,8 @@ from dcnlab.lab.emulation.running import interface
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import capture, flows, live_path, queues, tables, trace
 from dcnlab.lab.instruments.measurement import Context, Measurement
-from dcnlab.lab.kv import bulk, ring
+from dcnlab.lab.kv import ring, store
+from dcnlab.lab.kv.stores import Stores
 from dcnlab.lab.outside import expose, opening
 from dcnlab.lab.outside.attachment import Attachments
 from dcnlab.lab.program import Program
@@ -63,7 +64,8 @@ class _Operations:
         self._session = session
         self._fabric = session.fabric
         self._attachments = Attachments(session)
-        self._ring = ring.Ring(session.fabric, session.endpoint)
+        self._stores = Stores(session.endpoint)
+        self._ring = ring.Ring(session.fabric, self._stores.connect)
         self._services = Services(session)
 
     def op_measure(self, call: Call) -> Any:
@@ -208,15 +210,13 @@ class _Operations:
 
     def op_kv(self, call: Call) -> Any:
         """put, get, del, where or ls of key-based routing; values travel through the client's descriptor."""
-        request, session = call.request, self._session
-        words = {"origin": session.server(request["origin"]), "key": bytes.fromhex(request["key"])}
-        if request["verb"] == "put":
-            words |= {"replicas": request["replicas"], "value": bulk.read(call.descriptors[0])}
-        found = ring.answer(self._ring, request["verb"], words, self._fabric.name)
-        if "value" in found:
-            bulk.write(call.descriptors[0], found["value"])
-            found["value"] = len(found["value"])
-        return found
+        return ring.serve(self._ring, call, self._session.server, self._fabric.name)
+
+    def op_store(self, call: Call) -> Any:
+        """Start the store of a server, for servers of other machines: the address and port where it listens."""
+        server = self._session.server(call.request["server"])
+        self._stores.start(server)
+        return {"address": self._session.address(server), "port": store.PORT}
 
     # --- links and tables -----------------------------------------------------
 
@@ -260,12 +260,14 @@ class _Operations:
         return self._attachments.attach(request["switch"], request["interface"], request.get("host") or "")
 
     def op_connect(self, call: Call) -> Any:
-        """Pass bytes between a port of a server and two descriptors: for what is exposed on another machine."""
+        """Pass bytes between a port of a server and two descriptors, for another machine: that of what is
+        exposed, or of a server at another ``address``."""
         server, port = self._session.server(call.request["server"]), int(call.request["port"])
+        address = str(call.request.get("address", ""))
         source, target, *_ = call.descriptors
         call.descriptors.clear()
         call.progress({"connecting": True})  # now the other machine closes its copies of the descriptors
-        expose.connect(self._session, server, port, source, target)
+        expose.connect(self._session, server, port, source, target, address)
         return {}
 
     def op_detach(self, call: Call) -> Any:

@@ -20,7 +20,7 @@ from dcnlab.lab.events.kinds import (
 READING = frozenset(
     {
         "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
-        "services", "service_log", "service_wait", "own_links", "elsewhere", "verdict", "connect",
+        "services", "service_log", "service_wait", "own_links", "elsewhere", "verdict", "connect", "store",
     }
 )  # fmt: skip
 #: Measurements that only read counters; likewise.

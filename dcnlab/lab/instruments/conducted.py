@@ -1,0 +1,66 @@
+"""Measurements that are conducted: one process asks all machines of a lab, whether they are one or several.
+
+A :class:`Side` on each machine does there what it is asked to.  Where one machine runs the lab, its session
+conducts; otherwise the coordinator does, and asks the machines by messages
+(:mod:`dcnlab.lab.instruments.flow_relay`).  So there is one implementation for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dcnlab.lab.instruments.measurement import Context, Measurement, R
+
+if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
+    from dcnlab.lab.running.lab import RunningLab
+
+
+class Side:
+    """What a measurement does on one machine: its public methods take and return JSON values."""
+
+    def close(self) -> None:
+        """The measurement has ended."""
+
+
+class Conducted(Measurement[R]):
+    """A measurement that defines ``conduct``, and what is done on each machine (:meth:`side`)."""
+
+    conducted: ClassVar[bool] = True
+
+    def side(self, lab: RunningLab, context: Context) -> Side:
+        """What is done on the machine of a lab, or of one part of it."""
+        return Side()
+
+    def run(self, lab: RunningLab, context: Context) -> R:
+        from dcnlab.lab.inspection import trace
+        from dcnlab.lab.instruments.flow_place import LocalPlace
+        from dcnlab.lab.running import impairing
+
+        with LocalPlace(lab, context.terminate_with_client, self.side(lab, context)) as place:
+            return self.conduct(trace.network(lab), impairing.change(lab, {})["links"], [place], context)
+
+    def serve_part(self, lab: RunningLab, context: Context) -> None:
+        """Do on this machine what the coordinator asks for."""
+        from dcnlab.lab.instruments import flow_relay
+        from dcnlab.lab.instruments.flow_place import LocalPlace
+
+        context.offer("programs")
+        with LocalPlace(lab, context.terminate_with_client, self.side(lab, context)) as place:
+            flow_relay.relay(place, context)
+
+
+def place_of(places: Sequence[Place], server: int) -> Place:
+    """The machine that runs a server; LabError when that is lost."""
+    from dcnlab.lab.errors import LabError
+
+    for place in places:
+        if place.has(server):
+            return place
+    raise LabError("the machine of a server is lost: see `dcnlab info`")
+
+
+def on_each(places: Sequence[Place], method: str, **words: Any) -> list[Any]:
+    """The answers of all machines."""
+    return [place.ask(method, **words) for place in places]
