@@ -22,6 +22,7 @@ The program imports only the command that it runs.
     sweeping.py              what varies in a sweep of a scenario, and its outcome
     link_change.py           fail, restore and heal
     process_change.py        restart, kill and pause
+    cluster.py               the Dask cluster on which commands of the evaluator compute
     spec_lists.py            comma-separated topologies and schemes
     catalogue.py             topologies and schemes as table rows
     demonstration.py         the steps of `dcnlab demo`

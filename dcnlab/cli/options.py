@@ -96,6 +96,11 @@ FlowControlOption = Annotated[
 ]
 Pairs = Annotated[str, typer.Option(help="Pairs: servers, all (switches too), from:NODE or sample:N.")]
 
+Dask = Annotated[
+    str,
+    typer.Option(metavar="ADDRESS", help="Compute on this Dask scheduler, such as tls://10.0.0.1:8786."),
+]
+
 Workers = Annotated[int, number("Worker processes; 0: one per core.", 0, 4096)]
 
 

@@ -10,8 +10,9 @@
     metrics.py       further metrics, found by name: bisection, throughput, latency ...
     compare.py       grids of evaluations in parallel: ``dcnlab compare``
     comparisons.py   the same for scripts and notebooks: ``dcnlab.compare``
+    dividing.py      one evaluation on several workers
     compiling.py     progress messages while workers compile kernels
-    worker_processes.py  fresh Python processes for it
+    worker_processes.py  fresh Python processes for it, and what any worker loads first
     sweep.py         increasing shares of failures: ``dcnlab sweep``
     cost.py          price and power of networks: ``dcnlab cost``
     borel_search.py  the largest Borel Cayley graph of a diameter: ``dcnlab borel-search``

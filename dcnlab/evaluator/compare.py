@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import functools
 import hashlib
 import itertools
 import json
@@ -35,7 +34,7 @@ from dcnlab.evaluator.graph.pairs import check as check_pairs
 from dcnlab.evaluator.metrics import Conditions, check
 from dcnlab.evaluator.routing.path_lengths import FailureKnowledge
 from dcnlab.evaluator.traffic.latency import FlowControl
-from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool
+from dcnlab.evaluator.worker_processes import SafeSpawnContext, process_pool, with_custom
 from topos import plugins
 from topos.registry import parse
 from topos.spec import SpecError, split_spec
@@ -270,27 +269,18 @@ def _begin_worker(threads: int, to: Connection | None) -> None:
 
 
 def _gather(executor: Executor, run_job: Callable[[Q], Row], pending: Sequence[Q]) -> Iterator[Row]:
-    work = functools.partial(_run_with_custom, plugins.loaded(), plugins.digest(), run_job)
+    work = with_custom(run_job)
     futures = {executor.submit(work, asked): asked for asked in pending}
-    for future in as_completed(futures):
-        asked = futures[future]
-        try:
-            yield future.result()
-        except (SpecError, ValueError, MemoryError, ArithmeticError, BrokenExecutor) as error:
-            yield {"key": asked.key, **dataclasses.asdict(asked), "error": str(error) or repr(error)}
-
-
-def _run_with_custom(custom: tuple[str, ...], digest: str, run_job: Callable[[Q], Row], asked: Q) -> Row:
-    """In a worker: run a job with the user's own topologies and schemes, wherever the worker was started."""
-    plugins.load(custom)
-    if plugins.digest() != digest:
-        raise SpecError(f"this worker has loaded another version of {', '.join(custom)}: start it again")
     try:
-        return run_job(asked)
-    except Exception as error:
-        if text := plugins.custom_error(error):
-            raise SpecError(text) from error
-        raise
+        for future in as_completed(futures):
+            asked = futures[future]
+            try:
+                yield future.result()
+            except (SpecError, ValueError, MemoryError, ArithmeticError, BrokenExecutor) as error:
+                yield {"key": asked.key, **dataclasses.asdict(asked), "error": str(error) or repr(error)}
+    finally:
+        for future in futures:  # interrupted: nobody waits for the remaining results
+            future.cancel()
 
 
 def load(directory: Path) -> dict[str, Row]:

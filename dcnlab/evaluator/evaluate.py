@@ -10,19 +10,17 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from addressing.registry import bind
 from addressing.scheme import Scheme
+from dcnlab.evaluator import dividing
 from dcnlab.evaluator.graph import failures as failing
-from dcnlab.evaluator.graph.distances import distances
 from dcnlab.evaluator.graph.hop_graph import Hops, hop_graph
 from dcnlab.evaluator.graph.pairs import Pairs, choose
-from dcnlab.evaluator.graph.sweeps import UNREACHABLE, Counts, Levels
-from dcnlab.evaluator.graph.symmetry import servers_alike
+from dcnlab.evaluator.graph.sweeps import Levels
 from dcnlab.evaluator.metrics import (
     Conditions,
     Figures,
@@ -32,11 +30,11 @@ from dcnlab.evaluator.metrics import (
     scheme_metrics,
     silent,
 )
-from dcnlab.evaluator.routing.blocks import blocks, single_distances
+from dcnlab.evaluator.routing.blocks import single_distances
+from dcnlab.evaluator.routing.histogram import distance_histogram
 from dcnlab.evaluator.routing.path_lengths import (
     FailureKnowledge,
     PathLengths,
-    every_server,
     path_lengths,
     with_failure_knowledge,
 )
@@ -195,6 +193,8 @@ def evaluate(
     seconds: float = 10.0,
     rate: float = 1e9,
     progress: Progress = silent,
+    executor: Executor | None = None,
+    shares: int = 1,
 ) -> Report:
     """Evaluate ``schemes`` on ``topology`` over ``pairs`` while ``failures`` are down.
 
@@ -204,9 +204,13 @@ def evaluate(
     are left out.  ``metrics`` requests further figures (:mod:`dcnlab.evaluator.metrics`), under
     ``traffic`` and, for latency, ``load`` and ``flow_control``; for fct, ``load``, ``sizes``, ``seconds``
     and the link ``rate`` in bits per second.  ``progress`` is called with what is computed now, and the
-    share of it that is done (0 to 1; None: unknown).  Raises SpecError with one line for the user.
+    share of it that is done (0 to 1; None: unknown).  With an ``executor`` its workers compute distances and
+    path lengths, each of a ``shares``-th of the destinations at a time; they build the network from its
+    specification.  Raises SpecError with one line for the user.
     """
     progress("network", None)
+    if executor is not None and not isinstance(topology, str):
+        raise SpecError("workers build the network from its specification: give that instead of a network")
     network = _network(topology)
     failed = failing.draw(network, failures, seed)
     conditions = Conditions(
@@ -218,15 +222,19 @@ def evaluate(
         raise SpecError("hops=servers counts server hops: use pairs=servers with it")
     bound = [bind(text, network) for text in schemes]
     _check_endpoints(bound, chosen)
+    asked = dividing.Asked(str(topology), tuple(schemes), pairs, failures, seed, failure_knowledge, hops)
+    most = max(1, min(shares, len(chosen.destinations)))
+    divided = dividing.compute(executor, asked, most, progress) if executor is not None else None
     progress("distances", None)
-    apart = _single_distances(network, chosen, failed, hops)
+    apart = None if divided else _single_distances(network, chosen, failed, hops)
     measured = functools.partial(
         _scheme_report, pairs=chosen, sampled=pairs.startswith("sample"), apart=apart, hops=hops,
         table_budget=table_budget, metrics=metrics, conditions=conditions, progress=progress,
     )  # fmt: skip
-    figures = tuple(map(measured, schemes, bound))
+    known = divided.lengths if divided is not None else (None,) * len(bound)
+    figures = tuple(map(measured, schemes, bound, known))
     progress("distances", None)
-    counts = distance_histogram(network, chosen, failed, hops, apart)
+    counts = divided.histogram if divided else distance_histogram(network, chosen, failed, hops, apart)
     return Report(
         network.spec, network.servers, network.switches, len(network.link_ends),
         pairs, failures, len(failed.links.down), len(failed.nodes), failure_knowledge, hops, seed,
@@ -237,6 +245,7 @@ def evaluate(
 def _scheme_report(
     text: str,
     scheme: Scheme,
+    lengths: PathLengths | None,
     *,
     pairs: Pairs,
     sampled: bool,
@@ -247,17 +256,18 @@ def _scheme_report(
     conditions: Conditions,
     progress: Progress,
 ) -> SchemeReport:
-    """The figures of one scheme; ``apart``: see :func:`path_lengths`."""
+    """The figures of one scheme, whose path lengths may be known; ``apart``: see :func:`path_lengths`."""
 
     def phase(name: str, share: float | None = None) -> None:
         progress(f"{text}: {name}", share)
 
     links, knowledge = conditions.failed.links, conditions.failure_knowledge
     phase("paths")
-    lengths = path_lengths(
-        scheme, pairs, links, failure_knowledge=knowledge, hops=hops, apart=apart,
-        progress=functools.partial(phase, "paths"),
-    )  # fmt: skip
+    if lengths is None:
+        lengths = path_lengths(
+            scheme, pairs, links, failure_knowledge=knowledge, hops=hops, apart=apart,
+            progress=functools.partial(phase, "paths"),
+        )  # fmt: skip
     phase("tables")
     known = with_failure_knowledge(scheme, links, knowledge)[0]
     sizes = table_sizes(known, conditions.seed, table_budget, progress=functools.partial(phase, "tables"))
@@ -279,28 +289,6 @@ def _network(topology: str | Fabric | Any) -> Fabric:
     if isinstance(topology, Fabric):
         return topology
     return fabric(topology) if isinstance(topology, str) else from_networkx(topology)
-
-
-def distance_histogram(
-    network: Fabric, pairs: Pairs, failed: failing.Failures, hops: Hops, apart: Levels | None = None
-) -> Counts:
-    """``[d]``: the number of pairs at distance d over the links that are up; ``apart``: see
-    :func:`path_lengths`."""
-    if apart is not None:
-        return np.bincount(apart[apart != UNREACHABLE], minlength=1).astype(np.int64)
-    graph = hop_graph(network, failed.links, hops)
-    if pairs.shared:
-        if not failed.links and every_server(pairs, network) and servers_alike(network):
-            return distances(graph, pairs.destinations[:1], pairs.sources[0]).histogram * network.servers
-        ends = sorted((pairs.destinations, pairs.sources[0]), key=len)
-        return distances(graph, ends[0], ends[1]).histogram
-    total = np.zeros(1, dtype=np.int64)
-    for block in blocks(graph, pairs):
-        lengths = np.concatenate(block.distances)
-        counts = np.bincount(lengths[lengths != UNREACHABLE], minlength=len(total))
-        counts[: len(total)] += total
-        total = counts
-    return total
 
 
 def _highest(pairs: Pairs) -> int:

@@ -6,16 +6,42 @@ user's ``random.py`` there would run in each.
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext, SpawnProcess
-from typing import Any
+from typing import Any, TypeVar
+
+from topos import plugins
+from topos.spec import SpecError
 
 _VARIABLE = "PYTHONSAFEPATH"
 _changing = threading.Lock()
+
+
+Q = TypeVar("Q")
+R = TypeVar("R")
+
+
+def with_custom(job: Callable[[Q], R]) -> Callable[[Q], R]:
+    """A job that can be sent to workers, wherever they were started: it loads the user's own topologies and
+    schemes first.  SpecError where a worker has another version of them."""
+    return functools.partial(_run_with_custom, plugins.loaded(), plugins.digest(), job)
+
+
+def _run_with_custom(custom: tuple[str, ...], digest: str, job: Callable[[Q], R], asked: Q) -> R:
+    plugins.load(custom)
+    if plugins.digest() != digest:
+        raise SpecError(f"this worker has loaded another version of {', '.join(custom)}: start it again")
+    try:
+        return job(asked)
+    except Exception as error:
+        if text := plugins.custom_error(error):
+            raise SpecError(text) from error
+        raise
 
 
 class _SafeProcess(SpawnProcess):

@@ -1,13 +1,38 @@
-"""A grid on a Dask scheduler with two worker processes gives the same figures as locally."""
+"""Evaluations on a Dask scheduler with two worker processes give the same figures as locally."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from distributed import LocalCluster
+import pytest
+from distributed import Client, LocalCluster
+
+from dcnlab.evaluator.evaluate import evaluate
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=2, processes=True, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as found:
+        yield found
+
+
+def dcnlab(*words: str) -> str:
+    """The output of a command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dcnlab.cli", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def compare(folder: Path, *more: str) -> list[dict[str, object]]:
@@ -24,15 +49,73 @@ def compare(folder: Path, *more: str) -> list[dict[str, object]]:
     return list(json.loads(done.stdout))
 
 
-def test_a_grid_on_dask_is_the_grid_on_this_machine(tmp_path: Path) -> None:
-    with LocalCluster(
-        n_workers=2, processes=True, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
-    ) as cluster:
-        spread = compare(tmp_path / "dask", "--dask", cluster.scheduler_address)
+def test_a_grid_on_dask_is_the_grid_on_this_machine(cluster: LocalCluster, tmp_path: Path) -> None:
+    spread = compare(tmp_path / "dask", "--dask", cluster.scheduler_address)
     alone = compare(tmp_path / "alone")
     assert len(alone) == 4 * (1 + 2)  # once without failures, and with those of two seeds
     figures = ("topology", "scheme", "seed", "path.mean", "stretch.mean", "table.entries_max")
     assert [[row[key] for key in figures] for row in spread] == [[row[key] for key in figures] for row in alone]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate dcell:4,1 --scheme wmgr,shortest --failures links=10% --metrics bisection --json",
+        "evaluate bcube:3,1 --scheme brp,shortest --json",
+        "reproduce clot-diameter --json",
+    ],
+    ids=["pairs", "symmetric", "claims"],
+)
+def test_a_command_on_dask_prints_what_it_does_here(cluster: LocalCluster, words: str) -> None:
+    spread, alone = dcnlab(*words.split(), "--dask", cluster.scheduler_address), dcnlab(*words.split())
+    assert json.loads(spread) == json.loads(alone)
+
+
+def test_a_sweep_on_dask(cluster: LocalCluster, tmp_path: Path) -> None:
+    words = ["sweep", "bcube:2,1", "--failures", "links", "--steps", "1", "--seeds", "2", "--json"]
+    found = [
+        json.loads(dcnlab(*words, "--results", str(tmp_path / name), *more))
+        for name, more in (("dask", ("--dask", cluster.scheduler_address)), ("alone", ()))
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_worker_that_is_killed_loses_nothing(cluster: LocalCluster) -> None:
+    killed: list[int] = []
+
+    def kill(phase: str, share: float | None) -> None:
+        if share and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    asked: dict[str, Any] = {"topology": "random:300,4,hosts=0", "schemes": ["tz"], "pairs": "sample:5000"}
+    with Client(cluster.scheduler_address) as client:
+        found = evaluate(**asked, executor=client.get_executor(), shares=40, progress=kill)
+    assert killed
+    assert found.as_dict() == evaluate(**asked).as_dict()
+
+
+def test_an_interrupt_leaves_nothing_to_do(cluster: LocalCluster) -> None:
+    words = ["evaluate", "bcube:4,2", "--scheme", "wmgr", "--failures", "links=5%", "--dask"]
+    with Client(cluster.scheduler_address) as client:
+        command = subprocess.Popen([sys.executable, "-m", "dcnlab.cli", *words, cluster.scheduler_address])
+        until(lambda: tasks(client))
+        command.send_signal(signal.SIGINT)
+        assert command.wait(60) == 130
+        until(lambda: not tasks(client))
+
+
+def tasks(client: Client) -> int:
+    """How many tasks the scheduler has."""
+    return int(client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
+
+
+def until(holds: Any) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_grid_resumes_where_it_stopped(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
+from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, cell, print_json, progress_bar, table
 from dcnlab.cli.spec_lists import schemes_of, split_specs, words
@@ -59,7 +58,7 @@ def compare(
     ] = None,
     csv: options.Csv = None,
     parquet: options.Parquet = None,
-    dask: Annotated[str, typer.Option(help="Run on this Dask scheduler, such as tcp://host:8786.")] = "",
+    dask: options.Dask = "",
     workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
@@ -81,7 +80,7 @@ def compare(
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from error
-    with _executor(dask) as executor, progress_bar(quiet=json) as progress:
+    with cluster.executor(dask) as executor, progress_bar(quiet=json) as progress:
         rows = grid.compare(
             wanted, results, workers=workers or None, progress=progress, on_compile=progress.compiling,
             executor=executor,
@@ -153,24 +152,6 @@ def _print_errors(rows: Sequence[dict[str, Any]]) -> bool:
     for row in failed:
         print(f"{row['topology']} {row['scheme']}: {row['error']}", file=sys.stderr)
     return bool(failed)
-
-
-@contextmanager
-def _executor(address: str) -> Iterator[Any]:
-    """The executor of a Dask scheduler, or None to use local processes."""
-    if not address:
-        yield None
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError("--dask needs the package: pip install 'dcnlab[dask]'") from error
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"no Dask scheduler answers at {address}") from error
-    with client:
-        yield client.get_executor()
 
 
 def _numbers(text: str) -> tuple[float, ...]:

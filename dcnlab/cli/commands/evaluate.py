@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
+from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
 from dcnlab.cli.arguments import Topology
 from dcnlab.cli.show import JsonFlag, cell, print_json, short, table, working
@@ -16,6 +16,9 @@ from dcnlab.cli.spec_lists import schemes_of, words
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.link_shape import bits_per_second
 from topos.spec import SpecError
+
+#: Into how many shares a cluster's work is divided, for each worker: the slowest waits for one of them.
+_SHARES = 4
 
 
 class Hops(StrEnum):
@@ -36,6 +39,7 @@ class FailureKnowledge(StrEnum):
     "dcnlab evaluate bcube:4,1 --scheme brp,wmgr,shortest",
     "dcnlab evaluate dcube:8,1 --scheme dcube-shortest,wmgr --failures links=5%",
     "dcnlab evaluate bcube:8,2 --scheme brp --pairs sample:2000 --metrics loads,throughput",
+    "dcnlab evaluate torus:64x64x64 --scheme wmgr --pairs sample:100000 --dask tls://10.0.0.1:8786",
     "dcnlab evaluate fattree:4 --scheme ecmp --metrics fct --traffic permutation --sizes websearch --for 20s",
 )
 def evaluate(
@@ -70,13 +74,17 @@ def evaluate(
     sizes: options.FlowSizes = "fixed:1M",
     seconds: Annotated[float, options.duration("For fct: how long flows arrive.", "--for")] = 10.0,
     rate: Annotated[str, typer.Option(help="For fct: bandwidth of every link, such as 100Mbit.")] = "1Gbit",
+    dask: options.Dask = "",
     json: JsonFlag = False,
 ) -> None:
-    """Evaluate routing schemes offline: delivery, path length, stretch, table entries and bits."""
+    """Evaluate routing schemes offline: delivery, path length, stretch, table entries and bits.
+
+    With --dask the workers share the distances and path lengths; tables and further metrics are computed here.
+    """
     from dcnlab.evaluator.evaluate import evaluate as run
 
     try:
-        with working("evaluating") as progress:
+        with cluster.executor(dask) as executor, working("evaluating") as progress:
             report = run(
                 topology,
                 schemes_of(scheme),
@@ -93,6 +101,8 @@ def evaluate(
                 seconds=seconds,
                 rate=bits_per_second(rate),
                 progress=progress,
+                executor=executor,
+                shares=_SHARES * cluster.workers(executor),
             ).as_dict()
     except SpecError as error:
         raise UsageError(str(error)) from error

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcnlab.cli import options
+from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.lab.errors import UsageError
 from topos.spec import SpecError, lookup
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from dcnlab.evaluator.reproduce.claim import Result, Row
 
 
@@ -26,6 +28,7 @@ def reproduce(
     markdown: Annotated[
         Path | None, options.output("Write the tables as Markdown (without an experiment: the recorded ones).")
     ] = None,
+    dask: options.Dask = "",
     record: Annotated[bool, typer.Option("--record", help="Store the verdicts for the list.")] = False,
     json: JsonFlag = False,
 ) -> None:
@@ -39,7 +42,8 @@ def reproduce(
             markdown.write_text(registry.markdown(_recorded()))
         _list(json)
         return
-    results = _measure(name, figures=report is not None, quiet=json)
+    with cluster.executor(dask) as executor:
+        results = _measure(name, report is not None, json, executor)
     if record:
         _record(results)
     if report is not None:
@@ -57,8 +61,8 @@ def reproduce(
                 table(only.header, only.rows)
 
 
-def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
-    """Run one experiment, or all of them."""
+def _measure(name: str, figures: bool, quiet: bool, executor: Executor | None) -> dict[str, Result]:
+    """Run one experiment, or all of them, here or by the workers of an executor."""
     from addressing.jit import compilations
     from dcnlab.evaluator.reproduce import registry
 
@@ -70,6 +74,8 @@ def _measure(name: str, figures: bool, quiet: bool) -> dict[str, Result]:
     except SpecError as error:
         raise UsageError(str(error)) from error
     with progress_bar(quiet) as progress, compilations(progress.compiling):
+        if executor is not None:
+            return registry.run_on(executor, names, figures, progress)
         for done, one in enumerate(names):
             progress(done, len(names), one)
             results[one] = registry.run(one, figures)

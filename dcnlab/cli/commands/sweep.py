@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dcnlab.cli import options
+from dcnlab.cli import cluster, options
 from dcnlab.cli.app import command
 from dcnlab.cli.show import JsonFlag, print_json, progress_bar, table
 from dcnlab.cli.spec_lists import schemes_of
@@ -52,6 +52,7 @@ def sweep(
     ] = Per.auto,
     results: options.Results = Path("results"),
     csv: options.Csv = None,
+    dask: options.Dask = "",
     workers: options.Workers = 0,
     json: JsonFlag = False,
 ) -> None:
@@ -66,10 +67,10 @@ def sweep(
         wanted = sweeps.points(topologies, schemes_of(scheme), kinds, shares, range(1, seeds + 1))
     except SpecError as error:
         raise UsageError(str(error)) from error
-    with progress_bar(quiet=json) as progress:
+    with cluster.executor(dask) as executor, progress_bar(quiet=json) as progress:
         rows = compare.collect(
             sweeps.measure, wanted, results, workers=workers or None, progress=progress,
-            on_compile=progress.compiling,
+            on_compile=progress.compiling, executor=executor,
         )  # fmt: skip
     if csv is not None:
         compare.write_csv(rows, csv)

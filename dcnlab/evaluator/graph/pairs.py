@@ -51,6 +51,11 @@ class Pairs:
             )
         return sum(map(len, self.sources))
 
+    def share(self, number: int, of: int) -> Pairs:
+        """The pairs to the ``number``-th of so many almost equal parts of the destinations."""
+        first, last = (len(self.destinations) * edge // of for edge in (number, number + 1))
+        return Pairs(self.destinations[first:last], self.sources if self.shared else self.sources[first:last])
+
     def chunks(self, size: int) -> Iterator[Pairs]:
         """The same pairs, at most ``size`` destinations at a time."""
         for first in range(0, len(self.destinations), size):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -65,6 +66,23 @@ def run(name: str, figures: bool = True) -> Result:
     """Run one experiment; raises SpecError, with similar names, for an unknown one."""
     found = lookup(name, experiments(), "experiment").run(figures)
     return Reproduction(found.rows, found.charts, name)
+
+
+def run_on(
+    executor: Executor, names: Sequence[str], figures: bool, progress: Callable[[int, int, str], object]
+) -> dict[str, Result]:
+    """Run experiments by the workers of an executor, several at a time; ``progress`` gets how many have ended,
+    of how many, and which ended last."""
+    waiting = {executor.submit(run, name, figures): name for name in names}
+    found: dict[str, Result] = {}
+    try:
+        for future in as_completed(waiting):
+            found[waiting[future]] = future.result()
+            progress(len(found), len(names), waiting[future])
+    finally:
+        for future in waiting:
+            future.cancel()
+    return {name: found[name] for name in names}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@
     single_pairs.py   path lengths of single pairs: the common parts
     all_pairs.py      path lengths of all pairs: the common parts
     blocks.py         pairs in blocks of some destinations, with their distances
+    histogram.py      how many pairs are how far apart
     path_lengths.py   routed path lengths and stretch
     sampled_paths.py  one random path per packet
     table_sizes.py    forwarding-table entries and bits

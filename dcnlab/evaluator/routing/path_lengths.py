@@ -178,8 +178,7 @@ def path_lengths(
     evaluates the scheme state by state even where it has a vectorised form.  ``progress`` is called with
     the share of the destinations that are done.
     """
-    alike = symmetric(scheme) or (hops == "links" and always_shortest(scheme) and servers_alike(scheme.fabric))
-    if not generic and not down and every_server(pairs, scheme.fabric) and alike:
+    if not generic and not down and all_alike(scheme, pairs, hops):
         one = Pairs(pairs.destinations[:1], pairs.sources)
         return path_lengths(scheme, one, hops=hops, progress=progress).times(len(pairs.destinations))
     graph = hop_graph(scheme.fabric, down, hops)
@@ -197,6 +196,12 @@ def path_lengths(
             done += len(part.pairs.destinations)
             progress(done / every)
     return total
+
+
+def all_alike(scheme: Scheme, pairs: Pairs, hops: Hops) -> bool:
+    """True for all pairs of servers where, without failures, those to one server are like those to another."""
+    alike = symmetric(scheme) or (hops == "links" and always_shortest(scheme) and servers_alike(scheme.fabric))
+    return every_server(pairs, scheme.fabric) and alike
 
 
 def every_server(pairs: Pairs, fabric: Fabric) -> bool:

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.kv import bulk, placement
 from dcnlab.lab.kv.store import LARGEST, Message, receive, send
-from dcnlab.lab.rpc import Call
 from topos.fabric import Fabric
 
 

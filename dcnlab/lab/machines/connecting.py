@@ -7,9 +7,9 @@ import socket
 import threading
 from typing import Any
 
+from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines.whole_lab import WholeLab
-from dcnlab.lab.rpc import Call
 from hostagent.channel import Channel
 
 #: Seconds within which a store on another machine must answer: its own time to connect, and the way there.

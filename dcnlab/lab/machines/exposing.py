@@ -8,20 +8,13 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 
-from dcnlab.lab.control.rpc import Call
 from dcnlab.lab.errors import LabError
-<<<<<<< HEAD
+from dcnlab.lab.machines import connecting
 from dcnlab.lab.machines.whole_lab import WholeLab
 from dcnlab.lab.options import exposure
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.exposure import LOCAL_ADDRESS, Exposure
 from dcnlab.lab.outside import accepting
-from hostagent.channel import Channel
-=======
-from dcnlab.lab.exposure import LOCAL_ADDRESS, Exposure
-from dcnlab.lab.machines import connecting
-from dcnlab.lab.machines.whole_lab import WholeLab
->>>>>>> 68a59c6 (Measure overloads, next hops, MPTCP and keys over machines)
 
 Listening = tuple[Exposure, socket.socket]
 _log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from dcnlab.lab.errors import LabError, UsageError
-from dcnlab.lab.link_shape import NONE
 from dcnlab.lab.machines import cluster
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.remote_part import RemotePart
 from dcnlab.lab.machines.whole_lab import WholeLab
+from dcnlab.lab.options.link_shape import NONE
 
 #: One at a time: two would launch the same part twice.
 _rejoining = threading.Lock()
