@@ -1,7 +1,7 @@
 """One evaluation on several workers: each computes the pairs to a share of the destinations at a time.
 
-A worker builds the network and the schemes once, from their specifications.  What a worker that ends had under
-way is computed again by another one, where the executor does that (Dask's does).
+A worker builds the network and the schemes once, from their specifications.  Another worker
+computes the shares of one that ends, where the executor does that (Dask's does).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 measurement.py       the base class of measurements, and their connection to the client
 arguments.py         their arguments: help texts, limits, servers
 conducted.py         measurements that one process conducts on all machines of a lab
+side.py              what such a measurement does on one machine
 result.py            the base class of results: JSON, figures, tables
 plain.py             dataclasses from JSON
 

@@ -11,17 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement, R
+from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
-
-
-class Side:
-    """What a measurement does on one machine: its public methods take and return JSON values."""
-
-    def close(self) -> None:
-        """The measurement has ended."""
 
 
 class Conducted(Measurement[R]):

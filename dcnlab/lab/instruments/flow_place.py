@@ -15,7 +15,7 @@ from dcnlab.lab.errors import UsageError
 from dcnlab.lab.instruments import flow_sockets, mptcp
 
 if TYPE_CHECKING:
-    from dcnlab.lab.instruments.conducted import Side
+    from dcnlab.lab.instruments.side import Side
     from dcnlab.lab.running.lab import RunningLab
 
 #: The programs.

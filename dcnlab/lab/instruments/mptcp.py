@@ -21,7 +21,7 @@ from addressing.scheme import Scheme
 from dcnlab.lab import python_process
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.instruments.conducted import Side
+from dcnlab.lab.instruments.side import Side
 from dcnlab.lab.running.endpoint import Endpoint
 from topos.graph import LinkState
 

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.openvswitch import Shard
-from dcnlab.lab.instruments.conducted import Side, on_each
+from dcnlab.lab.instruments.conducted import on_each
+from dcnlab.lab.instruments.side import Side
 from dcnlab.lab.instruments.sockets import enlarge_receive_buffer
 from dcnlab.lab.running.endpoint import Endpoint
 from hostagent.runtime.devices import TUN_NAME

@@ -12,7 +12,7 @@ from dcnlab.lab.errors import LabError
 from dcnlab.lab.machines.whole_lab import WholeLab
 from hostagent.channel import Channel
 
-#: Seconds within which a store on another machine must answer: its own time to connect, and the way there.
+#: Seconds within which a store on another machine must answer: its own time to connect, and more.
 _TIMEOUT = 10.0
 
 

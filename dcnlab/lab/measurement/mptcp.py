@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dcnlab.lab import naming
 from dcnlab.lab.instruments import mptcp
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.conducted import Conducted, Side, place_of
+from dcnlab.lab.instruments.conducted import Conducted, place_of
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.mptcp import Throughput
 from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_place import Place

@@ -13,9 +13,10 @@ from dcnlab.lab import naming
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.conducted import Conducted, Side, on_each, place_of
+from dcnlab.lab.instruments.conducted import Conducted, on_each, place_of
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_place import Place

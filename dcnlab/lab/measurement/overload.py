@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab import naming
 from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.conducted import Conducted, Side, on_each
+from dcnlab.lab.instruments.conducted import Conducted, on_each
 from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
     from addressing.scheme import Scheme
