@@ -21,7 +21,9 @@ from dcnlab.lab.client import try_info
 from dcnlab.lab.control import rpc, runtime
 from dcnlab.lab.control.rpc import Connection
 from dcnlab.lab.errors import LabError
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.running.link_state import LinkStateTracker
+from hostagent.channel import encode
 from hostagent.client import AgentPool
 from hostagent.options import Options
 from tests.ovs import poll
@@ -101,6 +103,39 @@ def test_requests_may_be_longer_than_a_socket_holds(sockets: Path) -> None:
         contextlib.closing(Connection(sockets / "lab.sock")) as connection,
     ):
         assert connection.call("count", pairs=pairs) == len(pairs)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_comes_with_a_request_is_not_waited_for(sockets: Path, apart: bool) -> None:
+    """A coordinator may say "go" and "stop" before the machine has read the request."""
+    lines = b"".join(map(encode, ({"op": "serve"}, {"go": True}, {"stop": True})))
+
+    def serve(call: rpc.Call) -> bool:
+        context = Context(call)
+        begun = context.await_other()
+        context.wait(None)
+        return begun
+
+    with (
+        serving(sockets / "lab.sock", serve=serve),
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking,
+    ):
+        asking.settimeout(60)
+        asking.connect(str(sockets / "lab.sock"))
+        for part in (lines[:9], lines[9:]) if apart else (lines,):
+            asking.sendall(part)
+        assert json.loads(asking.recv(1 << 16)) == {"result": True}
+
+
+def test_a_wish_to_stop_is_sent_after_the_request(sockets: Path) -> None:
+    with (
+        serving(sockets / "lab.sock", serve=lambda call: Context(call).wait(None)),
+        contextlib.closing(Connection(sockets / "lab.sock")) as connection,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        stopped = pool.submit(connection.stop)
+        assert connection.call("serve") is None
+        stopped.result(timeout=60)
 
 
 @pytest.mark.parametrize("line", [b"no request\n", b"half a requ"])

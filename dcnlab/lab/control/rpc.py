@@ -11,7 +11,6 @@ The lab logs every request with level DEBUG, and unexpected errors with their tr
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
 import socket
@@ -44,7 +43,8 @@ class Call:
     request: Request
     descriptors: list[int]
     channel: Channel
-    _messages: Iterator[Request] = field(repr=False, default_factory=lambda: iter(()))
+    #: What the client has sent with the request: its socket says nothing of it any more.
+    pending: list[Request] = field(repr=False, default_factory=list)
     #: Several threads may report progress.
     _sending: threading.Lock = field(repr=False, default_factory=threading.Lock)
 
@@ -60,7 +60,9 @@ class Call:
 
     def messages(self) -> Iterator[Request]:
         """What the client sends while the operation runs, until it disconnects."""
-        return self._messages
+        while self.pending:
+            yield self.pending.pop(0)
+        yield from self.channel.messages()
 
 
 Operation = Callable[[Call], Any]
@@ -132,13 +134,15 @@ def _receive(call: Call) -> bool:
     data, descriptors, _, _ = socket.recv_fds(call.channel.socket, _CHUNK, _MAX_DESCRIPTORS)
     call.descriptors += descriptors
     try:
-        call._messages = itertools.chain(call.channel.feed(data), call.channel.messages())
-        request = next(call._messages, None)
+        received: list[Request] | None = call.channel.feed(data)
+        while data and received == []:  # a part of the line
+            received = call.channel.receive()
     except ChannelError as error:
         raise UsageError(str(error)) from error
-    if request is not None:
-        call.request = checked(request)
-    return request is not None
+    if not received:
+        return False
+    call.request, call.pending = checked(received[0]), received[1:]
+    return True
 
 
 class Connection:
@@ -146,6 +150,8 @@ class Connection:
 
     def __init__(self, path: Path, timeout: float | None = None) -> None:
         self._channel = Channel(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        #: The request has been sent: what other threads send meanwhile comes after it.
+        self._asked = threading.Event()
         self._channel.socket.settimeout(timeout)
         try:
             self._channel.socket.connect(str(path))
@@ -189,10 +195,13 @@ class Connection:
     def _answers(self, line: bytes, descriptors: tuple[int, ...]) -> Iterator[Request]:
         """The lab's answers to a request, until it disconnects."""
         connection = self._channel.socket
-        with contextlib.suppress(ConnectionError):  # it may have answered before it disconnected
-            sent = socket.send_fds(connection, [line], list(descriptors))
-            if sent < len(line):
-                connection.sendall(line[sent:])
+        try:
+            with contextlib.suppress(ConnectionError):  # it may have answered before it disconnected
+                sent = socket.send_fds(connection, [line], list(descriptors))
+                if sent < len(line):
+                    connection.sendall(line[sent:])
+        finally:
+            self._asked.set()
         try:
             yield from self._channel.messages()
         except TimeoutError:
@@ -201,17 +210,21 @@ class Connection:
     def signal(self, number: int) -> None:
         """Pass a signal to the program that the lab runs for this connection, if that still runs."""
         with contextlib.suppress(ConnectionError):
-            self._channel.send({"signal": number})
+            self._send({"signal": number})
 
     def stop(self) -> None:
         """Ask the lab to end the measurement that runs for this connection."""
         with contextlib.suppress(OSError):  # it has ended
-            self._channel.send({"stop": True})
+            self._send({"stop": True})
 
     def tell(self, message: Request) -> None:
         """Send a message to the measurement that runs for this connection, such as news of other machines."""
         with contextlib.suppress(OSError):  # it has ended
-            self._channel.send(message)
+            self._send(message)
+
+    def _send(self, message: Request) -> None:
+        self._asked.wait()
+        self._channel.send(message)
 
     def leave(self) -> None:
         """Have the call that is under way in another thread end, as if the lab had."""

@@ -47,7 +47,6 @@ class Context:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._stopped = False
         #: What another machine offers (:meth:`Measurement.serve_part`); empty on one machine.
         self.served = str(call.request.get("served", ""))
         #: A random number of 16 bits, the same on all machines.
@@ -59,11 +58,10 @@ class Context:
 
     def await_other(self) -> bool:
         """Wait until the other machine says that traffic has started; False when the measurement is stopped."""
-        received = self._call.channel.receive()
-        while received == []:  # a part of a line
+        received: list[dict[str, Any]] | None = self._call.pending
+        while received == []:  # nothing yet, or a part of a line
             received = self._call.channel.receive()
-        first, *more = received or [{}]
-        self._stopped = bool(more)  # what came with it cannot be polled for
+        first, *self._call.pending = received or [{}]
         return "go" in first
 
     def started(self) -> None:
@@ -84,7 +82,7 @@ class Context:
 
     def wait(self, seconds: float | None) -> None:
         """Wait for some seconds (None: without limit), or until the client stops the measurement."""
-        if self._stopped:
+        if self._call.pending:
             return
         poll = select.poll()
         poll.register(self._call.channel.socket, select.POLLIN | select.POLLRDHUP)

@@ -23,7 +23,7 @@ def connect(lab: WholeLab, server: str, connection: socket.socket, **words: Any)
     near, far = socket.socketpair()  # its end would say that the client has gone
     with far, near:
         channel, descriptors = Channel(far), [connection.fileno(), connection.fileno()]
-        call = Call({"op": "connect", "server": server, **words}, descriptors, channel, channel.messages())
+        call = Call({"op": "connect", "server": server, **words}, descriptors, channel)
         part = lab.part_of(lab.node(server))
         part.serve(call, on_output_end=lambda _: shut(connection, socket.SHUT_WR))
 

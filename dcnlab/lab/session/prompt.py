@@ -48,7 +48,7 @@ class Prompt(CLI):  # type: ignore[misc]
         near, far = socket.socketpair()
         with far, near:  # the operation hears of its client until it has answered
             channel = Channel(far)
-            call = Call({"op": op, **words}, list(descriptors), channel, channel.messages())
+            call = Call({"op": op, **words}, list(descriptors), channel)
             try:
                 return self._operations[op](call)
             except LabError as error:
