@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
+
+from dcnlab.evaluator.evaluate import evaluate
+from tests.ovs import poll
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +78,36 @@ def test_a_sweep_on_dask(cluster: LocalCluster, tmp_path: Path) -> None:
         for name, more in (("dask", ("--dask", cluster.scheduler_address)), ("alone", ()))
     ]
     assert found[0] == found[1]
+
+
+def test_a_worker_that_is_killed_loses_nothing(cluster: LocalCluster) -> None:
+    killed: list[int] = []
+
+    def kill(phase: str, share: float | None) -> None:
+        if share and not killed:
+            killed.append(cluster.workers[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    asked: dict[str, Any] = {"topology": "random:300,4,hosts=0", "schemes": ["tz"], "pairs": "sample:5000"}
+    with Client(cluster.scheduler_address) as client:
+        found = evaluate(**asked, executor=client.get_executor(), shares=40, progress=kill)
+    assert killed
+    assert found.as_dict() == evaluate(**asked).as_dict()
+
+
+def test_an_interrupt_leaves_nothing_to_do(cluster: LocalCluster) -> None:
+    words = ["evaluate", "bcube:4,2", "--scheme", "wmgr", "--failures", "links=5%", "--dask"]
+    with Client(cluster.scheduler_address) as client:
+        command = subprocess.Popen([sys.executable, "-m", "dcnlab.cli", *words, cluster.scheduler_address])
+        poll(lambda: tasks(client) > 0, 60)
+        command.send_signal(signal.SIGINT)
+        assert command.wait(60) == 130
+        poll(lambda: tasks(client) == 0, 60)
+
+
+def tasks(client: Client) -> int:
+    """How many tasks the scheduler has."""
+    return int(client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
 
 def test_a_grid_resumes_where_it_stopped(tmp_path: Path) -> None:
