@@ -16,6 +16,9 @@ def main() -> int:
     """Run each in its own process; the exit code is 1 if any of them failed."""
     known = [info.name for info in pkgutil.iter_modules(benchmarks.__path__) if info.name not in _OTHERS]
     wanted = sys.argv[1:2] or known
+    if wanted[0] in ("-h", "--help"):
+        print(f"{__doc__}\n\nNAME: {', '.join(known)}")
+        return 0
     if wanted[0] not in known:
         print(f"benchmarks: unknown benchmark {wanted[0]!r}: known: {', '.join(known)}", file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ processor time that the host of a virtual machine gave to others (steal time).
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import subprocess
@@ -161,11 +162,13 @@ def updated(text: str, sections: Sequence[Section]) -> str:
 def main() -> int:
     """Write the document."""
     known = {one.words[0]: one for one in SECTIONS}
-    document, *names = sys.argv[1:] or [""]
-    if not document or not set(names) <= set(known):
-        print(f"usage: python -m benchmarks.record docs/performance.md [{'|'.join(known)}]...", file=sys.stderr)
-        return 2
-    path = Path(document)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.record", description=__doc__.splitlines()[0])
+    parser.add_argument("document", type=Path, help="such as docs/performance.md")
+    parser.add_argument("benchmark", nargs="*", help=f"replace only the sections of these: {', '.join(known)}")
+    wanted = parser.parse_args()
+    path, names = wanted.document, wanted.benchmark
+    if unknown := set(names) - set(known):
+        parser.error(f"no section of {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     text = updated(path.read_text(), [known[name] for name in names]) if names else None
     path.write_text(text or _HEAD + machine() + "".join(map(section, SECTIONS)))
     return 0

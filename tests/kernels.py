@@ -23,19 +23,14 @@ PACKAGES = ("addressing", "topos", "dcnlab/evaluator")
 IMPORT = re.compile(
     rf"^(?:from|import) ((?:{'|'.join(PACKAGES).replace('/', '[.]')})\b[\w.]*)(?: import (\([^)]*\)|.*))?", re.M
 )
-#: numba's variable; programs that cannot import this module, as they are installed elsewhere, must not get it.
-SETTING = "NUMBA_CACHE_LOCATOR_CLASSES"
 #: Kernels of other texts are removed after so many seconds without use.
 KEPT = 3 * 24 * 3600
 
 
 def keep() -> None:
-    """From here on, in this process and those that it starts; with a numba that has no such setting, as
-    numba does."""
+    """From here on, in this process; with a numba that has no such setting, as numba does."""
     if hasattr(caching, "CacheImpl"):
         caching.CacheImpl._locator_classes.insert(0, KeptKernels)
-        names = [f"{kind.__module__}.{kind.__name__}" for kind in caching.CacheImpl._locator_classes]
-        os.environ[SETTING] = ",".join(names)  # a numba that does not know it ignores it
         _remove_unused()
 
 

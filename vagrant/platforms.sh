@@ -24,12 +24,14 @@ make_root() { # RELEASE FOLDER
 in_root() { # FOLDER TARGET...
     unshare --mount --pid --fork --kill-child bash -euc '
         root=$1; shift
-        mount --bind "$root" "$root"   # a lab needs "/" to be a mount point
+        mount --bind "$root" "$root"
         mount --rbind /sys "$root/sys"; mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"
         mount -t tmpfs tmpfs "$root/run"; mount -t tmpfs tmpfs "$root/tmp"
         certificates=
         if [ -e "$root/etc/ssl/pip.pem" ]; then certificates=PIP_CERT=/etc/ssl/pip.pem; fi
-        exec chroot "$root" env --chdir=/dcnlab --ignore-environment HOME=/root $certificates \
+        # Not only chroot: in one, the kernel refuses new user namespaces.
+        cd "$root"; pivot_root . .; umount --lazy .
+        exec env --chdir=/dcnlab --ignore-environment HOME=/root $certificates \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin make --keep-going "$@"
     ' platforms "$@" </dev/null
 }

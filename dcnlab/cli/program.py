@@ -99,6 +99,10 @@ def _fail(text: str, code: int) -> NoReturn:
     """End with one line on standard error, and with ``--json`` one value on standard output as well."""
     _log.debug("exit %d", code, exc_info=True)
     line = " ".join(text.split())
+    try:
+        sys.stdout.flush()  # the error comes last where both go to one place
+    except OSError:  # nobody reads it
+        _discard_output()
     print(f"dcnlab: {line}", file=sys.stderr)
     if _wants_json(sys.argv[1:]) and not StdoutState.json:
         try:

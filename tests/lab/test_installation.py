@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests import kernels, private_openvswitch
+from tests import private_openvswitch
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("topos", "addressing", "hostagent", "controller", "dcnlab")
@@ -81,9 +81,7 @@ def environment(tmp_path: Path) -> Path:
 
 def run(folder: Path, *words: str | Path) -> str:
     folder.mkdir(exist_ok=True)
-    variables = {
-        name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", kernels.SETTING}
-    }
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

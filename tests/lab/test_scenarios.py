@@ -85,6 +85,8 @@ def test_an_example_holds(path: Path, tmp_path: Path) -> None:
             done = run(str(path), "--json", "--keep", str(tmp_path / "kept"))
         found = json.loads(done.stdout)
         print(done.stdout, done.stderr, sep="\n")
+        if (error := str(found.get("error", ""))).startswith("command not found"):
+            lacking(error)
         failed = [item["text"] for item in found["expect"] if not item["held"]]
         assert (done.returncode, found["held"]) == ((1, False) if failed else (0, True))
         assert all(TIMED.match(text) for text in failed)
