@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import socket
@@ -81,7 +82,7 @@ class ReceiveBuffers:
 
     def _enlarge(self, shard: Shard) -> None:
         try:
-            pid = int((shard.rundir / "ovs-vswitchd.pid").read_text())
+            pid = _daemon(shard)
             found = enlarge(pid, self._size)
             if self._queues and _ALL_PORTS not in found:  # a daemon opens it when it first sends
                 with contextlib.suppress(LabError):
@@ -98,23 +99,38 @@ class ReceiveBuffers:
             self.enlarge()
 
     def _watch(self) -> None:
-        watched = {}
+        watched: dict[int, _WatchedShard] = {}
+        poll = select.poll()
         for shard in self._shards:
             one = netns.inside(shard.netns, partial(_WatchedShard.open, shard))
             watched[one.watch.socket.fileno()] = one
-        poll = select.poll()
-        for number in watched:
-            poll.register(number, select.POLLIN)
+            poll.register(one.watch.socket, select.POLLIN)
+        shards = tuple(watched.values())
         while True:
-            waiting = [one.due for one in watched.values() if one.due]
+            waiting = [one.due for one in shards if one.due]
             timeout = max(0.0, min(waiting) - time.monotonic()) * 1000 if waiting else None
             for number, _ in poll.poll(timeout):
-                watched[number].note_changes(time.monotonic())
-            for one in watched.values():
+                if number == watched[number].daemon:
+                    poll.unregister(number)
+                    watched.pop(number).note_end(time.monotonic())
+                else:
+                    watched[number].note_changes(time.monotonic())
+            for one in shards:
                 if one.due and one.due <= time.monotonic():
+                    if one.find_daemon():
+                        watched[one.daemon] = one
+                        poll.register(one.daemon, select.POLLIN)
                     self._enlarge(one.shard)
                     self.on_change(one.shard)
                     one.note_enlarged(self._ports[one.shard.index].keys(), time.monotonic())
+
+
+def _daemon(shard: Shard) -> int:
+    """The process that switches; OSError before it has started."""
+    text = (shard.rundir / "ovs-vswitchd.pid").read_text()
+    if not text.strip():
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
+    return int(text)
 
 
 @dataclass
@@ -124,6 +140,8 @@ class _WatchedShard:
     shard: Shard
     watch: CarrierWatch
     due: float = 0.0
+    #: A descriptor that is readable when the daemon has ended; -1 while there is none.
+    daemon: int = -1
     #: The interfaces that a switch listens at, by index; it makes them promiscuous.
     _listening: dict[int, str] = field(default_factory=dict)
     _changed: float = 0.0
@@ -145,6 +163,20 @@ class _WatchedShard:
             if self._note(one.index, one.name, one.flags):
                 self._changed, self.due = now, now + _SOON
 
+    def find_daemon(self) -> bool:
+        """Notice the end of the daemon from now on; whether it is another one than before.  Not every version
+        changes an interface when it starts."""
+        if self.daemon >= 0:
+            return False
+        with contextlib.suppress(OSError):  # the next one has not started yet
+            self.daemon = os.pidfd_open(_daemon(self.shard))
+        return self.daemon >= 0
+
+    def note_end(self, now: float) -> None:
+        """The daemon has ended: another one may start."""
+        os.close(self.daemon)
+        self.daemon, self._changed, self.due = -1, now, now + _SOON
+
     def _note(self, index: int, name: str, flags: int) -> bool:
         """Whether ports may have changed: of all other interfaces a daemon that starts changes some."""
         if not flags & _IFF_PROMISC:
@@ -158,7 +190,7 @@ class _WatchedShard:
         daemon goes on to set its ports up after it has opened them."""
         missing = self._own.intersection(self._listening.values()) - ports
         since = now - self._changed
-        again = since < _GIVE_UP if missing else since < _SETTLED
+        again = self.daemon < 0 or since < (_GIVE_UP if missing else _SETTLED)
         self.due = now + min(_PAUSE, max(_SOON, since)) if again else 0.0
 
     @cached_property
