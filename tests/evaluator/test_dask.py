@@ -96,7 +96,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: LocalCluster) -> None:
 
 
 def test_an_interrupt_leaves_nothing_to_do(cluster: LocalCluster) -> None:
-    words = ["evaluate", "bcube:4,2", "--scheme", "wmgr", "--failures", "links=5%", "--dask"]
+    words = ["evaluate", "random:3000,6,hosts=0", "--scheme", "tz", "--failures", "links=5%", "--dask"]
     with Client(cluster.scheduler_address) as client:
         command = subprocess.Popen([sys.executable, "-m", "dcnlab.cli", *words, cluster.scheduler_address])
         poll(lambda: tasks(client) > 0, 60)

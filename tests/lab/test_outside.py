@@ -270,7 +270,7 @@ def test_the_routes_of_the_fabric_hold_all_servers(topology: str, scheme: str) -
 
 WITHOUT_FILES = """\
 import os, resource, socket, threading
-from dcnlab.lab import accepting
+from dcnlab.lab.outside import accepting
 
 listener = socket.create_server(("127.0.0.1", 0))
 clients = [socket.socket() for _ in range(2)]
