@@ -139,7 +139,8 @@ function showEvent(event) {
 // The state at the time shown: its figures, and the panel where links have changed.
 function showNow(before) {
   const { down } = model;
-  byId("total").textContent = bits(model.state?.total ?? 0);
+  // A rate is known from the second reading of the counters on.
+  byId("total").textContent = model.states.length > 1 ? bits(model.state?.total ?? 0) : "–";
   byId("down").textContent = `${down.size} of ${model.links.length}`;
   showEnded(model.state?.ended ?? []);
   legend.update();
