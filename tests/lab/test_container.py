@@ -10,10 +10,13 @@ import json
 import os
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.capabilities import lacking
 from tests.containers import Done, Engine
 
 ROOT = Path(__file__).parents[2]
@@ -31,17 +34,22 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="nee
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Podman with storage of its own."""
     if shutil.which("podman") is None:
-        pytest.skip("not installed: podman")
-    folder = tmp_path_factory.mktemp("podman")
-    made = Engine(("--root", f"{folder}/storage", "--runroot", f"{folder}/run"), ("--rootfs", "/:O"))
-    try:
-        made.runtime()
-    except RuntimeError as error:
-        pytest.skip(f"no container starts on this machine: {error}")
-    return made
+        lacking("not installed: podman")
+    with tempfile.TemporaryDirectory(
+        dir="/run", ignore_cleanup_errors=True
+    ) as run:  # podman wants a short path
+        made = Engine(
+            ("--root", str(tmp_path_factory.mktemp("podman") / "storage"), "--runroot", run),
+            ("--rootfs", "/:O"),
+        )
+        try:
+            made.runtime()
+        except RuntimeError as error:
+            pytest.skip(f"no container starts on this machine: {error}")
+        yield made
 
 
 def test_a_lab_runs_with_the_least_privileges(engine: Engine) -> None:
