@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,10 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: LocalCluster) -> None:
 def test_an_interrupt_leaves_nothing_to_do(cluster: LocalCluster) -> None:
     words = ["evaluate", "random:3000,6,hosts=0", "--scheme", "tz", "--failures", "links=5%", "--dask"]
     with Client(cluster.scheduler_address) as client:
-        command = subprocess.Popen([sys.executable, "-m", "dcnlab.cli", *words, cluster.scheduler_address])
+        command = subprocess.Popen(  # tests in the background ignore it, and so would their children
+            [sys.executable, "-m", "dcnlab.cli", *words, cluster.scheduler_address],
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
         poll(lambda: tasks(client) > 0, 60)
         command.send_signal(signal.SIGINT)
         assert command.wait(60) == 130
