@@ -151,12 +151,12 @@ def _stolen(before: Any) -> float:
 
 
 def updated(text: str, sections: Sequence[Section]) -> str:
-    """A document with some of its sections replaced; those that it has not yet come last."""
-    parts = text.split("\n## ")
+    """A document with some sections made anew, in the order of ``SECTIONS``; unknown ones come last."""
+    head, *parts = text.split("\n## ")
+    kept = {part.split("\n")[0]: part for part in parts}
     made = {one.title: section(one).removeprefix("\n## ") for one in sections}
-    before = [part.split("\n")[0] for part in parts]
-    replaced = [made.get(title, part) for title, part in zip(before, parts, strict=True)]
-    return "\n## ".join(replaced + [part for title, part in made.items() if title not in before])
+    order = dict.fromkeys([one.title for one in SECTIONS] + list(kept))
+    return "\n## ".join([head] + [(kept | made)[title] for title in order if title in kept | made])
 
 
 def main() -> int:
