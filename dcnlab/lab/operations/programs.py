@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a runn
     from dcnlab.lab.options.config import LabConfig
 
 
-class ProgramOperations(Asking):
+class ProgramOperations(Asking, ABC):
     """The part of :class:`dcnlab.lab.client.Lab` that runs programs in hosts."""
 
     @property
+    @abstractmethod
     def config(self) -> LabConfig:
         """The topology, the scheme and the options of the lab."""
-        raise NotImplementedError
 
     def popen(
         self,

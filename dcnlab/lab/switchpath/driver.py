@@ -20,7 +20,7 @@ from controller.rules import Rule
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.running import Running
 from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
-from dcnlab.lab.emulation.switches.receive_buffers import packet_sockets
+from dcnlab.lab.emulation.switches.receive_buffers import daemon_of, packet_sockets
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.switchpath import entries, monitor
 from dcnlab.lab.switchpath.maps import SwitchMaps
@@ -76,7 +76,7 @@ class SwitchFastPath:
             for name, port in switch.bridge.ports
         }
         netns.inside(shard.netns, partial(self._maps.attach, own.values()))
-        for handle in packet_sockets(int((shard.rundir / "ovs-vswitchd.pid").read_text())):
+        for handle in packet_sockets(daemon_of(shard)):
             with handle:
                 if handle.getsockname()[0] in own:
                     self._maps.attach_filter(handle)

@@ -82,7 +82,7 @@ class ReceiveBuffers:
 
     def _enlarge(self, shard: Shard) -> None:
         try:
-            pid = _daemon(shard)
+            pid = daemon_of(shard)
             found = enlarge(pid, self._size)
             if self._queues and _ALL_PORTS not in found:  # a daemon opens it when it first sends
                 with contextlib.suppress(LabError):
@@ -125,7 +125,7 @@ class ReceiveBuffers:
                     one.note_enlarged(self._ports[one.shard.index].keys(), time.monotonic())
 
 
-def _daemon(shard: Shard) -> int:
+def daemon_of(shard: Shard) -> int:
     """The process that switches; OSError before it has started."""
     text = (shard.rundir / "ovs-vswitchd.pid").read_text()
     if not text.strip():
@@ -169,7 +169,7 @@ class _WatchedShard:
         if self.daemon >= 0:
             return False
         with contextlib.suppress(OSError):  # the next one has not started yet
-            self.daemon = os.pidfd_open(_daemon(self.shard))
+            self.daemon = os.pidfd_open(daemon_of(self.shard))
         return self.daemon >= 0
 
     def note_end(self, now: float) -> None:
