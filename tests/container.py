@@ -98,7 +98,7 @@ def build(engine: Engine, folder: Path, release: str) -> None:
 
 def check(engine: Engine) -> None:
     """What docs/container.md says of the image."""
-    print(f"runtime {engine.runtime()}", flush=True)
+    print(*engine.way(), flush=True)
     done = engine.run([])  # doctor
     assert done.returncode == 0, done.stdout + done.stderr
     print("doctor: nothing is missing", flush=True)

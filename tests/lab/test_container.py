@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.capabilities import lacking
-from tests.containers import Done, Engine
+from tests.containers import Done, Engine, kernel_refuses
 
 ROOT = Path(__file__).parents[2]
 #: What the container sees is where it was: the interpreter, and this clone.
@@ -34,21 +34,18 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="nee
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """Podman with storage of its own."""
+def engine() -> Iterator[Engine]:
+    """Podman with storage of its own, in memory: an overlay cannot lie upon another, which /tmp may be."""
     if shutil.which("podman") is None:
         lacking("not installed: podman")
-    with tempfile.TemporaryDirectory(
-        dir="/run", ignore_cleanup_errors=True
-    ) as run:  # podman wants a short path
-        made = Engine(
-            ("--root", str(tmp_path_factory.mktemp("podman") / "storage"), "--runroot", run),
-            ("--rootfs", "/:O"),
-        )
+    with tempfile.TemporaryDirectory(dir="/dev/shm", ignore_cleanup_errors=True) as name:
+        made = Engine(("--root", f"{name}/storage", "--runroot", f"{name}/run"), ("--rootfs", "/:O"))
         try:
-            made.runtime()
+            made.way()
         except RuntimeError as error:
-            pytest.skip(f"no container starts on this machine: {error}")
+            if reason := kernel_refuses(Path(name)):
+                pytest.skip(f"the kernel allows no containers: {reason}")
+            lacking(f"the kernel allows containers, but podman starts none: {error}")
         yield made
 
 
