@@ -18,6 +18,7 @@ as any router does.
     options.py        what agents are started with
     channel.py        the control channel: one JSON object per line
     process_exit.py   how a process ended, in words
+    secret.py         a secret that one process gives to another
     client.py         AgentPool: the lab's side of that channel
 
 ``python -m hostagent`` is the supervisor, which forks the agents.

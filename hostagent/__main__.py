@@ -1,8 +1,9 @@
-"""``python -m hostagent N OPTIONS TURNS``: the supervisor of a lab's agents.
+"""``python -m hostagent N OPTIONS TURNS KEY``: the supervisor of a lab's agents.
 
 N is the number of an inherited stream socket that carries JSON lines (see :mod:`hostagent`), OPTIONS a JSON
 object (see :class:`hostagent.options.Options`), TURNS a descriptor of memory
-(:mod:`hostagent.runtime.progress`).  The process ends when the lab closes the socket.
+(:mod:`hostagent.runtime.progress`), KEY one from which to read the key of control frames, which may be empty.
+The process ends when the lab closes the socket.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ def main() -> int:
     """Serve the lab; the exit code is 2 if topology and scheme cannot run."""
     descriptor, options = int(sys.argv[1]), Options.from_json(json.loads(sys.argv[2]))
     control = Channel(socket.socket(fileno=descriptor))
+    with open(int(sys.argv[4]), "rb") as file:
+        key = file.read()
     try:
-        factory = AgentFactory(options)
+        factory = AgentFactory(options, key)
         supervisor = Supervisor(factory, control, cell=progress.shared_cell(int(sys.argv[3])))
     except (SpecError, LabelTooWide, AddressError) as error:
         with contextlib.suppress(OSError):  # the lab has ended already

@@ -22,11 +22,11 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from hostagent import process_exit, registry
+from hostagent import process_exit, registry, secret
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.protocols.labelling.frames import Label
@@ -56,17 +56,22 @@ class AgentPool:
     none.
     """
 
-    def __init__(self, options: Options) -> None:
-        """Start the supervisor and return; the calls that wait raise its errors."""
+    def __init__(self, options: Options, key: bytes = b"") -> None:
+        """Start the supervisor and return; the calls that wait raise its errors.
+
+        ``key`` authenticates control frames where other supervisors' agents send them too; one of its own
+        without.
+        """
         ours, theirs = socket.socketpair()
         turns = progress.new_memory()
         self._cell, self._turn = progress.shared_cell(turns), progress.Turn()
-        with theirs, os.fdopen(turns):
-            arguments = [str(theirs.fileno()), json.dumps(options.to_json()), str(turns)]
+        with theirs, os.fdopen(turns), secret.readable_once(key) as file:
+            passed = [theirs.fileno(), turns, file.fileno()]
+            arguments = [str(passed[0]), json.dumps(options.to_json()), *map(str, passed[1:])]
             words = [sys.executable, "-P", "-m", "hostagent", *arguments]
             # Agents need no thread pool of numpy's, which would slow the forks down.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-            self.process = subprocess.Popen(words, pass_fds=[theirs.fileno(), turns], env=environment)
+            self.process = subprocess.Popen(words, pass_fds=passed, env=environment)
         self.failures: list[tuple[int | None, str]] = []
         #: Called with each message of the agents from now on, on the reader thread; they must not block.
         self.observers: list[Callable[[Message], None]] = []
@@ -84,9 +89,8 @@ class AgentPool:
         #: By server the second-level supervisor that is stopped, and with it the orders to the agent.
         self._stopped_parents: dict[int, int] = {}
         self._answers: dict[int, Message] = {}
-        self._coordinates: dict[int, tuple[int, ...]] = {}
-        #: When each server reported its coordinates.
-        self._configured_at: dict[int, float] = {}
+        #: The coordinates that each server has reported, and when.
+        self._coordinates: dict[int, tuple[tuple[int, ...], float]] = {}
         self._labels: dict[int, tuple[Label, float]] = {}
         self._outcome: Message | None = None
         self._link_state_serials: dict[tuple[int, ...], int] = {}
@@ -247,24 +251,40 @@ class AgentPool:
         self._order({"op": "initiate", "protocol": protocol, "node": node, "arguments": arguments})
 
     def configure(self, sizes: tuple[int, ...], epoch: int, timeout: float) -> Message:
-        """Have server 0 configure all servers by AACM.
+        """Have server 0 configure all servers by AACM; :meth:`wait_coordinates` waits for them.
 
         Returns ``success``, ``ms``, ``findings`` (lines of text), the numbers of ``causes`` and of
-        ``secondary`` alarms, ``coordinates``, those that each server took, and ``at``, when it reported them,
-        in seconds on the clock of time.monotonic().
+        ``secondary`` alarms.
         """
         with self._changed:
-            self._coordinates, self._configured_at, self._outcome = {}, {}, None
+            self._outcome = None
         self.initiate("aacm", 0, sizes=sizes, epoch=epoch)
-        self._wait(self._configured, timeout, "report how AACM went")
+        self._wait(lambda: self._outcome is not None, timeout, "report how AACM went")
         assert self._outcome is not None
-        return {**self._outcome, "coordinates": dict(self._coordinates), "at": dict(self._configured_at)}
+        return self._outcome
+
+    def forget_coordinates(self) -> None:
+        """Forget the coordinates that servers have reported."""
+        with self._changed:
+            self._coordinates = {}
+
+    def wait_coordinates(
+        self, servers: Collection[int], timeout: float
+    ) -> dict[int, tuple[tuple[int, ...], float]]:
+        """Wait until these servers have reported their coordinates: those, and when each did, in seconds on the
+        clock of time.monotonic()."""
+        self._wait(lambda: self._coordinates.keys() >= set(servers), timeout, "report their coordinates")
+        with self._changed:
+            return {node: self._coordinates[node] for node in servers}
 
     def label(self, root: int) -> None:
         """Have server ``root`` start labelling all servers; :meth:`wait_labels` waits for the result."""
+        self.initiate("labelling", root)
+
+    def forget_labels(self) -> None:
+        """Forget the labels that servers have reported."""
         with self._changed:
             self._labels = {}
-        self.initiate("labelling", root)
 
     def wait_labels(self, wanted: Mapping[int, Label], timeout: float) -> float | None:
         """Wait until every server has its ``wanted`` label; None after ``timeout`` seconds.
@@ -291,11 +311,6 @@ class AgentPool:
         """When each server took its label, in seconds on the clock of time.monotonic()."""
         with self._changed:
             return {node: at for node, (_, at) in self._labels.items()}
-
-    def _configured(self) -> bool:
-        """Whether AACM has ended and, if it succeeded, all servers have their addresses."""
-        outcome = self._outcome
-        return outcome is not None and (not outcome["success"] or len(self._coordinates) >= len(self._pids))
 
     def pin(self, paths: Iterable[Sequence[int]], timeout: float = _TIMEOUT) -> int:
         """Pin packets between the ends of each path to that path (source routing only).
@@ -401,8 +416,7 @@ class AgentPool:
             if "serial" in message:
                 self._answers[message["serial"]] = message
             elif message["event"] == "configured":
-                self._coordinates[message["node"]] = tuple(message["address"])
-                self._configured_at[message["node"]] = time.monotonic()
+                self._coordinates[message["node"]] = tuple(message["address"]), time.monotonic()
             elif message["event"] == "labelled":
                 word, prefix, length = message["label"]
                 self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from dcnlab.lab.operations.processes import ProcessOperations
 from dcnlab.lab.operations.programs import ProgramOperations
 from dcnlab.lab.options import images
 from dcnlab.lab.options.local_part import LocalPart
+from hostagent import secret
 
 if TYPE_CHECKING:  # it needs numpy and the topologies, which a client of a running lab does not
     from dcnlab.lab.operations.arguments import LabArguments
@@ -202,29 +203,45 @@ class Lab(
         """Start the guard; the read end of the status pipe."""
         status_read, status_write = os.pipe()
         lifeline_read, self._lifeline = os.pipe()
+        with self._described_part() as part:
+            self._guard = self._start_guard(prompt, status_write, lifeline_read, part)
+        os.close(status_write)
+        os.close(lifeline_read)
+        return status_read
+
+    @contextlib.contextmanager
+    def _described_part(self) -> Iterator[dict[str, Any]]:
+        """What the guard must know of the part that this machine runs; arguments of processes are no secret."""
+        if self._part is None:
+            yield {}
+            return
+        with secret.readable_once(bytes.fromhex(self._part.key)) as key:
+            yield {"part": replace(self._part, key="").to_json(), "key": key.fileno()}
+
+    def _start_guard(
+        self, prompt: bool, status: int, lifeline: int, part: Mapping[str, Any]
+    ) -> subprocess.Popen[bytes]:
+        """Start the process that holds the lab; it inherits these descriptors."""
         request = {
             "socket": str(self.path),
             "config": self.config.to_json(),
             "prompt": prompt,
             "script": self._script,
-            "status": status_write,
-            "lifeline": lifeline_read,
+            "status": status,
+            "lifeline": lifeline,
             "outside": self.config.outside(),
-            **({"part": self._part.to_json()} if self._part is not None else {}),
+            **part,
             "remove": self.config.topology.removeprefix("file:") if self._graph_file else "",
         }
         terminal = None if prompt else subprocess.DEVNULL
-        self._guard = subprocess.Popen(
+        return subprocess.Popen(
             python_process.command(self._guard_module, json.dumps(request)),
             stdin=terminal,
             stdout=terminal,
             env=python_process.environment(),
-            pass_fds=(status_write, lifeline_read),
+            pass_fds=(status, lifeline, *([part["key"]] if part else [])),
             start_new_session=not prompt,
         )
-        os.close(status_write)
-        os.close(lifeline_read)
-        return status_read
 
     def stop(self) -> None:
         """End the lab and wait until nothing of it is left; no error when it has ended already."""

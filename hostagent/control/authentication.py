@@ -15,6 +15,8 @@ import struct
 import zlib
 
 TAG_SIZE = 16
+#: Bytes of a key.
+KEY_SIZE = 16
 _ETHERTYPE = struct.Struct(">H")
 _CHECKSUM = struct.Struct(">I")
 #: The bytes that checksum and empty tag add to a body.

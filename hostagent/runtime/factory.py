@@ -14,6 +14,7 @@ from functools import cached_property
 from addressing import registry as schemes
 from addressing.scheme import Scheme, walk
 from hostagent import registry
+from hostagent.control.authentication import KEY_SIZE
 from hostagent.flowcontrol.escape import Escape
 from hostagent.flowcontrol.relay import Relay
 from hostagent.forwarding.agent import Agent, addresses_of
@@ -28,19 +29,17 @@ from topos import plugins
 from topos import registry as topologies
 from topos.graph import LinkState
 
-_KEY_SIZE = 16
-
 
 class AgentFactory:
-    """Creates the agents of one lab."""
+    """Creates the agents of one lab, or of one machine's part of it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, key: bytes = b"") -> None:
         self.options = options
         plugins.load(options.custom)
         self._scheme = schemes.bind(options.scheme, topologies.fabric(options.topology))
         self._nodes = addresses_of(self._scheme)
-        #: Authenticates the agents' control frames; it is sent over no channel.
-        self._key = os.urandom(_KEY_SIZE)
+        #: Authenticates the agents' control frames; no host ever sees it.
+        self._key = key or os.urandom(KEY_SIZE)
         self._buffers = PacketBuffers()
         #: The lab's link state, which all agents share.
         self.links = SharedLinkState(len(self._scheme.fabric.link_ends))

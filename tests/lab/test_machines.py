@@ -118,16 +118,36 @@ def interfaces(machine: Machine) -> set[str]:
 def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, spec: str, scheme: str) -> None:
     lab_name = name()
     in_kernel = spec == FABRICS[-1][0]
-    info = three.launched(lab_name, spec, "--scheme", scheme, *(IN_KERNEL if in_kernel else ()))
+    more = IN_KERNEL if in_kernel else ("--autoconfigure",) if scheme == "pow" else ()
+    info = three.launched(lab_name, spec, "--scheme", scheme, *more)
     with attached(lab_name) as lab:
         assert len(info["machines"]) == 3
         all_pairs_answer(lab, info)
         assert [info["fast_path"], info["switch_fast_path"]] == ["on" if in_kernel else "off"] * 2
         if scheme == "pow":
             assert lab.next_hops("h0", "h10", packets=200).shares
+            servers_have_configured_themselves(lab, info)
         by_kernel = sum(counts["by kernel"] for counts in lab.stats().servers.values()) if in_kernel else 1
         assert by_kernel > 0
     until(lambda: nothing_left(three, lab_name))
+
+
+def servers_have_configured_themselves(lab: Lab, info: dict[str, Any]) -> None:
+    """One Config and one ACK over each torus link, within a machine or between two; again with a
+    machine whose servers were launched again with the addresses that they had."""
+    launched, again = info["aacm"], lab.reconfigure()
+    for found in (launched, again):
+        assert found["frames"]["config"] == found["frames"]["config ack"] == 32
+        assert found["servers"].keys() == {f"h{number}" for number in range(16)}
+        assert 0 <= max(found["servers"].values()) <= found["ms"] + 0.001
+    events = [record.event for record in lab.events(kinds=["configured"])]
+    assert [event.to_json()["servers"] for event in events] == [launched["servers"], again.servers]
+    with contextlib.closing(Connection(runtime.socket_path(f"{lab.config.name}-m1"))) as connection:
+        os.kill(connection.peer, signal.SIGKILL)
+    until(lambda: lab.info()["machines"][1]["lost"])
+    lab.rejoin("m1")
+    assert lab.pingall().lost == []
+    assert lab.reconfigure().frames["config"] == 32
 
 
 def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
@@ -338,8 +358,8 @@ def test_wrong_requests_are_one_line(lab: Lab) -> None:
         lab.tables("h99")
     with pytest.raises(UsageError, match="delay must be written as in"):
         lab.impair("h0", delay="long")
-    with pytest.raises(LabError, match="reconfigure is not there yet for labs on several machines"):
-        lab.ask("reconfigure")
+    with pytest.raises(UsageError, match="were given their addresses"):
+        lab.reconfigure()
 
 
 def test_the_machine_of_the_host_has_the_image(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,6 +384,14 @@ def test_what_a_lab_on_machines_cannot_be(three: Cluster, words: tuple[str, ...]
     done = three.up("bcube:2,1", "--scheme", "brp", "-d", *words)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert says in done.stderr
+
+
+def test_cables_swapped_between_machines_are_named(three: Cluster) -> None:
+    words = ("--scheme", "pow", "--autoconfigure", "--miswire", "h0:1,h8:3", "-d", "--name", name())
+    done = three.up("torus:3x3", *words)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert done.stderr.count(" is connected to ") == 4
+    assert "h0 (0,0) port 1 is connected to h" in done.stderr
 
 
 def test_the_prompt_reaches_all_machines(three: Cluster) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from addressing.scheme import Scheme
+from dcnlab.lab.autoconfig.side import Found, Protocol, Side
 from dcnlab.lab.errors import LabError
 from hostagent.client import AgentPool
 from hostagent.protocols.aacm.retransmission import AacmTiming
@@ -15,41 +17,66 @@ from topos.fabric import Fabric
 _COORDINATES = re.compile(r"\(\d+(?:,\d+)*\)")
 
 
-def enable(agents: AgentPool, scheme: Scheme) -> None:
-    """Make all agents run AACM."""
-    agents.enable("aacm", dimensions=len(scheme.fabric.family.torus_radices))
+class AacmSide(Side):
+    """AACM at the agents of this machine."""
+
+    def __init__(self, agents: AgentPool, scheme: Scheme, servers: frozenset[int]) -> None:
+        self._agents, self._fabric, self._servers = agents, scheme.fabric, servers
+        self._radices = scheme.fabric.family.torus_radices
+        self._timeout = AacmTiming().timeout(self._radices) * (4 + sum(self._radices))
+        self._before: Counter[str] = Counter()
+
+    def has(self, server: int) -> bool:
+        return server in self._servers
+
+    def prepare(self) -> None:
+        self._agents.forget_coordinates()
+        self._before = self._agents.sent("AACM")
+
+    def begin(self, epoch: int) -> dict[str, Any]:
+        return self._agents.configure(self._radices, epoch, self._timeout)
+
+    def finish(self) -> Found:
+        reported = self._agents.wait_coordinates(self._servers, self._timeout)
+        wrong = [
+            node
+            for node, (coordinates, _) in reported.items()
+            if self._fabric.index(_text(coordinates)) != node
+        ]
+        at = {node: when for node, (_, when) in reported.items()}
+        return Found(at, wrong, self._agents.sent("AACM") - self._before)
 
 
-def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
-    """Run AACM once: milliseconds until the origin has all reports (``ms``), ``frames`` sent by kind, and
-    ``servers``: by name, the milliseconds until the server reported its coordinates.
+class Aacm(Protocol):
+    """AACM in a lab."""
 
-    LabError with every error that AACM found.
-    """
-    fabric, radices = scheme.fabric, scheme.fabric.family.torus_radices
-    before = agents.sent("AACM")
-    timeout = AacmTiming().timeout(radices) * (4 + sum(radices))
-    begun = time.monotonic()
-    outcome = agents.configure(radices, epoch, timeout)
-    if not outcome["success"]:
-        raise LabError(_failure(fabric, outcome))
-    for node, coordinates in outcome["coordinates"].items():
-        if fabric.index(_text(coordinates)) != node:
-            raise LabError(f"AACM gave {fabric.name(node)} the coordinates of another server")
-    # The origin's clock begins when the order reaches it: the last report came no later than its ``ms``.
-    start = max(begun, max(outcome["at"].values()) - outcome["ms"] / 1000)
-    servers = {
-        fabric.name(node): round(1000 * max(0.0, at - start), 3) for node, at in sorted(outcome["at"].items())
-    }
-    frames = dict(agents.sent("AACM") - before)
-    return {"protocol": "AACM", "ms": outcome["ms"], "frames": frames, "servers": servers}
+    def enable(self, agents: AgentPool, scheme: Scheme) -> None:
+        agents.enable("aacm", dimensions=len(scheme.fabric.family.torus_radices))
+
+    def origin(self, scheme: Scheme) -> int:
+        return 0
+
+    def side(self, agents: AgentPool, scheme: Scheme, servers: frozenset[int]) -> Side:
+        return AacmSide(agents, scheme, servers)
+
+    def check(self, scheme: Scheme, outcome: Mapping[str, Any]) -> None:
+        if not outcome["success"]:
+            raise LabError(_failure(scheme.fabric, outcome))
+
+    def wrong(self, scheme: Scheme, nodes: Sequence[int]) -> str:
+        return f"AACM gave {scheme.fabric.name(nodes[0])} the coordinates of another server"
+
+    def timed(self, outcome: Mapping[str, Any], at: Mapping[int, float], begun: float) -> tuple[float, float]:
+        # The origin's clock begins when the order reaches it: the last report came no later than its ``ms``.
+        ms = float(outcome["ms"])
+        return max(begun, max(at.values()) - ms / 1000), ms
 
 
 def _text(coordinates: tuple[int, ...]) -> str:
     return f"({','.join(map(str, coordinates))})"
 
 
-def _failure(fabric: Fabric, outcome: dict[str, Any]) -> str:
+def _failure(fabric: Fabric, outcome: Mapping[str, Any]) -> str:
     """One line with all errors that AACM found; servers by name and coordinates."""
     errors = "; ".join(outcome["findings"]) or "no cause found, but not every server answered in time"
     errors = _COORDINATES.sub(lambda match: f"{fabric.name(fabric.index(match[0]))} {match[0]}", errors)

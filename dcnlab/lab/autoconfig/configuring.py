@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from addressing.scheme import Scheme
-from dcnlab.lab.autoconfig import aacm, labelling
+from dcnlab.lab.autoconfig.aacm import Aacm
+from dcnlab.lab.autoconfig.labelling import Labelling
+from dcnlab.lab.autoconfig.side import Protocol, Side, frames
+from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.options.config import LabConfig
 from hostagent.client import AgentPool
 
-Enable = Callable[[AgentPool, Scheme], None]
-Configure = Callable[[AgentPool, Scheme, int], dict[str, Any]]
-_PROTOCOLS: dict[str, tuple[Enable, Configure]] = {
-    "AACM": (aacm.enable, aacm.configure),
-    "labelling": (labelling.enable, labelling.configure),
-}
+_PROTOCOLS: dict[str, Protocol] = {"AACM": Aacm(), "labelling": Labelling()}
+
+
+def check(config: LabConfig) -> None:
+    """UsageError for a lab whose servers do not configure themselves."""
+    if not config.autoconfigure:
+        raise UsageError("the servers of this lab were given their addresses: start one --autoconfigure")
 
 
 def enable_configuration(agents: AgentPool, scheme: Scheme) -> None:
     """Make all agents run the scheme's autoconfiguration protocol."""
-    enable, _ = _protocol(scheme)
-    enable(agents, scheme)
+    _PROTOCOLS[_name(scheme)].enable(agents, scheme)
 
 
-def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
-    """Run the protocol once: its name, milliseconds until all servers were configured (``ms``),
-    ``frames`` sent by kind, ``servers`` with the milliseconds of each.  LabError, in one line, with every error
-    found."""
-    _, run = _protocol(scheme)
-    return run(agents, scheme, epoch)
+def side(agents: AgentPool, scheme: Scheme, servers: Sequence[int]) -> Side:
+    """The agents of these servers, which this machine runs, for one run of the protocol."""
+    return _PROTOCOLS[_name(scheme)].side(agents, scheme, frozenset(servers))
 
 
-def _protocol(scheme: Scheme) -> tuple[Enable, Configure]:
+def configure(sides: Sequence[Side], scheme: Scheme, epoch: int) -> dict[str, Any]:
+    """Run the protocol once, on all machines: its name, milliseconds until all servers were configured
+    (``ms``), ``frames`` sent by kind, ``servers`` with the milliseconds of each.  LabError, in one line, with
+    every error found."""
+    name = _name(scheme)
+    protocol = _PROTOCOLS[name]
+    first = next((one for one in sides if one.has(protocol.origin(scheme))), None)
+    if first is None:
+        raise LabError(f"the machine of {scheme.fabric.name(protocol.origin(scheme))} does not answer")
+    with ThreadPoolExecutor(len(sides)) as pool:
+        list(pool.map(lambda each: each.prepare(), sides))
+        begun = time.monotonic()
+        outcome = first.begin(epoch)
+        protocol.check(scheme, outcome)
+        found = list(pool.map(lambda each: each.finish(), sides))
+    if wrong := sorted(node for one in found for node in one.wrong):
+        raise LabError(protocol.wrong(scheme, wrong))
+    times = zip(sides, found, strict=True)
+    at = {node: when - each.ahead for each, one in times for node, when in one.at.items()}
+    start, ms = protocol.timed(outcome, at, begun)
+    servers = {
+        scheme.fabric.name(node): round(1000 * max(0.0, when - start), 3) for node, when in sorted(at.items())
+    }
+    return {"protocol": name, "ms": ms, "frames": frames(found), "servers": servers}
+
+
+def _name(scheme: Scheme) -> str:
     protocol = scheme.autoconfiguration().protocol
     assert protocol is not None  # LabConfig.validate refuses other labs
-    return _PROTOCOLS[protocol]
+    return protocol

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from addressing.scheme import Scheme
 from addressing.schemes.wmgr import Wmgr
 from dcnlab.lab import naming
-from dcnlab.lab.errors import LabError, UsageError
+from dcnlab.lab.autoconfig.side import Found, Protocol, Side
+from dcnlab.lab.errors import UsageError
 from dcnlab.lab.options.config import resolve
 from hostagent.client import AgentPool
 from hostagent.protocols.labelling.frames import Label
@@ -56,25 +56,48 @@ def offline(
 # --- in a lab ---------------------------------------------------------------------
 
 
-def enable(agents: AgentPool, scheme: Scheme) -> None:
-    """Make all agents run labelling."""
-    agents.enable("labelling", root=_wmgr(scheme).root_node)
+class LabellingSide(Side):
+    """Labelling at the agents of this machine."""
+
+    def __init__(self, agents: AgentPool, scheme: Wmgr, servers: frozenset[int]) -> None:
+        self._agents, self._scheme, self._servers = agents, scheme, servers
+        self._before: Counter[str] = Counter()
+
+    def has(self, server: int) -> bool:
+        return server in self._servers
+
+    def prepare(self) -> None:
+        self._agents.forget_labels()
+        self._before = frames(self._agents)
+
+    def begin(self, epoch: int) -> dict[str, Any]:
+        self._agents.label(self._scheme.root_node)
+        return {}
+
+    def finish(self) -> Found:
+        last = self._agents.wait_labels(expected(self._scheme, self._servers), TIMEOUT)
+        wrong = mislabelled(self._agents, self._scheme, self._servers) if last is None else []
+        return Found(self._agents.labelled_at, wrong, frames(self._agents) - self._before)
 
 
-def configure(agents: AgentPool, scheme: Scheme, epoch: int) -> dict[str, Any]:
-    """Let the servers label themselves: milliseconds until the last had its label (``ms``), ``frames``
-    sent by kind, and ``servers``: by name, the milliseconds until the server had its label.  LabError when the
-    labels are not those of ``scheme``."""
-    wmgr = _wmgr(scheme)
-    begun, before = time.monotonic(), frames(agents)
-    agents.label(wmgr.root_node)
-    last = agents.wait_labels(expected(wmgr), TIMEOUT)
-    if last is None:
-        raise LabError(mismatch_message(agents, wmgr))
-    ms = round((last - begun) * 1000, 3)
-    times = sorted(agents.labelled_at.items())
-    servers = {scheme.fabric.name(node): round(1000 * (at - begun), 3) for node, at in times}
-    return {"protocol": "labelling", "ms": ms, "frames": dict(frames(agents) - before), "servers": servers}
+class Labelling(Protocol):
+    """Labelling in a lab."""
+
+    def enable(self, agents: AgentPool, scheme: Scheme) -> None:
+        agents.enable("labelling", root=_wmgr(scheme).root_node)
+
+    def origin(self, scheme: Scheme) -> int:
+        return _wmgr(scheme).root_node
+
+    def side(self, agents: AgentPool, scheme: Scheme, servers: frozenset[int]) -> Side:
+        return LabellingSide(agents, _wmgr(scheme), servers)
+
+    def wrong(self, scheme: Scheme, nodes: Sequence[int]) -> str:
+        names = ", ".join(map(scheme.fabric.name, nodes[:5]))
+        return f"{len(nodes)} servers have not learned the label that wmgr gives them: {names}"
+
+    def timed(self, outcome: Mapping[str, Any], at: Mapping[int, float], begun: float) -> tuple[float, float]:
+        return begun, round((max(at.values()) - begun) * 1000, 3)
 
 
 def _wmgr(scheme: Scheme) -> Wmgr:
@@ -82,16 +105,15 @@ def _wmgr(scheme: Scheme) -> Wmgr:
     return scheme
 
 
-def expected(scheme: Wmgr) -> dict[int, Label]:
-    """The label that each server should learn."""
-    return {node: Label.of(scheme.embedding, node) for node in range(scheme.fabric.servers)}
+def expected(scheme: Wmgr, servers: Iterable[int]) -> dict[int, Label]:
+    """The label that each of these servers should learn."""
+    return {node: Label.of(scheme.embedding, node) for node in servers}
 
 
-def mismatch_message(agents: AgentPool, scheme: Wmgr) -> str:
-    """One line about servers whose label differs from the scheme's."""
+def mislabelled(agents: AgentPool, scheme: Wmgr, servers: Iterable[int]) -> list[int]:
+    """The servers whose label differs from the scheme's."""
     learned = agents.labels
-    names = [scheme.fabric.name(node) for node, label in expected(scheme).items() if learned.get(node) != label]
-    return f"{len(names)} servers have not learned the label that wmgr gives them: {', '.join(names[:5])}"
+    return sorted(node for node, label in expected(scheme, servers).items() if learned.get(node) != label)
 
 
 def frames(agents: AgentPool) -> Counter[str]:

@@ -50,7 +50,7 @@ def launch(
     fabric = scheme.fabric
     shards = openvswitch.split(network.bridges(fabric, part))
     datapath = openvswitch.choose_datapath(config.datapath)
-    agents = spawn_agents(config, fabric, on_link_change)
+    agents = spawn_agents(config, fabric, on_link_change, part)
     clock.stage("namespaces")
     netns.create(shard.netns for shard in shards)
     controller = spawn_controller(
@@ -61,7 +61,8 @@ def launch(
     if agents is not None and config.autoconfigure:
         clock.stage("addresses")
         enable_protocols(running)
-        running.configure(scheme)
+        if part is None:  # otherwise the coordinator has all machines do it
+            running.configure(scheme)
     clock.stage("tables")
     if controller is not None:
         controller.wait_ready(STALL)
@@ -78,7 +79,9 @@ def enable_protocols(running: Running) -> None:
         configuring.enable_configuration(running.agents, running.scheme)
 
 
-def spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange) -> AgentPool | None:
+def spawn_agents(
+    config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange, part: LocalPart | None = None
+) -> AgentPool | None:
     """Start the agents' supervisor, where servers relay."""
     if not fabric.relaying:
         return None
@@ -86,7 +89,7 @@ def spawn_agents(config: LabConfig, fabric: Fabric, on_link_change: OnLinkChange
     def carrier(node: int, port: int, up: bool) -> None:
         on_link_change(Port(node, port), up)
 
-    pool = AgentPool(config.agent_options())
+    pool = AgentPool(config.agent_options(), bytes.fromhex(part.key) if part is not None else b"")
     pool.on_link_change = carrier
     return pool
 

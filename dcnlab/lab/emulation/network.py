@@ -20,7 +20,7 @@ from dcnlab.lab.emulation.waiting import STALL
 from dcnlab.lab.errors import LabError
 from dcnlab.lab.options.config import LabConfig
 from dcnlab.lab.options.local_part import MTU, LocalPart
-from dcnlab.lab.options.miswiring import swapped_ports
+from dcnlab.lab.options.miswiring import wired
 from hostagent.client import AgentPlacement
 from topos.fabric import Fabric
 from topos.graph import Link
@@ -67,7 +67,8 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         carrying = beside.submit(netns.await_running, list(_ends(running)))
         agents_first = not openvswitch.starts_early(shards)
         if running.agents is not None:
-            running.agents.start(placements(fabric, running.servers))
+            configured = running.part is not None and running.part.configured
+            running.agents.start(placements(fabric, running.servers, configured))
         if agents_first:
             _await_agents(running, clock)
         clock.stage("switches")
@@ -134,10 +135,9 @@ def bridges(fabric: Fabric, part: LocalPart | None = None) -> list[Bridge]:
 def _veth_pairs(running: Running) -> list[netns.VethPair]:
     """One veth pair per link; servers that relay use no ARP."""
     fabric = running.fabric
-    swapped = swapped_ports(fabric, running.config.miswire)
     pairs, mtu = [], running.part.mtu if running.part is not None else MTU
     for link in _links(running, ends=2):
-        a, b = swapped.get(link.a, link.a), swapped.get(link.b, link.b)
+        a, b = link.a, link.b
         pairs.append(
             netns.VethPair(
                 interface(fabric, a.node, a.number),
@@ -154,8 +154,8 @@ def _veth_pairs(running: Running) -> list[netns.VethPair]:
 
 
 def _links(running: Running, ends: int) -> Iterator[Link]:
-    """The links of which so many ends are on this machine."""
-    for link in running.fabric.links():
+    """The links, as they are wired, of which so many ends are on this machine."""
+    for link in wired(running.fabric, running.config.miswire):
         if running.here(link.a.node) + running.here(link.b.node) == ends:
             yield link
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from addressing.scheme import Scheme
 from controller.client import ControllerProcess
-from dcnlab.lab.autoconfig import configuring
+from dcnlab.lab.autoconfig import configuring, remote
+from dcnlab.lab.autoconfig.side import Side
 from dcnlab.lab.emulation import neighbours
 from dcnlab.lab.emulation.images.roots import Root, Roots
 from dcnlab.lab.emulation.isolation.programs import Isolation
@@ -46,6 +47,8 @@ class Running:
     aacm: dict[str, Any] = field(default_factory=dict)
     #: The number of autoconfigurations so far.
     epoch: int = 0
+    #: This machine's part in the autoconfiguration of several, from its first step on.
+    side: Side | None = None
     #: What the lab reaches outside its sandbox.
     outside: Outside = field(default_factory=Outside)
     #: The hardware addresses that plain hosts know as permanent neighbours.
@@ -116,12 +119,25 @@ class Running:
         owner = self.isolation.owner(host) if self.isolation is not None else None
         return self._roots.ready(host, image, owner) if image else None
 
-    def configure(self, scheme: Scheme) -> None:
-        """Let the servers configure their coordinates, or their labels under ``scheme``; LabError with
-        every error found."""
+    def configuring(self, scheme: Scheme) -> Side:
+        """The agents of this machine, for one autoconfiguration of their coordinates, or their labels under
+        ``scheme``."""
         assert self.agents is not None
+        return configuring.side(self.agents, scheme, self.servers)
+
+    def configure(self, scheme: Scheme) -> None:
+        """Let the servers configure themselves; LabError with every error found."""
         self.epoch += 1
-        self.aacm = configuring.configure(self.agents, scheme, self.epoch)
+        self.aacm = configuring.configure([self.configuring(scheme)], scheme, self.epoch)
+
+    def take_step(self, scheme: Scheme, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Take one step of an autoconfiguration on several machines, or note what all have ``found``."""
+        if request["step"] == "note":
+            self.aacm = request["found"]
+            return {}
+        if request["step"] == "prepare" or self.side is None:
+            self.side = self.configuring(scheme)
+        return remote.answer(self.side, request)
 
     def __post_init__(self) -> None:
         self.choice = self.config.choice()

@@ -83,7 +83,7 @@ def _coordinate(request: dict[str, Any], listener: socket.socket) -> int:
     lifeline.follow(lab)
     datapath = ", ".join(sorted({info["datapath"] for info in lab.ask_all("info")}))
     exposing.start(lab, listening)
-    report(ready=True, seconds=lab.seconds, datapath=datapath, aacm={})
+    report(ready=True, seconds=lab.seconds, datapath=datapath, aacm=lab.aacm)
     os.close(request["status"])
     return _serve(lab, listener, request)
 

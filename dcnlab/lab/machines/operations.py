@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from dcnlab.lab import naming
+from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import UsageError
 from dcnlab.lab.inspection import live_path
@@ -42,7 +43,7 @@ def table(lab: WholeLab) -> dict[str, Operation]:
         "fail": operations.fail, "restore": operations.restore, "services": operations.services,
         "control": operations.control, "controller": operations.controller, "events": operations.events,
         "impair": operations.impair, "queues": operations.queues, "explain": operations.explain,
-        "rejoin": operations.rejoin, "kv": operations.kv,
+        "rejoin": operations.rejoin, "kv": operations.kv, "reconfigure": operations.reconfigure,
     }  # fmt: skip
     found |= {name: operations.about_node(field) for name, field in _ABOUT_A_NODE.items()}
     found |= dict.fromkeys(_ANYWHERE, operations.anywhere)
@@ -172,6 +173,12 @@ class _Operations:
     def explain(self, call: Call) -> Any:
         """The path between two servers, over switches of all machines."""
         return live_path.explained(network.of(self._lab), call.request)
+
+    def reconfigure(self, call: Call) -> Any:
+        """Let all servers configure themselves again."""
+        configuring.check(self._lab.config)
+        self._lab.configure()
+        return self._lab.aacm
 
     def events(self, call: Call) -> Any:
         """What has happened in the lab as a whole."""

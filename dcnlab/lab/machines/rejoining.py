@@ -65,10 +65,11 @@ def _launch(lab: WholeLab, old: RemotePart, found: Sequence[Worker]) -> dict[str
     if now is None:
         raise LabError(f"{old.lost}, and no worker runs there: start `dask worker` on it, then try again")
     worker = replace(now, machine=old.worker.machine)
-    new = RemotePart(lab.client, worker, old.part)
+    new = RemotePart(lab.client, worker, replace(old.part, configured=True))
     old.release()
     stages = lab.launch_part(new, again=True)
     _impair(lab, new)
+    new.ask("configure", step="note", found=lab.aacm)
     lab.adopt(new)
     _log.info("%s runs again", new.name)
     return stages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import threading
 import time
@@ -11,17 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from dcnlab.lab import naming
+from dcnlab.lab.autoconfig import configuring
+from dcnlab.lab.autoconfig.remote import RemoteSide
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.events.journal import Journal
-from dcnlab.lab.events.kinds import Alarm, LabState, LinkChanged
+from dcnlab.lab.events.kinds import Alarm, Configured, LabState, LinkChanged
 from dcnlab.lab.machines import cluster, placement, placement_file
 from dcnlab.lab.machines.cluster import Worker
 from dcnlab.lab.machines.contact import PartGone, PartUnreachable
 from dcnlab.lab.machines.placement import Placement
 from dcnlab.lab.machines.remote_part import RemotePart
+from dcnlab.lab.options import miswiring
 from dcnlab.lab.options.config import LabConfig, lab_options
 from dcnlab.lab.options.local_part import LocalPart, mtu
-from topos.graph import Link
+from hostagent.control.authentication import KEY_SIZE
+from topos.graph import Link, LinkState
 
 T = TypeVar("T")
 
@@ -50,6 +55,11 @@ class WholeLab:
         self.stop = threading.Event()
         #: One change of link state is spread at a time.
         self._spreading = threading.RLock()
+        #: The last autoconfiguration, where servers started without addresses, and how many there were.
+        self.aacm: dict[str, Any] = {}
+        self._epoch = 0
+        #: Of the agents' control frames.
+        self._key = os.urandom(KEY_SIZE).hex()
         #: Something has changed that is to be spread.
         self._due = threading.Event()
         self._ending = False
@@ -70,6 +80,9 @@ class WholeLab:
             ]
             report("parts")
             self.seconds = self._launch()
+            if config.autoconfigure:
+                report("addresses")
+                self.configure()
         except BaseException:
             self.client.close()
             raise
@@ -99,12 +112,16 @@ class WholeLab:
         return placed
 
     def _part(self, found: Sequence[Worker], number: int, port: int) -> LocalPart:
+        wired = (
+            (link.index, self._machines(link)) for link in miswiring.wired(self.fabric, self.config.miswire)
+        )
         peers = {
-            link.index: found[next(of for of in self._machines(link) if of != number)].address
-            for link in self.placement.external(number)
+            link: found[b if a == number else a].address
+            for link, (a, b) in wired
+            if a != b and number in (a, b)
         }
         nodes = frozenset(self.placement.nodes(number))
-        return LocalPart(nodes, peers, found[number].address, port, self.mtu)
+        return LocalPart(nodes, peers, found[number].address, port, self.mtu, key=self._key)
 
     def _machines(self, link: Link) -> tuple[int, int]:
         return self.placement.of[link.a.node], self.placement.of[link.b.node]
@@ -120,6 +137,15 @@ class WholeLab:
         name = f"{self.config.name}-{part.name}"
         part.create(self.config.topology, self.config.scheme, name, self.config.custom, options)
         return part.launch(again)
+
+    def configure(self) -> None:
+        """Let all servers configure themselves, by the scheme's protocol; LabError with every error found."""
+        sides = self.on_all(lambda part: RemoteSide(part.ask, part.part.nodes, part.ahead()))
+        scheme = self.scheme.with_failures(LinkState(self.down)) if self.down else self.scheme
+        self._epoch += 1
+        self.aacm = configuring.configure(sides, scheme, self._epoch)
+        self.on_all(lambda part: part.ask("configure", step="note", found=self.aacm))
+        self.journal.add(Configured(self.aacm["protocol"], self.aacm["ms"], self.aacm["servers"]))
 
     def adopt(self, part: RemotePart) -> None:
         """Take a part that was launched again in the place of the one that is lost; returns when the tables

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.errors import LabError, UsageError
 from dcnlab.lab.instruments.measurement import Context, Measurement
 from dcnlab.lab.instruments.result import Result
 
 if TYPE_CHECKING:
+    from addressing.scheme import Scheme
     from addressing.schemes.wmgr import Wmgr
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 #: Servers between which echo requests are sent, at most.
 _ENDS = 16
@@ -65,6 +69,10 @@ class Label(Measurement[LabelResult]):
     command: ClassVar[bool] = False
 
     def run(self, lab: RunningLab, context: Context) -> LabelResult:
+        return self._result(lab.scheme, [self.measure_part(lab, context)])
+
+    def measure_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
+        """Compare the labels of this machine's servers, and send echo requests from them."""
         from addressing.schemes.wmgr import Wmgr
         from dcnlab.lab.autoconfig import labelling
 
@@ -73,15 +81,34 @@ class Label(Measurement[LabelResult]):
             raise UsageError(
                 "the servers of this lab were given their labels: start one with --scheme wmgr --autoconfigure"
             )
-        last = running.agents.wait_labels(labelling.expected(scheme), labelling.TIMEOUT)
-        if last is None:
-            raise LabError(labelling.mismatch_message(running.agents, scheme))
+        wanted = labelling.expected(scheme, running.servers)
+        last = running.agents.wait_labels(wanted, labelling.TIMEOUT)
+        wrong = labelling.mislabelled(running.agents, scheme, running.servers) if last is None else []
         change = lab.link_state.last_change
-        ms = running.aacm["ms"] if change is None else round((last - change) * 1000, 3)
-        sent, lost = _echoes(lab, scheme)
+        ms = running.aacm["ms"] if change is None or last is None else round((last - change) * 1000, 3)
+        sent, lost = (0, 0) if wrong else _echoes(lab, scheme)
+        counted = {"frames": labelling.frames(running.agents), "sent": sent, "lost": lost}
+        return {"ms": ms, "wrong": wrong, "down": len(lab.link_state.state().down), **counted}
+
+    def conclude(self, network: Network, parts: Sequence[Any]) -> LabelResult:
+        return self._result(network.scheme, parts)
+
+    @staticmethod
+    def _result(scheme: Scheme, parts: Sequence[Any]) -> LabelResult:
+        """From the parts of all machines; LabError when servers have other labels."""
+        from addressing.schemes.wmgr import Wmgr
+        from dcnlab.lab.autoconfig.labelling import Labelling
+
+        assert isinstance(scheme, Wmgr)  # every part refuses others
+        if wrong := sorted(node for part in parts for node in part["wrong"]):
+            raise LabError(Labelling().wrong(scheme, wrong))
+        frames: Counter[str] = Counter()
+        for part in parts:
+            frames.update(part["frames"])
         one = Round(
-            what=f"{len(lab.link_state.state().down)} links down", ms=ms,
-            frames=dict(labelling.frames(running.agents)), changed=None, equal=True, pairs=sent, lost=lost,
+            what=f"{parts[0]['down']} links down", ms=max(part["ms"] for part in parts), frames=dict(frames),
+            changed=None, equal=True, pairs=sum(part["sent"] for part in parts),
+            lost=sum(part["lost"] for part in parts),
         )  # fmt: skip
         fabric = scheme.fabric
         counts = (fabric.size, len(fabric.link_ends), fabric.name(scheme.root_node), scheme.label_bits)
@@ -89,11 +116,12 @@ class Label(Measurement[LabelResult]):
 
 
 def _echoes(lab: RunningLab, scheme: Wmgr) -> tuple[int, int]:
-    """Echo requests sent and lost between some servers of the same component."""
+    """Echo requests sent and lost from servers of this machine to some servers of the same component."""
     from dcnlab.lab.instruments.echo import ping_pairs
 
     words, common = scheme.embedding.words, scheme.embedding.common
     ends = range(0, scheme.fabric.servers, -(-scheme.fabric.servers // _ENDS))
-    pairs = [(a, b) for a in ends for b in ends if a != b and words[a][:common] == words[b][:common]]
+    here = filter(lab.running.here, ends)
+    pairs = [(a, b) for a in here for b in ends if a != b and words[a][:common] == words[b][:common]]
     report = ping_pairs((lab.endpoint(a), lab.endpoint(b)) for a, b in pairs)
     return report.sent, len(report.lost)

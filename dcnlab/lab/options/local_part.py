@@ -7,13 +7,14 @@ plus one is its VNI, and the lab has a UDP port of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 #: Bytes that VXLAN adds to a frame's payload: Ethernet, VXLAN, UDP and an outer IP header, of version 4 or 6.
 OVERHEAD = {4: 50, 6: 70}
 #: The MTU of a link where the underlay allows it.
 MTU = 1500
+_OTHERS = ("address", "port", "mtu", "configured", "key")
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class LocalPart:
     """The nodes that this machine runs, and its links to others.
 
     ``peers`` has, by link to another machine, the address of that machine; ``address`` is this machine's,
-    ``port`` the UDP port of the lab's tunnels, ``mtu`` that of all links of the lab.
+    ``port`` the UDP port of the lab's tunnels, ``mtu`` that of all links of the lab.  ``configured``: servers
+    that start without addresses have theirs by now, since the part is launched again.  ``key`` authenticates
+    the control frames of all agents, in hexadecimal digits.
     """
 
     nodes: frozenset[int]
@@ -29,18 +32,20 @@ class LocalPart:
     address: str
     port: int
     mtu: int = MTU
+    configured: bool = False
+    key: str = field(default="", repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
         peers = {str(link): address for link, address in self.peers.items()}
-        more = {"address": self.address, "port": self.port, "mtu": self.mtu}
+        more = {name: getattr(self, name) for name in _OTHERS}
         return {"nodes": sorted(self.nodes), "peers": peers, **more}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LocalPart:
         """From a JSON object."""
         peers = {int(link): str(address) for link, address in value["peers"].items()}
-        return cls(frozenset(value["nodes"]), peers, value["address"], value["port"], value["mtu"])
+        return cls(frozenset(value["nodes"]), peers, **{name: value[name] for name in _OTHERS})
 
 
 def mtu(underlay: int, version: int) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from dcnlab.lab import naming
 from dcnlab.lab.errors import OptionError, UsageError
 from topos.fabric import Fabric
-from topos.graph import Port
+from topos.graph import Link, Port
 
 _PORT = re.compile(r"(.+):(\d+)")
 
@@ -24,6 +25,13 @@ def swapped_ports(fabric: Fabric, miswire: str) -> dict[Port, Port]:
         raise OptionError("miswire", f"miswire takes two different ports, as in h3:2,h7:1, not {miswire!r}")
     a, b = ports
     return {a: b, b: a}
+
+
+def wired(fabric: Fabric, miswire: str) -> Iterator[Link]:
+    """The links as they are wired, with two ports swapped that ``miswire`` names."""
+    swapped = swapped_ports(fabric, miswire)
+    for link in fabric.links():
+        yield Link(link.index, swapped.get(link.a, link.a), swapped.get(link.b, link.b)) if swapped else link
 
 
 def _torus_port(fabric: Fabric, text: str) -> Port:

@@ -238,7 +238,7 @@ class AgentParent(Part):
         running = self.running
         self.pool.close()
         self.pool.end_orphans()
-        running.agents = launch.spawn_agents(running.config, running.fabric, self.on_link_change)
+        running.agents = launch.spawn_agents(running.config, running.fabric, self.on_link_change, running.part)
         self.pool.start(network.placements(running.fabric, running.servers, configured=True))
         self.follow()
         self.pool.wait_ready(STALL)

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from controller.client import ControllerError
@@ -48,7 +49,7 @@ def main() -> None:
             status.write(json.dumps(message) + "\n")
 
     outside = Outside.received(request.get("outside", {}))
-    part = LocalPart.from_json(request["part"]) if "part" in request else None
+    part = _part(request)
     session = _launch(
         LabConfig.from_json(request["config"]),
         outside,
@@ -78,6 +79,14 @@ def main() -> None:
     session.end()
     server.join()
     os._exit(code)
+
+
+def _part(request: dict[str, Any]) -> LocalPart | None:
+    """What of the lab this machine runs, with the secret that the part's lab has written for it."""
+    if "part" not in request:
+        return None
+    with open(request["key"], "rb") as file:
+        return replace(LocalPart.from_json(request["part"]), key=file.read().hex())
 
 
 def _in_foreground(session: RunningLab, file: str) -> int:

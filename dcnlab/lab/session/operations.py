@@ -13,6 +13,7 @@ from typing import Any
 
 from addressing.fields import ipv4
 from dcnlab.lab import measurement
+from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.emulation.links import delays
@@ -276,11 +277,14 @@ class _Operations:
 
     def op_reconfigure(self, call: Call) -> Any:
         """Let servers that were launched without addresses configure themselves again, while traffic flows."""
-        if not self._session.config.autoconfigure:
-            raise UsageError("the servers of this lab were given their addresses: start one --autoconfigure")
+        configuring.check(self._session.config)
         self._session.running.configure(self._session.scheme)
         self._session.report_configuration()
         return self._session.running.aacm
+
+    def op_configure(self, call: Call) -> Any:
+        """Take one ``step`` of an autoconfiguration on several machines."""
+        return self._session.running.take_step(self._session.scheme, call.request)
 
     def _links(self, call: Call) -> tuple[int, ...]:
         return self._session.links_named(call.request["kind"], call.request["names"])

@@ -21,6 +21,7 @@ READING = frozenset(
     {
         "info", "nodes", "tables", "flows", "queues", "explain", "controller", "control", "events",
         "services", "service_log", "service_wait", "own_links", "elsewhere", "verdict", "connect", "store",
+        "configure",
     }
 )  # fmt: skip
 #: Measurements that only read counters; likewise.

@@ -1,0 +1,96 @@
+"""What an autoconfiguration protocol is in a lab, and one machine's part in it: its agents.
+
+A lab on one machine has one side, a lab on several one per machine.  The steps are the same: all sides prepare,
+the one with the origin begins, all finish.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from addressing.scheme import Scheme
+from hostagent.client import AgentPool
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of the servers of one machine: when each was configured, in seconds on the clock of
+    time.monotonic() there, those that have something else than the scheme gives them, and the ``frames`` sent
+    by kind."""
+
+    at: Mapping[int, float]
+    wrong: Sequence[int]
+    frames: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {"at": dict(self.at), "wrong": list(self.wrong), "frames": dict(self.frames)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """From a JSON object."""
+        at = {int(node): float(when) for node, when in value["at"].items()}
+        return cls(at, value["wrong"], value["frames"])
+
+
+class Side(ABC):
+    """The agents of one machine."""
+
+    #: Seconds by which the machine's monotonic clock is ahead of the one that times are told in.
+    ahead: float = 0.0
+
+    @abstractmethod
+    def has(self, server: int) -> bool:
+        """Whether the machine runs a server."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Forget what the servers have reported so far."""
+
+    @abstractmethod
+    def begin(self, epoch: int) -> dict[str, Any]:
+        """Have the origin, a server of this machine, start; what it concludes, if it does."""
+
+    @abstractmethod
+    def finish(self) -> Found:
+        """Wait for the machine's servers."""
+
+
+class Protocol(ABC):
+    """A protocol by which servers configure themselves, between the agents of a lab."""
+
+    @abstractmethod
+    def enable(self, agents: AgentPool, scheme: Scheme) -> None:
+        """Make all agents of this machine run it."""
+
+    @abstractmethod
+    def origin(self, scheme: Scheme) -> int:
+        """The server that starts it."""
+
+    @abstractmethod
+    def side(self, agents: AgentPool, scheme: Scheme, servers: frozenset[int]) -> Side:
+        """The agents of these servers, which this machine runs, for one run."""
+
+    @abstractmethod
+    def wrong(self, scheme: Scheme, nodes: Sequence[int]) -> str:
+        """The error, in one line, when servers have something else than the scheme gives them."""
+
+    @abstractmethod
+    def timed(self, outcome: Mapping[str, Any], at: Mapping[int, float], begun: float) -> tuple[float, float]:
+        """When a run that was ``begun`` then really began, on the clock of ``at``, and its milliseconds."""
+
+    def check(self, scheme: Scheme, outcome: Mapping[str, Any]) -> None:
+        """LabError with every error that the origin found; one that concludes nothing finds none."""
+        return
+
+
+def frames(found: Iterable[Found]) -> dict[str, int]:
+    """The frames that all machines have sent, by kind."""
+    total: dict[str, int] = {}
+    for one in found:
+        for kind, count in one.frames.items():
+            total[kind] = total.get(kind, 0) + count
+    return total
