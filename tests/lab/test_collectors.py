@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dcnlab import Lab
-from dcnlab.lab.emulation.switches.export import addresses
+from dcnlab.lab.emulation.switches.export import TUNNEL, addresses
 from dcnlab.lab.emulation.switches.openvswitch import MAX_SHARDS
 from dcnlab.lab.errors import OptionError
 from dcnlab.lab.options.collectors import Collector
@@ -62,8 +62,9 @@ def test_wrong_options_are_one_line(options: dict[str, Any], says: str) -> None:
 def test_ports_are_those_of_the_protocols() -> None:
     assert Collector.parse("sflow", "h3") == Collector("sflow", "h3", 6343)
     assert Collector.parse("ipfix", "h3:1") == Collector("ipfix", "h3", 1)
-    pairs = [addresses(host, shard) for host in (0, 1) for shard in range(MAX_SHARDS)]
-    assert len({one for pair in pairs for one in pair}) == 4 * MAX_SHARDS
+    places = [*range(MAX_SHARDS), TUNNEL]
+    pairs = [addresses(host, place, machine) for machine in (0, 7) for host in (0, 1) for place in places]
+    assert len({one for pair in pairs for one in pair}) == 8 * len(places)
     assert all(socket.inet_aton(one) for pair in pairs for one in pair)
 
 

@@ -51,6 +51,17 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60) as connection
         print(stream.read().decode())
     connection.sendall(bytes(1000000))
 """
+#: Prints who sends datagrams, what of them is text, and the domains of IPFIX.
+_COLLECT = """\
+import re, socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    one.bind(("", int(sys.argv[1])))
+    print("listening")
+    while True:
+        data, (source, _) = one.recvfrom(65535)
+        ports = sorted({found.decode() for found in re.findall(rb"s\\d+-eth", data)})
+        print(source, int.from_bytes(data[12:16]), *ports)
+"""
 FABRICS = [("clot:4x4", "pow"), ("smallworld:4x4", "hrsw"), ("hdcube:4,2", "dcube")]
 #: The kernel forwards in the last one, in servers and in switches.
 IN_KERNEL = ("--fast-path", "on", "--switch-fast-path", "on")
@@ -118,11 +129,17 @@ def interfaces(machine: Machine) -> set[str]:
 def test_all_pairs_answer_also_with_a_link_between_machines_cut(three: Cluster, spec: str, scheme: str) -> None:
     lab_name = name()
     in_kernel = spec == FABRICS[-1][0]
-    more = IN_KERNEL if in_kernel else ("--autoconfigure",) if scheme == "pow" else ()
+    exported = scheme == "pow"
+    configures_itself = ("--autoconfigure", "--ipfix", "h0", "--sampling", "1")
+    more = IN_KERNEL if in_kernel else configures_itself if exported else ()
     info = three.launched(lab_name, spec, "--scheme", scheme, *more)
     with attached(lab_name) as lab:
         assert len(info["machines"]) == 3
+        if exported:
+            collects(lab, "h0", 4739)
         all_pairs_answer(lab, info)
+        if exported:
+            until(lambda: reported(lab) >= set(range(1, 1 + info["switches"])))
         assert [info["fast_path"], info["switch_fast_path"]] == ["on" if in_kernel else "off"] * 2
         if scheme == "pow":
             assert lab.next_hops("h0", "h10", packets=200).shares
@@ -150,6 +167,11 @@ def servers_have_configured_themselves(lab: Lab, info: dict[str, Any]) -> None:
     assert lab.reconfigure().frames["config"] == 32
 
 
+def reported(lab: Lab) -> set[int]:
+    """The switches of which flows have come to the collector in h0, by number."""
+    return {int(number) for number in re.findall(r"^169\.\S+ (\d+)", lab.service_log("collector", "h0"), re.M)}
+
+
 def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
     """With all links, without one between machines, and with it again; tables follow."""
     assert info["mtu"] == 1450
@@ -167,7 +189,7 @@ def all_pairs_answer(lab: Lab, info: dict[str, Any]) -> None:
 @pytest.fixture(scope="module")
 def lab(three: Cluster) -> Iterator[Lab]:
     lab_name = name()
-    three.launched(lab_name, "bcube:4,1", "--scheme", "brp")
+    three.launched(lab_name, "bcube:4,1", "--scheme", "brp", "--sflow", "h15")
     with attached(lab_name) as found:
         yield found
 
@@ -308,6 +330,35 @@ def test_what_looks_into_a_lab_sees_all_machines(lab: Lab) -> None:
         name for name in names if name[0] == "s"
     ]
     assert {name.split(" ")[0] for name in lab.overruns().places} >= {a, b}
+
+
+def test_what_must_hold_is_checked_on_all_machines(lab: Lab) -> None:
+    """Also with a cut link, and with an entry too many in a switch of another machine."""
+    lab.fail(*cut_link(lab.info()))
+    found = lab.invariants(within=TIMEOUT)
+    assert (found.asked, found.violations, found.unsettled) == (240, 0, "")
+    lab.restore(*cut_link(lab.info()))
+    far = registry.fabric("bcube:4,1").name(max(nodes_of(lab, 2)))
+    control = ["ovs-ofctl", "-O", "OpenFlow13"]
+    assert lab.run(far, [*control, "add-flow", far, "dl_type=0x88b5,actions=drop"]).returncode == 0
+    found = lab.invariants(within=TIMEOUT, most=20)
+    assert (found.violated, found.wrong_tables) == (("wrong_tables",), [far])
+    assert lab.run(far, [*control, "del-flows", far, "dl_type=0x88b5"]).returncode == 0
+
+
+def test_switches_of_all_machines_send_to_a_collector(lab: Lab) -> None:
+    """Their counters arrive, by sFlow, from an address of each machine."""
+    collects(lab, "h15", 6343)
+    every = {f"{port.switch}-eth" for port in lab.stats().ports}
+    until(lambda: every <= set(re.findall(r"s\d+-eth", lab.service_log("collector", "h15"))))
+    agents = set(re.findall(r"169\.254\.(\d+)\.\d+", lab.service_log("collector", "h15")))
+    assert agents == {"64", "66", "68"}
+
+
+def collects(lab: Lab, server: str, port: int) -> None:
+    """Have a server print what comes to a port."""
+    words = [sys.executable, "-uc", _COLLECT, str(port)]
+    lab.serve("collector", server, words, ready="log:listening")
 
 
 def test_links_between_machines_are_impaired_at_both_ends(lab: Lab) -> None:

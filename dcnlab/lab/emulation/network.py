@@ -13,7 +13,7 @@ from dcnlab.lab.emulation import netns, tunnels
 from dcnlab.lab.emulation.isolation.ownership import owned_namespaces
 from dcnlab.lab.emulation.running import Running, dpid, interface, local
 from dcnlab.lab.emulation.stages import Stages
-from dcnlab.lab.emulation.switches import export, openvswitch
+from dcnlab.lab.emulation.switches import export, export_away, openvswitch
 from dcnlab.lab.emulation.switches.openvswitch import Bridge, Shard
 from dcnlab.lab.emulation.switches.receive_buffers import ReceiveBuffers
 from dcnlab.lab.emulation.waiting import STALL
@@ -81,23 +81,34 @@ def build_network(running: Running, clock: Stages, make_tunnels: tunnels.Make | 
         if not agents_first:
             _await_agents(running, clock)
         carrying.result()
-    _export(running)
+    _export(running, make_tunnels)
     running.impairments.launch()  # last: Open vSwitch removes queueing disciplines from ports that it adds
 
 
-def _export(running: Running) -> None:
+def _export(running: Running, make_tunnels: tunnels.Make | None) -> None:
     """Have the switches send what they see to the collectors that the user wants."""
     fabric, scheme, shards = running.fabric, running.scheme, running.shards
-    hosts: list[int] = []
+    targets: dict[int, str] = {}
     for collector in running.config.collectors():
-        if running.part is not None:
-            raise LabError(f"{collector.protocol} needs a lab on one machine")
         server = naming.server(fabric, collector.server, scheme)
-        address = ipv4.text(scheme.ipv4(server)) if 4 in scheme.ip_versions else ""
-        if server not in hosts:
-            hosts.append(server)
-            export.connect(shards, hosts.index(server), fabric.name(server), address)
-        export.start(shards, collector, hosts.index(server), address, running.config.sampling)
+        if server not in targets:
+            targets[server] = _lead_to_collector(running, server, len(targets), make_tunnels)
+        number, machine = list(targets).index(server), running.part.number if running.part is not None else 0
+        export.start(shards, collector, number, targets[server], running.config.sampling, machine)
+
+
+def _lead_to_collector(running: Running, server: int, number: int, make_tunnels: tunnels.Make | None) -> str:
+    """Let switches reach the ``number``-th host with collectors: the address that they send to, empty if it
+    differs."""
+    fabric, scheme, shards, part = running.fabric, running.scheme, running.shards, running.part
+    address = ipv4.text(scheme.ipv4(server)) if 4 in scheme.ip_versions else ""
+    if running.here(server):
+        export.connect(shards, number, fabric.name(server), address, part.number if part is not None else 0)
+        if part is not None and make_tunnels is not None:
+            export_away.receive(number, fabric.name(server), fabric, part, make_tunnels)
+    elif shards and part is not None and make_tunnels is not None:
+        return export_away.send(shards, number, server, address, fabric, part, make_tunnels)
+    return address
 
 
 def _create_hosts(running: Running) -> None:
@@ -170,7 +181,7 @@ def _tunnels(running: Running, part: LocalPart) -> Iterator[tunnels.Tunnel]:
             interface(fabric, end.node, end.number),
             running.namespace(end.node),
             mac.text(mac.hardware(end.node, end.number)),
-            netns.FIRST_INDEX + 2 * len(fabric.link_ends) + link.index,
+            tunnels.index(fabric, link.index),
             arp=fabric.is_end_host(link.a.node) or fabric.is_end_host(link.b.node),
         )
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from dcnlab.lab.emulation import netns
 from dcnlab.lab.options.local_part import LocalPart
+from topos.fabric import Fabric
 
 #: The guard's requests are packets of limited length.
 _PER_REQUEST = 150
@@ -32,6 +34,11 @@ class Tunnel:
 
 #: Makes VXLAN devices, from lines of ``ip -batch``: the guard.
 Make = Callable[[Sequence[str]], None]
+
+
+def index(fabric: Fabric, link: int) -> int:
+    """The index of the interface of a tunnel, after those of veth pairs."""
+    return netns.FIRST_INDEX + 2 * len(fabric.link_ends) + link
 
 
 def create(part: LocalPart, tunnels: Iterable[Tunnel], make: Make) -> None:

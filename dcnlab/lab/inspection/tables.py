@@ -67,9 +67,10 @@ def compare(session: RunningLab, node: int) -> dict[str, Any]:
 
 
 def wrong(session: RunningLab) -> list[str]:
-    """The switches that do not hold the entries that the scheme predicts; not those that do not run."""
+    """The switches of this machine that do not hold the entries that the scheme predicts; not those that do not
+    run."""
     fabric, dead = session.fabric, settling.dead_nodes(session)
-    switches = (node for node in range(fabric.servers, fabric.size) if node not in dead)
+    switches = (node for node in session.running.switches if node not in dead)
     return [fabric.name(node) for node in switches if compare(session, node)["equal"] is False]
 
 

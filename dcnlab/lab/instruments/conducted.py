@@ -8,6 +8,7 @@ conducts; otherwise the coordinator does, and asks the machines by messages
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.measurement import Context, Measurement, R
@@ -64,3 +65,9 @@ def place_of(places: Sequence[Place], server: int) -> Place:
 def on_each(places: Sequence[Place], method: str, **words: Any) -> list[Any]:
     """The answers of all machines."""
     return [place.ask(method, **words) for place in places]
+
+
+def at_once(places: Sequence[Place], method: str, **words: Any) -> list[Any]:
+    """The same, asked at the same time: for what takes long."""
+    with ThreadPoolExecutor(len(places)) as pool:
+        return list(pool.map(lambda place: place.ask(method, **words), places))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from dcnlab.lab.instruments.conducted import at_once
 from dcnlab.lab.instruments.echo import ping_pairs
+from dcnlab.lab.instruments.side import Side
 from dcnlab.lab.instruments.taps import MOST_CROSSINGS, Packet, Taps
 from dcnlab.lab.running import settling
 from dcnlab.lab.running.lab import RunningLab
+from topos.fabric import Fabric
+
+if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
 
 Pair = tuple[str, str]
 
@@ -19,6 +27,47 @@ Pair = tuple[str, str]
 _TIMEOUT, _TIMEOUT_CUT = 5.0, 0.5
 #: Pairs that no path joins which are asked at most: each takes its time.
 _MOST_CUT = 40
+
+
+class DeliveriesSide(Side):
+    """One machine: in which condition it is, what its servers send, and where packets pass there."""
+
+    def __init__(self, lab: RunningLab, wrong_tables: Callable[[], list[str]]) -> None:
+        self._lab, self._wrong_tables = lab, wrong_tables
+        self._open = contextlib.ExitStack()
+        self._taps: Taps | None = None
+
+    def condition(self) -> dict[str, Any]:
+        """The machine's :class:`settling.Condition`."""
+        return settling.condition(self._lab).to_json()
+
+    def watch(self, identity: int) -> None:
+        """Count echo requests and replies with that identifier wherever they pass."""
+        self._taps = Taps(self._lab, identity)
+        self._open.enter_context(self._taps.open())
+
+    def unanswered(self, pairs: Sequence[Sequence[int]], timeout: float, identity: int) -> list[Pair]:
+        """Send requests from the servers that are here: the pairs without an answer after ``timeout`` s."""
+        ends = [(self._lab.endpoint(a), self._lab.endpoint(b)) for a, b in pairs if self._lab.running.here(a)]
+        return ping_pairs(ends, timeout, identity=identity).lost
+
+    def passed(self) -> dict[str, list[str]]:
+        """The packets that one server got twice, that a wrong one got, and that circulate, in words."""
+        assert self._taps is not None
+        self._open.close()
+        names = {
+            self._lab.address(server): self._lab.fabric.name(server)
+            for server in range(self._lab.fabric.servers)
+        }
+        twice, wrong = _wrong_deliveries(self._taps, names)
+        return {"duplicated": twice, "misdelivered": wrong, "loops": sorted(_loops(self._taps, names))}
+
+    def wrong_tables(self) -> list[str]:
+        """The switches whose tables are not as predicted."""
+        return self._wrong_tables()
+
+    def close(self) -> None:
+        self._open.close()
 
 
 @dataclass(frozen=True)
@@ -37,41 +86,46 @@ class Deliveries:
         return any((self.lost, self.unexpected, self.duplicated, self.misdelivered, self.loops))
 
 
-def check(lab: RunningLab, most: int) -> Deliveries:
+def conditions(fabric: Fabric, places: Sequence[Place]) -> settling.Whole:
+    """In which condition the machines of a lab are."""
+    absent = frozenset(node for node in range(fabric.size) if not any(place.has(node) for place in places))
+    found = map(settling.Condition.from_json, at_once(places, "condition"))
+    return settling.Whole(fabric, list(found), absent)
+
+
+def check(fabric: Fabric, places: Sequence[Place], whole: settling.Whole, most: int) -> Deliveries:
     """Ask at most ``most`` pairs that a path joins, and some that none joins, and look at where all packets of
     this passed."""
-    joined, parted = _pairs(lab, most)
+    joined, parted = _pairs(whole, most)
+    parted = [(a, b) for a, b in parted if any(place.has(a) for place in places)]
     identity = random.SystemRandom().randrange(1 << 16)
-    taps = Taps(lab, identity)
-    with taps.open():
-        lost = _unanswered(lab, joined, _TIMEOUT, identity)
-        silent = _unanswered(lab, parted, _TIMEOUT_CUT, (identity + 1) & 0xFFFF)
-    names = {lab.address(server): lab.fabric.name(server) for server in range(lab.fabric.servers)}
-    unexpected = sorted({*parted} - {*silent})
-    wrong = _wrong_deliveries(taps, names)
-    return Deliveries(len(joined) + len(parted), lost, unexpected, *wrong, sorted(_loops(taps, names)))
+    at_once(places, "watch", identity=identity)
+    lost = _unanswered(places, joined, _TIMEOUT, identity)
+    silent = _unanswered(places, parted, _TIMEOUT_CUT, (identity + 1) & 0xFFFF)
+    passed = at_once(places, "passed")
+    unexpected = sorted({(fabric.name(a), fabric.name(b)) for a, b in parted} - {*silent})
+    wrong = {kind: sorted(line for one in passed for line in one[kind]) for kind in passed[0]}
+    return Deliveries(len(joined) + len(parted), lost, unexpected, **wrong)
 
 
-def _pairs(lab: RunningLab, most: int) -> tuple[list[Pair], list[Pair]]:
+def _pairs(whole: settling.Whole, most: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Ordered pairs of servers that a path joins, and those that none joins, by networkx."""
-    pieces = list(settling.connected(lab))
     draw = random.Random(most)
-    joined = [pair for piece in pieces for pair in itertools.permutations(sorted(piece), 2)]
+    joined = [pair for piece in whole.connected() for pair in itertools.permutations(sorted(piece), 2)]
     together = set(joined)
-    whole = range(lab.fabric.servers)
-    parted = [pair for pair in itertools.permutations(whole, 2) if pair not in together]
-    chosen = (_some(draw, joined, most), _some(draw, parted, min(most, _MOST_CUT)))
-    first, second = ([(lab.fabric.name(a), lab.fabric.name(b)) for a, b in pairs] for pairs in chosen)
-    return first, second
+    parted = [pair for pair in itertools.permutations(range(whole.fabric.servers), 2) if pair not in together]
+    return _some(draw, joined, most), _some(draw, parted, min(most, _MOST_CUT))
 
 
 def _some(draw: random.Random, pairs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
     return pairs if len(pairs) <= most else draw.sample(pairs, most)
 
 
-def _unanswered(lab: RunningLab, pairs: Sequence[Pair], timeout: float, identity: int) -> list[Pair]:
-    ends = [tuple(lab.endpoint(lab.fabric.index(name)) for name in pair) for pair in pairs]
-    return sorted(ping_pairs([(a, b) for a, b in ends], timeout, identity=identity).lost)
+def _unanswered(
+    places: Sequence[Place], pairs: Sequence[tuple[int, int]], timeout: float, identity: int
+) -> list[Pair]:
+    found = at_once(places, "unanswered", pairs=pairs, timeout=timeout, identity=identity)
+    return sorted((a, b) for some in found for a, b in some)
 
 
 def _wrong_deliveries(taps: Taps, names: dict[str, str]) -> tuple[list[str], list[str]]:

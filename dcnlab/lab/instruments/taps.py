@@ -48,7 +48,7 @@ class Packet:
 
 @dataclass
 class Taps:
-    """The taps of a lab, for echo requests with one identifier.
+    """The taps of a lab, or of one machine's part, for echo requests with one identifier.
 
     ``deliveries`` counts packets that a server's IP stack received, by (server, packet); ``crossings`` those
     that arrived at an interface of a link, by (interface, packet).
@@ -66,7 +66,7 @@ class Taps:
         plain = {name: fabric.name(node) for node, name in running.host_interfaces.items()}
         opened = {}
         with contextlib.ExitStack() as stack:
-            for name in sorted({running.namespace(node) for node in range(fabric.size)}):
+            for name in sorted({running.namespace(node) for node in (*running.servers, *running.switches)}):
                 tap = stack.enter_context(netns.inside(name, _tap))
                 opened[tap.fileno()] = tap, name
             waker, ended = socket.socketpair()

@@ -121,7 +121,23 @@ class WholeLab:
             if a != b and number in (a, b)
         }
         nodes = frozenset(self.placement.nodes(number))
-        return LocalPart(nodes, peers, found[number].address, port, self.mtu, key=self._key)
+        machines = tuple(worker.address for worker in found)
+        collectors = {server: self.placement.of[server] for server in self._collecting()}
+        return LocalPart(
+            nodes,
+            peers,
+            machines[number],
+            port,
+            self.mtu,
+            key=self._key,
+            number=number,
+            machines=machines,
+            collectors=collectors,
+        )
+
+    def _collecting(self) -> list[int]:
+        """The servers to which switches send what they see."""
+        return [self.node(collector.server) for collector in self.config.collectors()]
 
     def _machines(self, link: Link) -> tuple[int, int]:
         return self.placement.of[link.a.node], self.placement.of[link.b.node]

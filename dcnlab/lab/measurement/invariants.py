@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.conducted import Conducted, at_once
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result
+from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 _LISTS = ("lost", "unexpected", "duplicated", "misdelivered", "loops", "wrong_tables")
 #: Lines about one kind of violation that are shown.
@@ -78,7 +83,7 @@ def _some(text: str, items: list[str]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Invariants(Measurement[InvariantsResult]):
+class Invariants(Conducted[InvariantsResult]):
     """Wait until a lab has converged, and check what must hold then; exit 1 if it does not.
 
     Exactly the servers that a path joins answer each other, no packet arrives twice or at a wrong server, none
@@ -91,21 +96,31 @@ class Invariants(Measurement[InvariantsResult]):
     within: float = argument("The lab must have converged within this time.", default=30.0, low=0.0, unit="s")
     most: int = argument("Ping at most this many pairs, drawn at random.", default=1000, low=1)
 
-    def run(self, lab: RunningLab, context: Context) -> InvariantsResult:
+    def side(self, lab: RunningLab, context: Context) -> Side:
         from dcnlab.lab.inspection import tables
+        from dcnlab.lab.instruments.deliveries import DeliveriesSide
+
+        return DeliveriesSide(lab, lambda: tables.wrong(lab))
+
+    def conduct(
+        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
+    ) -> InvariantsResult:
         from dcnlab.lab.instruments import deliveries
         from dcnlab.lab.running import settling
 
-        begun = time.monotonic()
-        unsettled = settling.await_convergence(lab, self.within)
+        begun, fabric = time.monotonic(), network.fabric
+        whole = settling.await_convergence(lambda: deliveries.conditions(fabric, places), self.within)
+        unsettled = whole.missing()
         while True:
             converged = time.monotonic() - begun
-            found, wrong = deliveries.check(lab, self.most), tables.wrong(lab)
+            found = deliveries.check(fabric, places, whole, self.most)
+            wrong = sorted(itertools.chain(*at_once(places, "wrong_tables")), key=fabric.index)
             if not found and not wrong:
                 break
-            if lab.config.link_state != "agents" or time.monotonic() - begun >= self.within:
+            if not whole.flooding or time.monotonic() - begun >= self.within:
                 break
             time.sleep(_PAUSE)
+            whole = deliveries.conditions(fabric, places)
         return InvariantsResult(
             found.asked, round(converged, 3), unsettled, found.lost, found.unexpected, found.duplicated,
             found.misdelivered, found.loops, wrong,

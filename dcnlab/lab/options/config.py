@@ -383,7 +383,7 @@ def _check_machines(config: LabConfig, scheme: Scheme) -> None:
     scheduler_address.check(config.machines)
     if config.controller != "ours":
         raise OptionError("controller", "a lab on several machines has our controller on each: not another one")
-    for name in ("no_loops", "sflow", "ipfix"):
+    for name in ("no_loops",):
         if getattr(config, name):
             raise OptionError(name, f"{name} needs a lab on one machine, without machines")
 

@@ -14,7 +14,7 @@ from typing import Any
 OVERHEAD = {4: 50, 6: 70}
 #: The MTU of a link where the underlay allows it.
 MTU = 1500
-_OTHERS = ("address", "port", "mtu", "configured", "key")
+_OTHERS = ("address", "port", "mtu", "configured", "key", "number")
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class LocalPart:
     ``peers`` has, by link to another machine, the address of that machine; ``address`` is this machine's,
     ``port`` the UDP port of the lab's tunnels, ``mtu`` that of all links of the lab.  ``configured``: servers
     that start without addresses have theirs by now, since the part is launched again.  ``key`` authenticates
-    the control frames of all agents, in hexadecimal digits.
+    the control frames of all agents, in hexadecimal digits.  ``machines`` has the
+    addresses of all machines, this one is the ``number``-th; ``collectors`` has, by server that collects what
+    switches see, the number of its machine.
     """
 
     nodes: frozenset[int]
@@ -34,18 +36,28 @@ class LocalPart:
     mtu: int = MTU
     configured: bool = False
     key: str = field(default="", repr=False)
+    number: int = 0
+    machines: tuple[str, ...] = ()
+    collectors: Mapping[int, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
         peers = {str(link): address for link, address in self.peers.items()}
+        collectors = {str(server): machine for server, machine in self.collectors.items()}
         more = {name: getattr(self, name) for name in _OTHERS}
-        return {"nodes": sorted(self.nodes), "peers": peers, **more}
+        return {
+            "nodes": sorted(self.nodes), "peers": peers, "collectors": collectors,
+            "machines": list(self.machines), **more,
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LocalPart:
         """From a JSON object."""
         peers = {int(link): str(address) for link, address in value["peers"].items()}
-        return cls(frozenset(value["nodes"]), peers, **{name: value[name] for name in _OTHERS})
+        collectors = {int(server): int(machine) for server, machine in value["collectors"].items()}
+        more = {name: value[name] for name in _OTHERS}
+        nodes, machines = frozenset(value["nodes"]), tuple(value["machines"])
+        return cls(nodes, peers, machines=machines, collectors=collectors, **more)
 
 
 def mtu(underlay: int, version: int) -> int:

@@ -1,25 +1,77 @@
 """Waiting until a lab has converged, and what of it works then: read from the kernel, not from what the lab
-believes."""
+believes.
+
+Each machine of a lab tells its :class:`Condition`; what is said of the whole follows from all of them.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from dcnlab.lab.emulation import netns
 from dcnlab.lab.running import parts
 from dcnlab.lab.running.lab import RunningLab
 from dcnlab.lab.running.parts import Agent, Daemon
+from topos.fabric import Fabric
 
 _INTERVAL = 0.02
 
 
+@dataclass(frozen=True)
+class Condition:
+    """One machine of a lab.
+
+    ``waiting``: the process that is to run there and does not, empty if there is none.  ``cut``: the links of
+    which an end there is down or has no carrier; ``silent``: those of agents that are silent; ``known``: those
+    that count as down there.  ``dead``: the nodes that do not forward.  ``unsettled``: why tables may not
+    follow.  ``flooding``: whether agents tell each other of failures.
+    """
+
+    waiting: str
+    cut: frozenset[int]
+    silent: frozenset[int]
+    known: frozenset[int]
+    unsettled: str
+    dead: frozenset[int]
+    flooding: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {
+            name: sorted(value) if isinstance(value, frozenset) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Condition:
+        """From a JSON object."""
+        found: dict[str, Any] = {
+            name: frozenset(one) if isinstance(one, list) else one for name, one in value.items()
+        }
+        return cls(**found)
+
+
+def condition(lab: RunningLab) -> Condition:
+    """That of a lab, or of one machine's part of it."""
+    return Condition(  # in this order: what is noticed meanwhile shows in what is looked at later
+        waiting=lab.supervision.unsettled(),
+        cut=cut_links(lab),
+        silent=lab.link_state.silent_links().down,
+        known=lab.link_state.state().down,
+        unsettled=lab.link_state.unsettled(),
+        dead=dead_nodes(lab),
+        flooding=lab.config.link_state == "agents",
+    )
+
+
 def cut_links(lab: RunningLab) -> frozenset[int]:
-    """The links of which an end is down or has no carrier."""
-    links = list(lab.fabric.links())
-    ends = [lab.running.nic(end) for link in links for end in (link.a, link.b)]
-    found = netns.carriers(ends)
-    return frozenset(link.index for link, a, b in zip(links, found[::2], found[1::2], strict=True) if not a & b)
+    """The links of which an end on this machine is down or has no carrier."""
+    ends = [(link.index, end) for link in lab.fabric.links() for end in lab.running.local_ends(link)]
+    found = netns.carriers(end for _, end in ends)
+    return frozenset(link for (link, _), up in zip(ends, found, strict=True) if not up)
 
 
 def dead_nodes(lab: RunningLab) -> frozenset[int]:
@@ -33,45 +85,56 @@ def dead_nodes(lab: RunningLab) -> frozenset[int]:
     return frozenset(dead)
 
 
-def connected(lab: RunningLab) -> Iterator[frozenset[int]]:
-    """The pieces into which the links and nodes that work fall: the servers of each."""
-    import networkx as nx  # the session starts without it
+@dataclass(frozen=True)
+class Whole:
+    """All machines of a lab that answer; ``absent`` are the nodes of the others."""
 
-    fabric, cut, dead = lab.fabric, cut_links(lab), dead_nodes(lab)
-    graph = nx.Graph()
-    graph.add_nodes_from(range(fabric.size))
-    graph.add_edges_from((link.a.node, link.b.node) for link in fabric.links() if link.index not in cut)
-    graph.remove_nodes_from(dead)
-    for piece in nx.connected_components(graph):
-        yield frozenset(node for node in piece if fabric.is_server(node))
+    fabric: Fabric
+    machines: Sequence[Condition]
+    absent: frozenset[int] = frozenset()
+
+    def missing(self) -> str:
+        """What keeps the lab from having converged; empty if nothing does."""
+        if waiting := next((one.waiting for one in self.machines if one.waiting), ""):
+            return f"{waiting} does not run again"
+        down = self._cut().union(*(one.silent for one in self.machines))
+        if wrong := frozenset[int]().union(*(one.known ^ down for one in self.machines)):
+            return "the lab is wrong about " + ", ".join(map(self._name, sorted(wrong)[:4]))
+        return next((one.unsettled for one in self.machines if one.unsettled), "")
+
+    def connected(self) -> Iterator[frozenset[int]]:
+        """The pieces into which the links and nodes that work fall: the servers of each."""
+        import networkx as nx  # the session starts without it
+
+        fabric, cut = self.fabric, self._cut()
+        graph = nx.Graph()
+        graph.add_nodes_from(range(fabric.size))
+        graph.add_edges_from((link.a.node, link.b.node) for link in fabric.links() if link.index not in cut)
+        graph.remove_nodes_from(self.absent.union(*(one.dead for one in self.machines)))
+        for piece in nx.connected_components(graph):
+            yield frozenset(node for node in piece if fabric.is_server(node))
+
+    @property
+    def flooding(self) -> bool:
+        """Whether agents tell each other of failures, and nobody knows when all know."""
+        return any(one.flooding for one in self.machines)
+
+    def _cut(self) -> frozenset[int]:
+        """The links that carry nothing: an end is down, or on a machine that does not answer."""
+        lost = (link.index for link in self.fabric.links() if {link.a.node, link.b.node} & self.absent)
+        return frozenset(lost if self.absent else ()).union(*(one.cut for one in self.machines))
+
+    def _name(self, number: int) -> str:
+        link = self.fabric.link(number)
+        return f"{self.fabric.name(link.a.node)}-{self.fabric.name(link.b.node)}"
 
 
-def await_convergence(lab: RunningLab, timeout: float) -> str:
-    """Wait until every process runs that should, and all know which links are down.
-
-    What is still missing after ``timeout`` seconds; empty if nothing is.
-    """
+def await_convergence(look: Callable[[], Whole], timeout: float) -> Whole:
+    """Wait until every process runs that should, and all know which links are down, or ``timeout`` seconds."""
     end = time.monotonic() + timeout
-    while (missing := _missing(lab)) and time.monotonic() < end:
+    while (whole := look()).missing() and time.monotonic() < end:
         time.sleep(_INTERVAL)
-    return missing
-
-
-def _missing(lab: RunningLab) -> str:
-    """What keeps a lab from having converged; empty if nothing does."""
-    if waiting := lab.supervision.unsettled():
-        return f"{waiting} does not run again"
-    cut, silent = cut_links(lab), lab.link_state.silent_links().down
-    known = lab.link_state.state().down
-    if known != cut | silent:
-        names = ", ".join(_name(lab, link) for link in sorted(known ^ (cut | silent))[:4])
-        return f"the lab is wrong about {names}"
-    return lab.link_state.unsettled()
-
-
-def _name(lab: RunningLab, number: int) -> str:
-    link = lab.fabric.link(number)
-    return f"{lab.fabric.name(link.a.node)}-{lab.fabric.name(link.b.node)}"
+    return whole
 
 
 def _runs(part: parts.Part) -> bool:

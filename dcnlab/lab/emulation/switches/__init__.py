@@ -8,5 +8,6 @@ connections.py      whether each switch is connected
 forwarder.py        the process through which switches reach a controller outside the lab
 flooding.py         a spanning tree for controllers that flood
 export.py           sFlow and IPFIX
+export_away.py      the same to collectors on another machine
 receive_buffers.py  larger buffers of ports in user space
 """
