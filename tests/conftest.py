@@ -33,12 +33,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--custom", action="append", default=[], metavar="FILE.py", help="as of dcnlab")
 
 
+#: Modules beside which this run has put kernels.
+FRESH = pytest.StashKey[list[Path]]()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the files before tests are collected."""
+    """Load the files before tests are collected; let the processes that tests start have compiled kernels."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.stash[FRESH] = kernels.lend()
     if files := config.getoption("--custom"):
         from dcnlab.lab import custom
 
         custom.load(files)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Keep what those processes compiled."""
+    kernels.collect(config.stash.get(FRESH, []))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -3,6 +3,10 @@
 numba keeps them beside the source and compiles again when a file is newer: in a fresh clone that takes
 minutes.  Here they are kept in the user's cache, by the text of their module and of all modules with
 kernels that it imports, directly or through others, since kernels contain the code of kernels that they call.
+
+Commands and worker processes that tests start know nothing of that.  So in a clone where no module was compiled
+yet the kept kernels are put beside the sources (:func:`lend`), and what those processes compiled is kept at the
+end (:func:`collect`).
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import shutil
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from numba.core import caching
 
@@ -97,6 +102,64 @@ def _remove_unused() -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
+def lend() -> list[Path]:
+    """Put kept kernels beside those sources that have none there; these sources."""
+    if not all(hasattr(caching, name) for name in ("CacheImpl", "InTreeCacheLocator")):
+        return []
+    fresh = [source for source in sources() if os.access(source.parent, os.W_OK) and not beside(source)]
+    for source in fresh:
+        for index in kept_beside(source).glob(f"{source.stem}.*.nbi"):
+            _copy(_kept_index(source, index.stem), _numbas_index(source, index.stem))
+    return fresh
+
+
+def collect(fresh: list[Path]) -> None:
+    """Keep what was compiled beside sources that had no kernels there before."""
+    for source in fresh:
+        for index in beside(source):
+            kept_beside(source).mkdir(exist_ok=True)
+            _copy(_numbas_index(source, index.stem), _kept_index(source, index.stem))
+
+
+def sources() -> list[Path]:
+    """The modules of PACKAGES with kernels."""
+    files = [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
+    return [file for file in files if has_kernels(read(str(file)))]
+
+
+def beside(source: Path) -> list[Path]:
+    """The indices of kernels that numba itself has kept of a module."""
+    return list((source.parent / "__pycache__").glob(f"{source.stem}.*.nbi"))
+
+
+def kept_beside(source: Path) -> Path:
+    """The folder in which kernels of a module are kept here."""
+    return folder(source) / str(source.parent.relative_to(ROOT)).replace("/", ".")
+
+
+def _kept_index(source: Path, name: str) -> Any:
+    return _index(str(kept_beside(source)), name, folder(source).name)
+
+
+def _numbas_index(source: Path, name: str) -> Any:
+    (source.parent / "__pycache__").mkdir(exist_ok=True)
+    locator: Any = caching.InTreeCacheLocator(_copy, str(source))  # type: ignore[no-untyped-call]
+    stamp = locator.get_source_stamp()
+    return _index(str(source.parent / "__pycache__"), name, stamp)
+
+
+def _index(*words: str | bytes) -> Any:
+    """The index of a kernel in a folder, by its name, which is of use if a stamp is that of the source."""
+    return caching.IndexDataCacheFile(*words)  # type: ignore[no-untyped-call]
+
+
+def _copy(given: Any, taken: Any) -> None:
+    """Copy the kernels of one index that the other lacks."""
+    found, present = given._load_index(), taken._load_index()
+    for key in found.keys() - present.keys():
+        taken.save(key, given.load(key))
+
+
 class KeptKernels(getattr(caching, "_CacheLocator", object)):  # type: ignore[misc]
     """Where numba keeps a kernel of this repository."""
 
@@ -105,7 +168,7 @@ class KeptKernels(getattr(caching, "_CacheLocator", object)):  # type: ignore[mi
 
     def get_cache_path(self) -> str:
         """A folder per package, as kernels of different packages may have the same name."""
-        return str(folder(self._path) / str(self._path.parent.relative_to(ROOT)).replace("/", "."))
+        return str(kept_beside(self._path))
 
     def get_source_stamp(self) -> str:
         """What must be the same for a kernel to be used."""

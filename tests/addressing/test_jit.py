@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import pytest
 
 from addressing.jit import compilations
+from tests import kernels
 from tests.capabilities import lacking
 
 
@@ -44,3 +46,19 @@ def test_threads_sleep_while_they_wait_unless_the_user_says_else(given: dict[str
     assert done.returncode == 0, done.stderr
     assert f"OMP_WAIT_POLICY = '{used}'" in done.stderr
     assert done.stdout.strip() == str(given.get("OMP_WAIT_POLICY"))
+
+
+def test_kept_kernels_are_lent_with_the_stamps_of_the_clone(tmp_path: Path) -> None:
+    stamps = ("of the kept", "of the clone")
+    kept, lent = (kernels._index(str(tmp_path), name, name) for name in stamps)
+    kept.save("int64", b"compiled")
+    kept.save("float64", b"compiled as well")
+    lent.save("float64", b"compiled here")
+    kernels._copy(kept, lent)
+    assert (lent.load("int64"), lent.load("float64")) == (b"compiled", b"compiled here")
+    assert kernels._index(str(tmp_path), stamps[1], "of another text").load("int64") is None
+
+
+def test_all_modules_with_kernels_are_known() -> None:
+    names = {str(source.relative_to(kernels.ROOT)) for source in kernels.sources()}
+    assert {"addressing/jit.py", "dcnlab/evaluator/graph/sweeps.py"} <= names

@@ -30,7 +30,8 @@ class Hanging(Brp):
         if "-m hostagent " in Path("/proc/self/cmdline").read_text().replace(chr(0), " ") and order.exists():
             kind = order.read_text()
             while kind == "compute" or order.exists():
-                time.sleep(3600) if kind == "sleep" else None
+                if kind != "compute":
+                    time.sleep(3600 if kind == "sleep" else 0.01)
         return super().next_hops(at, header, links)
 
     def ipv4(self, node):
