@@ -141,8 +141,8 @@ class Ksp(VertexScheme):
         import networkx as nx  # 0.1 s that labs with other schemes need not wait
 
         try:
-            for nodes in nx.shortest_simple_paths(self._graph, source, vertex):
-                yield tuple((a, self._graph.edges[a, b]["ports"][a]) for a, b in itertools.pairwise(nodes))
+            for nodes in nx.shortest_simple_paths(self.graph, source, vertex):
+                yield tuple((a, self.graph.edges[a, b]["ports"][a]) for a, b in itertools.pairwise(nodes))
         except nx.NetworkXNoPath:
             return
 
@@ -152,7 +152,7 @@ class Ksp(VertexScheme):
         return {}
 
     @cached_property
-    def _graph(self) -> nx.Graph:
+    def graph(self) -> nx.Graph:
         """The graph of the nodes that forward; of parallel links, the one with the lowest ports."""
         import networkx as nx
 

@@ -7,6 +7,7 @@
     single_searches.py breadth-first searches one by one, in large graphs
     nearest.py         next hops towards the nearest of a set of nodes
     first_paths.py     the first shortest path between single nodes of a large network
+    simple_paths.py    the k shortest simple paths of single pairs
     next_hops.py       kernels over next-hop arrays: hop counts, tallies
     betweenness.py     link loads when traffic spreads over all shortest paths
     bisection.py       the bisection width: the best cut found and lower bounds

@@ -34,6 +34,7 @@ from dcnlab.evaluator.routing.vectorized import (
     joint_of,
     lengths_of,
     pair_lengths_of,
+    searches_of,
     spread_of,
     symmetric,
 )
@@ -48,7 +49,7 @@ Floats = NDArray[np.float64]
 #: One element per directed link.
 Mask = NDArray[np.bool_]
 
-#: Destinations between two reports of progress where each is followed state by state.
+#: Destinations between two reports of progress where each pair is followed state by state, or searched.
 _CHAINS = 8
 
 
@@ -189,8 +190,9 @@ def path_lengths(
         return _from_joint(at_once, graph, pairs, apart, cost, progress)
     counted = _counting(bound, pairs, cost, down, known_down, generic)
     total, done, every = EMPTY, 0, len(pairs.destinations)
+    slow = counted is None or searches_of(bound) > 0
     for block in blocks(graph, pairs, apart):
-        for part in [block] if counted is not None else block.parts(_CHAINS):
+        for part in block.parts(_CHAINS) if slow else [block]:
             joint = _from_chain(bound, part, cost, down, known_down) if counted is None else counted(part)
             total = total.plus(PathLengths(joint, len(part.pairs), part.connected))
             done += len(part.pairs.destinations)

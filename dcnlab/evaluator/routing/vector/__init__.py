@@ -74,7 +74,7 @@ The modules:
     hier.py            hierarchical routing on any network: as hrsw
     hrsw.py            HR-SW: next hops, lengths, pair lengths
     hrsw_set.py        HR-SW's set mode: next hops, lengths, pair lengths
-    ksp.py             k shortest paths: no form
+    ksp.py             k shortest paths: spread
     min_ad.py          minimal adaptive routing: lengths, pair lengths
     permsort.py        sorting on Cayley graphs: table sizes
     pow.py             POW on CLOT and torus networks: shares, joint
