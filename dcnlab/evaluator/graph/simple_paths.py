@@ -6,6 +6,8 @@ long, the one found first is first, and searches go through neighbours in the or
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +89,7 @@ def _root(nodes: IntArray, first: Longs, path: int, spur: int, source: int) -> I
 
 
 @compiled
-def _longer(array: Longs) -> Longs:
+def _longer(array: NDArray[Any]) -> NDArray[Any]:
     """With room for as many elements again."""
     out = np.empty(2 * len(array), array.dtype)
     out[: len(array)] = array

@@ -51,6 +51,8 @@ Mask = NDArray[np.bool_]
 
 #: Destinations between two reports of progress where each pair is followed state by state, or searched.
 _CHAINS = 8
+#: The most pairs whose source routes are held at a time, where they are of several destinations.
+_ROUTES = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,13 +293,14 @@ def _from_source_routes(
     fabric: Fabric, source_routes: SourceRoutes, block: Block, cost: IntArray, usable: Mask
 ) -> Floats:
     """``[hops, distance]``: the pairs of a block, counted along the source route of each."""
-    peer = fabric.adjacency.peer
-    joint = np.zeros((0, block.farthest + 1))
-    for _, to, sources, distance in block:
-        links = source_routes(sources, np.full(len(sources), to, dtype=np.int32))
-        joint = np.pad(joint, ((0, max(0, links.shape[1] + 1 - len(joint))), (0, 0)))
-        next_hops.tally(joint, next_hops.hops_along(links, peer, usable, cost), distance, sources, to)
-    return joint
+    peer, total = fabric.adjacency.peer, EMPTY
+    most = max(map(len, block.distances), default=1)
+    for part in block.parts(max(1, _ROUTES // max(1, most))):
+        sources, destinations, _ = part.ends
+        links = source_routes(sources, destinations)
+        hops = next_hops.hops_along(links, peer, usable, cost)
+        total = total.plus(PathLengths(_tally_pairs(hops, part), 0, 0))
+    return total.joint
 
 
 def _from_lengths(lengths: Lengths, block: Block, cost: IntArray) -> Floats:
@@ -318,8 +321,13 @@ def _from_distances(block: Block) -> Floats:
 
 def _from_pair_lengths(single: PairLengths, block: Block, cost: IntArray) -> Floats:
     """``[hops, distance]``: the pairs of a block, each with its path length."""
+    sources, destinations, _ = block.ends
+    return _tally_pairs(single(sources, destinations, cost), block)
+
+
+def _tally_pairs(hops: IntArray, block: Block) -> Floats:
+    """``[hops, distance]``: the pairs of a block, of which pair i is delivered after ``hops[i]`` hops."""
     sources, destinations, distances = block.ends
-    hops = single(sources, destinations, cost)
     joint = np.zeros((int(hops.max(initial=0)) + 1, block.farthest + 1))
     delivered = (hops != next_hops.LOST) & (sources != destinations)
     np.add.at(joint, (hops[delivered], distances[delivered]), 1)

@@ -44,7 +44,7 @@ def _shares(hops: IntArray) -> Floats:
     chance = np.zeros((len(hops), int(hops.max(initial=0)) + 1))
     pair, path = np.nonzero(hops >= 0)
     np.add.at(chance, (pair, hops[pair, path]), 1.0)
-    return chance / np.maximum(chance.sum(axis=1, keepdims=True), 1.0)
+    return np.asarray(chance / np.maximum(chance.sum(axis=1, keepdims=True), 1.0))
 
 
 def _rows(scheme: Ksp) -> tuple[Longs, IntArray]:
