@@ -1,6 +1,6 @@
 """Profiles: a launch by stage and by function, and an agent that relays packets.
 
-    python -m benchmarks.profile [bcube:4,3]
+    python -m benchmarks.profile [bcube:4,3] [--seconds 3]
 
 The launch is that of a whole lab in its own sandbox, profiled in the session.  Switch daemons,
 the controller and the agents' parent work in other processes, so much of the time is waiting.
@@ -10,13 +10,13 @@ fast as it can.  Time inside recvmmsg(2) and sendmmsg(2) counts for their caller
 
 from __future__ import annotations
 
+import argparse
 import cProfile
 import io
 import os
 import pstats
 import random
 import socket
-import sys
 import time
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from dcnlab.lab.emulation import launch
 from dcnlab.lab.options.config import LabConfig, resolve
 from hostagent.channel import Channel
 from hostagent.forwarding.agent import Agent, addresses_of
+from hostagent.runtime import progress
 from hostagent.runtime.agent_io import AgentIO
 from hostagent.runtime.devices import open_devices
 from hostagent.runtime.mmsg import PacketBuffers
@@ -69,7 +70,8 @@ def _relayed(lab: ServerNetwork, seconds: float) -> str:
     agent_io = AgentIO(
         agent, open_devices(place.netns, place.ports, agent.own_address), PacketBuffers(), lambda _: None, b""
     )
-    work, profile = Worker(Channel(theirs), [agent_io], SharedLinkState(0)), cProfile.Profile()
+    [cell] = progress.cells(1)
+    work, profile = Worker(Channel(theirs), [agent_io], SharedLinkState(0), 0, cell), cProfile.Profile()
     with worker(lab, 0, "blast", lab.addresses[2]):
         if not (steering := os.fork()):
             begun = received(lab, 2)
@@ -96,9 +98,12 @@ def _table(profile: cProfile.Profile, order: str) -> str:
 
 def main() -> None:
     """Print both profiles."""
-    topology = sys.argv[1] if len(sys.argv) > 1 else LAUNCHED
-    print(f"launch of {topology} with {SCHEME}\n{start_up(topology)}")
-    print(f"one agent that relays\n{relaying()}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("topology", nargs="?", default=LAUNCHED)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for which the agent relays")
+    options = parser.parse_args()
+    print(f"launch of {options.topology} with {SCHEME}\n{start_up(options.topology)}")
+    print(f"one agent that relays\n{relaying(options.seconds)}")
 
 
 if __name__ == "__main__":

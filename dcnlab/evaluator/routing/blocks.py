@@ -46,11 +46,12 @@ class Block:
         """The largest distance of a connected pair."""
         return max((_farthest(row) for row in self._rows), default=0)
 
-    @property
+    @cached_property
     def ends(self) -> tuple[IntArray, IntArray, Levels]:
         """(sources, destinations, distances) of the pairs, one after the other."""
         to = self.pairs.destinations
-        sources = np.concatenate([self.pairs.of(position) for position in range(len(to))])
+        shared = self.pairs.shared
+        sources = np.tile(self.pairs.of(0), len(to)) if shared else np.concatenate(self.pairs.sources)
         return sources, np.repeat(to, [len(row) for row in self.distances]), np.concatenate(self.distances)
 
     def parts(self, size: int) -> Iterator[Block]:
