@@ -1,6 +1,7 @@
 """The options of a lab, and what each may say; no machine is needed to check them.
 
 config.py             the configuration of a lab: each option stated once, and all checks
+values.py             the types of options: which values they take
 controller_choice.py  who controls the switches: ours, a remote controller, the user's applications
 link_shape.py         delay, loss and rate of links
 multipath.py          flows over parallel paths

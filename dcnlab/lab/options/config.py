@@ -8,12 +8,10 @@ agents' processes read them from here, so a new option is one line.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
-import types
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
 from addressing import registry as schemes
 from addressing.fields.ipv4 import AddressError
@@ -21,7 +19,7 @@ from addressing.scheme import LabelTooWide, Scheme
 from addressing.source import SourceRouted
 from dcnlab.lab import naming
 from dcnlab.lab.errors import OptionError, UsageError
-from dcnlab.lab.options import exposure, images, multipath, scheduler_address
+from dcnlab.lab.options import exposure, images, multipath, scheduler_address, values
 from dcnlab.lab.options.collectors import PORTS, Collector
 from dcnlab.lab.options.controller_choice import ControllerChoice
 from dcnlab.lab.options.link_shape import Shape, of_attributes
@@ -120,9 +118,9 @@ class LabConfig(Options):
                 raise OptionError(key, f"{key} must be text, not {value!r}")
         for key, value in options.items():
             if key not in known:
-                raise OptionError(key, f"there is no option {key}: {_hint(key, known)}")
-            if not _accepts(option_types()[key], value):
-                raise OptionError(key, f"{key} must be {_describe(option_types()[key])}, not {value!r}")
+                raise OptionError(key, f"there is no option {key}: {values.hint(key, known)}")
+            if not values.accepts(option_types()[key], value):
+                raise OptionError(key, f"{key} must be {values.describe(option_types()[key])}, not {value!r}")
         config = cls(topology, scheme, name, **options)
         for key in options:
             try:
@@ -144,11 +142,11 @@ class LabConfig(Options):
         """The links to which the topology's file gives another shape; OptionError for wrong values."""
         found = {}
         for number in range(len(fabric.link_ends)) if self.link_attributes else ():
-            if values := of_attributes(fabric.attributes(number)):
+            if given := of_attributes(fabric.attributes(number)):
                 link = fabric.link(number)
                 ends = "-".join(fabric.name(end.node) for end in (link.a, link.b))
                 try:
-                    found[number] = self.shape.changed(values)
+                    found[number] = self.shape.changed(given)
                 except OptionError as error:
                     raise OptionError("topology", f"link {ends} of {fabric.spec}: {error}") from None
         return found
@@ -237,27 +235,6 @@ def option_types() -> Mapping[str, Any]:
     return {name: hints[name] for name in lab_options()}
 
 
-def _accepts(kind: Any, value: object) -> bool:
-    if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    if get_origin(kind) is types.UnionType:
-        return any(_accepts(part, value) for part in get_args(kind))
-    return type(value) is kind
-
-
-def _describe(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return " or ".join(get_args(kind))
-    if get_origin(kind) is types.UnionType:
-        return _describe(get_args(kind)[0])
-    return {bool: "true or false", int: "a whole number", str: "text"}[kind]
-
-
-def _hint(key: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-
-
 # --- checks -----------------------------------------------------------------------------
 
 
@@ -344,14 +321,18 @@ def _check_controller(config: LabConfig, scheme: Scheme) -> None:
 def _check_outside(config: LabConfig, scheme: Scheme) -> None:
     """Exposed ports are of servers; NAT does not depend on addresses that change."""
     for exposed in exposure.parse(config.expose):
-        try:
-            naming.server(scheme.fabric, exposed.server, scheme)
-        except UsageError as error:
-            raise OptionError("expose", f"expose: {error}") from error
+        _check_server("expose", exposed.server, scheme)
     if config.nat and config.autoconfigure:
         raise OptionError(
             "nat", "nat needs servers that have their addresses from the start: not autoconfigure"
         )
+
+
+def _check_server(option: str, server: str, scheme: Scheme) -> None:
+    try:
+        naming.server(scheme.fabric, server, scheme)
+    except UsageError as error:
+        raise OptionError(option, f"{option}: {error}") from error
 
 
 def _check_image(config: LabConfig, scheme: Scheme) -> None:
@@ -365,10 +346,7 @@ def _check_collectors(config: LabConfig, scheme: Scheme) -> None:
         option = collector.protocol
         if not scheme.fabric.switches:
             raise OptionError(option, f"{scheme.fabric.spec} has no switches, which could send {option}")
-        try:
-            naming.server(scheme.fabric, collector.server, scheme)
-        except UsageError as error:
-            raise OptionError(option, f"{option}: {error}") from error
+        _check_server(option, collector.server, scheme)
         if config.switch_fast_path != "off":
             text = f"{option} does not see what the kernel forwards for switches: leave out switch_fast_path"
             raise OptionError(option, text)
@@ -383,9 +361,8 @@ def _check_machines(config: LabConfig, scheme: Scheme) -> None:
     scheduler_address.check(config.machines)
     if config.controller != "ours":
         raise OptionError("controller", "a lab on several machines has our controller on each: not another one")
-    for name in ("no_loops",):
-        if getattr(config, name):
-            raise OptionError(name, f"{name} needs a lab on one machine, without machines")
+    if config.no_loops:
+        raise OptionError("no_loops", "no_loops needs a lab on one machine, without machines")
 
 
 _CHECKS = (
