@@ -17,6 +17,7 @@ from dcnlab.lab.instruments.side import Side
 if TYPE_CHECKING:
     from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
+    from dcnlab.lab.running.network import Network
 
 
 class Conducted(Measurement[R]):
@@ -31,11 +32,15 @@ class Conducted(Measurement[R]):
     def run(self, lab: RunningLab, context: Context) -> R:
         from dcnlab.lab.instruments.flow_place import LocalPlace
         from dcnlab.lab.running import impairing
-        from dcnlab.lab.running.network import Network
 
         with LocalPlace(lab, context.terminate_with_client, self.side(lab, context)) as place:
-            network = Network(lab.scheme, lab.link_state.state(), lab.running.choice.tables, _unasked)
-            return self.conduct(network, impairing.change(lab, {})["links"], [place], context)
+            return self.conduct(self.network(lab), impairing.change(lab, {})["links"], [place], context)
+
+    def network(self, lab: RunningLab) -> Network:
+        """The network of a lab on one machine; a measurement that asks switches defines it."""
+        from dcnlab.lab.running.network import Network
+
+        return Network(lab.scheme, lab.link_state.state(), lab.running.choice.tables, _unasked)
 
     def serve_part(self, lab: RunningLab, context: Context) -> None:
         """Do on this machine what the coordinator asks for."""

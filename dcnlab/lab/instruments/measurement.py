@@ -107,9 +107,9 @@ class Measurement(ABC, Generic[R]):
     stoppable: ClassVar[bool] = False
     #: Whether only the first of its two servers runs a program, so that the other may be on another machine.
     one_sided: ClassVar[bool] = False
-    #: Which other machines run :meth:`serve_part` meanwhile: that of the second server (``second``) or all
-    #: (``all``); with ``measure_part`` where the first server is, both yield what is combined.
-    served_by: ClassVar[str] = ""
+    #: Whether the machine of the second server runs :meth:`serve_part` meanwhile, if that is another one; with
+    #: ``measure_part`` where the first server is, both yield what is combined.
+    served_by_other: ClassVar[bool] = False
     #: Whether the coordinator of a lab on several machines measures itself, by :meth:`conduct`.
     conducted: ClassVar[bool] = False
     #: Command lines for the help; LAB stands for a lab's name.

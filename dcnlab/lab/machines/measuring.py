@@ -29,8 +29,8 @@ class Measuring:
         wanted = session_operations.requested_measurement(call)
         if wanted.conducted:
             return self._conduct(call, wanted)
-        if wanted.served_by:
-            return self._measure_with_others(call, wanted)
+        if wanted.served_by_other:
+            return self._measure_with_other(call, wanted)
         if type(wanted).measure_part is Measurement.measure_part:
             return self._measure_at_source(call, wanted)
         return wanted.conclude(network.of(self._lab), self._on_each(call)).to_json()
@@ -49,24 +49,18 @@ class Measuring:
             raise UsageError(f"{wanted.name} is not there yet between machines")
         return source.serve(call)
 
-    def _measure_with_others(self, call: Call, wanted: Measurement[Any]) -> Any:
-        """Measure where the first server is, while other machines serve."""
+    def _measure_with_other(self, call: Call, wanted: Measurement[Any]) -> Any:
+        """Measure where the first server is, while the machine of the second serves."""
         source, target = self._ends(wanted)
-        others = [part for part in self._lab.living if part is not source]
-        if wanted.served_by == "second":
-            others = [part for part in others if part is target]
-        if not others:
+        if target is source:
             return source.serve(call)
-        with contextlib.ExitStack() as stack:
-            call.request["number"] = random.SystemRandom().randrange(1 << 16)
-            words = _words(call)
-            served = [stack.enter_context(part.serving(call.progress, **words)) for part in others]
-            call.request["served"] = [one.value.result() for one in served].pop()
+        call.request["number"] = random.SystemRandom().randrange(1 << 16)
+        with target.serving(call.progress, **_words(call)) as served:
+            call.request["served"] = served.value.result()
             if type(wanted).measure_part is Measurement.measure_part:
-                return source.serve(call, served)
+                return source.serve(call, [served])
             call.request["part"] = True
-            found = source.serve(call, served)
-            parts = [found, *(one.finish() for one in served)]
+            parts = [source.serve(call, [served]), served.finish()]
         return wanted.conclude(network.of(self._lab), parts).to_json()
 
     def _conduct(self, call: Call, wanted: Measurement[Any]) -> Any:

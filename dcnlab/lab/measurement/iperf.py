@@ -42,7 +42,7 @@ class Iperf(Measurement[IperfResult]):
     """Throughput from one server to another, by iperf3: TCP, or UDP at a given rate."""
 
     name: ClassVar[str] = "iperf"
-    served_by: ClassVar[str] = "second"
+    served_by_other: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
         "dcnlab iperf LAB h0 h15 --seconds 10",
         "dcnlab iperf LAB h0 h15 --udp 100M",

@@ -24,7 +24,7 @@ class Stream(Measurement[StreamResult]):
 
     name: ClassVar[str] = "stream"
     stoppable: ClassVar[bool] = True
-    served_by: ClassVar[str] = "second"
+    served_by_other: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ("dcnlab stream LAB h0 h15 --seconds 10",)
 
     a: str = server("The server that sends.")

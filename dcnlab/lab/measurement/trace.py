@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import contextlib
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dcnlab.lab.instruments.arguments import argument, server
-from dcnlab.lab.instruments.measurement import Context, Measurement
+from dcnlab.lab.instruments.conducted import Conducted, at_once, place_of
+from dcnlab.lab.instruments.measurement import Context
 from dcnlab.lab.instruments.result import Result, Table
+from dcnlab.lab.instruments.side import Side
 
 if TYPE_CHECKING:
+    from dcnlab.lab.instruments.flow_place import Place
     from dcnlab.lab.running.lab import RunningLab
     from dcnlab.lab.running.network import Network
 
@@ -63,64 +68,99 @@ class TraceResult(Result):
                 yield f"{hop.node}: {hop.entry}"
 
 
+class TraceSide(Side):
+    """One machine: where the request is sent, if the source is there, and where it is seen."""
+
+    def __init__(self, lab: RunningLab) -> None:
+        self._lab = lab
+        self._open = contextlib.ExitStack()
+        self._taps: list[Any] = []
+
+    def watch(self, identity: int, nodes: Sequence[int] | None) -> None:
+        """Watch all nodes, or some of them, for an echo request with that identifier."""
+        from dcnlab.lab.inspection import sightings
+
+        self._taps = self._open.enter_context(sightings.taps(self._lab, identity, nodes))
+
+    def send(self, servers: Sequence[int], identity: int, timeout: float) -> list[float]:
+        """Send it from the first server to the second: the round-trip time in ms, if it is answered."""
+        from dcnlab.lab.instruments.echo import ping_pairs
+
+        source, target = (self._lab.endpoint(number, 4) for number in servers)
+        return ping_pairs([(source, target)], timeout, identity=identity).rtt_ms
+
+    def seen(self) -> list[Any]:
+        """Where it passed here: :data:`sightings.Passage`."""
+        from dcnlab.lab.inspection import sightings
+
+        with self._open.pop_all():
+            return sightings.read(self._lab, self._taps)
+
+    def close(self) -> None:
+        self._open.close()
+
+
 @dataclass(frozen=True)
-class Trace(Measurement[TraceResult]):
+class Trace(Conducted[TraceResult]):
     """Send one packet, and show each node where it arrives, when, and the entry or rule that decides there.
 
     Unlike `explain`, it shows the path that a real packet takes. Exit 1 without an answer.
     """
 
     name: ClassVar[str] = "trace"
-    served_by: ClassVar[str] = "all"
     examples: ClassVar[tuple[str, ...]] = ("dcnlab trace LAB h0 h15",)
 
     a: str = server("The source.")
     b: str = server("The destination.")
     timeout: float = argument("Time until the packet counts as lost.", default=2.0, low=0.001, unit="s")
 
-    def run(self, lab: RunningLab, context: Context) -> TraceResult:
-        from dcnlab.lab.inspection import reach, trace
+    def network(self, lab: RunningLab) -> Network:
+        from dcnlab.lab.inspection import trace
 
-        nodes = lab.two_servers(self.a, self.b)
-        expected = reach.passed(lab.scheme, *nodes, lab.link_state.state())
-        part = self.measure_part(lab, context, reach.around(lab.fabric, expected))
-        if any(node not in expected for node, *_ in part["seen"]):
-            part = self.measure_part(lab, context)  # another controller, or an entry added by hand
-        return self.conclude(trace.network(lab), [part])
+        return trace.network(lab)
 
-    def measure_part(
-        self, lab: RunningLab, context: Context, nodes: Collection[int] | None = None
-    ) -> dict[str, Any]:
-        """Send the packet, and watch the nodes of this machine, or those of ``nodes``."""
-        from dcnlab.lab.inspection import sightings
-        from dcnlab.lab.instruments.echo import ping_pairs
+    def side(self, lab: RunningLab, context: Context) -> Side:
+        return TraceSide(lab)
 
-        source, target = (lab.endpoint(number, 4) for number in lab.two_servers(self.a, self.b))
-        context.started()
-        with sightings.taps(lab, context.number, nodes) as taps:
-            report = ping_pairs([(source, target)], self.timeout, identity=context.number)
-            return {"seen": sightings.read(lab, taps), "rtt_ms": report.rtt_ms}
-
-    def serve_part(self, lab: RunningLab, context: Context) -> dict[str, Any]:
-        """Watch the nodes of another machine."""
-        from dcnlab.lab.inspection import sightings
-
-        with sightings.taps(lab, context.number) as taps:
-            context.offer("watching")
-            context.wait(None)
-            return {"seen": sightings.read(lab, taps)}
-
-    def conclude(self, network: Network, parts: Sequence[Any]) -> TraceResult:
+    def conduct(
+        self, network: Network, impaired: Sequence[Mapping[str, Any]], places: Sequence[Place], context: Context
+    ) -> TraceResult:
         from dcnlab.lab import naming
-        from dcnlab.lab.inspection import live_path, sightings
+        from dcnlab.lab.inspection import reach
 
-        numbers = naming.two_servers(network.fabric, self.a, self.b, network.scheme)
-        seen = sightings.arrivals(network.fabric, [part["seen"] for part in parts], numbers[0])
-        steps = live_path.decisions(network, *numbers, [(one.at, one.frame) for one in seen])
-        places = [(0, 0.0), *((one.at.number, round(one.ms, 3)) for one in seen)]
-        hops = [
-            TraceHop(step["node"], port, ms, step["reason"], step["entry"], step["installed"])
-            for (port, ms), step in zip(places, steps, strict=True)
-        ]
-        times = parts[0]["rtt_ms"]
-        return TraceResult(hops, round(times[0], 3) if times else None)
+        fabric, links = network.fabric, network.links
+        numbers = naming.two_servers(fabric, self.a, self.b, network.scheme)
+        source = place_of(places, numbers[0])
+        places = [source, *(place for place in places if place is not source)]
+        expected = reach.passed(network.scheme, *numbers, links)
+        context.started()
+        seen, times = self._watched(places, numbers, sorted(reach.around(fabric, expected)))
+        if any(node not in expected for machine in seen for node, *_ in machine):
+            seen, times = self._watched(places, numbers, None)  # an entry added by hand, another controller
+        return _result(network, numbers, seen, times)
+
+    def _watched(
+        self, places: Sequence[Place], numbers: tuple[int, int], nodes: Sequence[int] | None
+    ) -> tuple[list[Any], list[float]]:
+        """Send the packet, while all nodes or some are watched: what the machines have seen, that of the source
+        first, and the round-trip time."""
+        identity = random.SystemRandom().randrange(1 << 16)
+        at_once(places, "watch", identity=identity, nodes=nodes)
+        times = places[0].ask("send", servers=numbers, identity=identity, timeout=self.timeout)
+        return at_once(places, "seen"), times
+
+
+def _result(
+    network: Network, numbers: tuple[int, int], seen: Sequence[Any], times: Sequence[float]
+) -> TraceResult:
+    """What is told of a packet that was seen there."""
+    from dcnlab.lab.inspection import live_path, sightings
+
+    arrived = sightings.arrivals(network.fabric, seen, numbers[0])
+    steps = live_path.decisions(network, *numbers, [(one.at, one.frame) for one in arrived])
+    places = [(0, 0.0), *((one.at.number, round(one.ms, 3)) for one in arrived)]
+    hops = [
+        TraceHop(step["node"], port, ms, step["reason"], step["entry"], step["installed"])
+        for (port, ms), step in zip(places, steps, strict=True)
+    ]
+    return TraceResult(hops, round(times[0], 3) if times else None)
