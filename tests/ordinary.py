@@ -40,6 +40,9 @@ def script(folder: Path, user: int = NOBODY) -> str:
         for file in ("subuid", "subgid"):  # for containers of podman
             lines.append(f"echo student:100000:65536 >{folder}/{file}")
             lines.append(f"test ! -e /etc/{file} || mount --bind {folder}/{file} /etc/{file}")
+        # ssh refuses files there that are neither root's nor its user's.
+        lines += [f"install -d {folder}/ssh && echo 'Host elsewhere' >{folder}/ssh/20-elsewhere.conf"]
+        lines += [f"test ! -d /etc/ssh/ssh_config.d || mount --bind {folder}/ssh /etc/ssh/ssh_config.d"]
         lines += [f"install -d -o {user} {folder}/build && mkdir -p {ROOT}/build"]
         lines += [f"mount --bind {folder}/build {ROOT}/build"]  # documents write there
         lines += [f"mount --bind {folder}/run /mnt"]  # names of sockets are short

@@ -41,6 +41,8 @@ from dcnlab import Lab
 with Lab("torus:2", "pow", isolate=True) as lab:
     print(lab.run("h0", ["sh", "-c", "ls -A $HOME"]).stdout.split())
     print(lab.run("h0", ["sh", "-c", "touch $HOME/new && ls $HOME"]).stdout, end="")
+    settings = lab.run("h0", ["ssh", "-G", "elsewhere"]).stdout.splitlines()
+    print([line for line in settings if line.startswith("port ")])
 """
 SCRIPT = """
 host = net.get("h0")
@@ -116,15 +118,20 @@ def test_the_limit_of_core_files_is_the_one_that_holds_for_pipes_too(lab: Lab) -
 @pytest.mark.lab
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a folder for the test")
 def test_the_home_folder_is_hidden_wherever_it_is() -> None:
+    """And ssh reads the machine's settings, which belong to nobody there."""
     home = (
         "mount -t tmpfs none /srv && mkdir /srv/me && echo secret > /srv/me/file && cd / && export HOME=/srv/me"
+    )
+    ssh = (
+        "mkdir /srv/ssh && printf 'Host elsewhere\nPort 2200\n' >/srv/ssh/20-elsewhere.conf"
+        " && mount --bind /srv/ssh /etc/ssh/ssh_config.d"
     )
     command = [
         "unshare",
         "-m",
         "bash",
         "-ec",
-        f'{home}; exec "$@"',
+        f'{home}; {ssh}; exec "$@"',
         "bash",
         sys.executable,
         "-P",
@@ -132,7 +139,7 @@ def test_the_home_folder_is_hidden_wherever_it_is() -> None:
         AT_HOME,
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[]\nnew\n", "")
+    assert (done.stdout, done.stderr) == ("[]\nnew\n['port 2200']\n", "")
 
 
 @pytest.mark.lab

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from controller.client import ControllerError
 from dcnlab.lab import log
 from dcnlab.lab.control import rpc
-from dcnlab.lab.emulation import hosts
+from dcnlab.lab.emulation import hosts, ssh_settings
 from dcnlab.lab.emulation.machine import programs
 from dcnlab.lab.emulation.outside import Outside
 from dcnlab.lab.emulation.switches import openvswitch
@@ -114,6 +114,7 @@ def _launch(
     try:
         session = RunningLab(config, stage, outside, guard=guard, part=part)
         hosts.install(session.running.scheme)
+        ssh_settings.install()
         if session.running.isolation is not None and session.running.servers:
             session.running.isolation.ready(
                 session.fabric.name(session.running.servers[0])

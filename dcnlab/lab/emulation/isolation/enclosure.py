@@ -13,6 +13,7 @@ import platform
 from collections.abc import Iterable
 from pathlib import Path
 
+from dcnlab.lab.emulation import ssh_settings
 from dcnlab.lab.emulation.sandbox import mount, protect_settings
 
 _NOSUID, _NODEV, _NOEXEC, _RDONLY = 0x2, 0x4, 0x8, 0x1
@@ -47,6 +48,7 @@ def build(homes: Iterable[str], seen: str, owner: int) -> None:
     below = any(home in Path(seen).parents for home in hidden)
     kept = os.open(seen, os.O_PATH | os.O_DIRECTORY) if below else None
     _mount_tmpfs(Path("/run"), "755", owner)
+    ssh_settings.install(owner)
     _replace_devices(Path("/"), owner)
     for folder in filter(Path.is_dir, hidden):  # one may be below another
         _mount_tmpfs(folder, "1777" if folder.name == "tmp" else "700", owner)
