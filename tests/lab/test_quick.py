@@ -55,7 +55,9 @@ def read(line: str) -> dict[str, Any] | None:
 @pytest.mark.parametrize("line", PLAIN)
 def test_a_plain_line_means_what_typer_reads(line: str) -> None:
     name, *words = shlex.split(line)
-    assert read(line) == COMMANDS[name].make_context(name, words, **SETTINGS[name]).params
+    found = COMMANDS[name].make_context(name, words, **SETTINGS[name]).params
+    # Some versions give lists of words, others tuples.
+    assert read(line) == {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
 
 
 @pytest.mark.parametrize("line", OTHERS)
