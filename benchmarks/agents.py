@@ -37,7 +37,7 @@ ROUNDS = 5
 def forked(topology: str, mode: Mode, places: list[AgentPlacement]) -> dict[str, Any]:
     """Start all agents as a lab does."""
     with AgentPool(Options(topology, SCHEME, agents=mode)) as pool:
-        pool.stats()  # the parent has imported and built what it shares
+        pool.stats(120)  # the parent has imported and built what it shares
         parent = psutil.Process(pool.process.pid)
         before = proportional(parent)
         begun = time.perf_counter()

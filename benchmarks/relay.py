@@ -245,7 +245,7 @@ def one_processor() -> Iterator[None]:
 def ping(lab: ServerNetwork, *pace: str) -> float:
     """The median round-trip time of pings in microseconds; ``pace`` are options of ping."""
     address = lab.addresses[lab.fabric.servers - 1]
-    lab.run(0, "ping", "-c", "5", "-i", "0.01", address)
+    lab.run(0, "ping", "-c", "5", "-i", "0.01", "-w", "30", address)
     said = lab.run(0, "ping", "-c", str(PINGS), *pace, address)
     return statistics.median(float(ms) * 1000 for ms in re.findall(r"time=([\d.]+)", said))
 

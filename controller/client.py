@@ -26,8 +26,6 @@ from hostagent.channel import Channel, Message
 
 _log = logging.getLogger(__name__)
 
-#: Seconds from the end of the channel to the end of the process.
-_REAP_TIMEOUT = 1.0
 #: Events that are kept: those of one change of the tables of the largest labs.
 _KEPT = 1 << 13
 
@@ -187,18 +185,12 @@ class ControllerProcess:
                     if not self._changed.wait(timeout()):
                         return
                 if self._received <= number:
-                    raise ControllerError(f"the controller has ended{self._exit_reason()}")
+                    raise ControllerError(f"the controller has ended{process_exit.reason(self.process)}")
                 number, newer = self._received, self.events_since(number)
             for message in newer:
                 yield message
                 if message["event"] == "error":
                     raise ControllerError(message["text"])
-
-    def _exit_reason(self) -> str:
-        """How the process ended, in brackets; empty if it still runs."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return f" ({process_exit.describe(self.process.wait(_REAP_TIMEOUT))})"
-        return ""
 
     # --- requests -------------------------------------------------------------
 
@@ -260,7 +252,7 @@ class ControllerProcess:
             self._changed.notify_all()
         if not self._closing:
             _log.error("controller: its process has ended")
-            reason = f"its process has ended{self._exit_reason()}"
+            reason = f"its process has ended{process_exit.reason(self.process)}"
             self._notify({"event": "process-ended", "process": "controller", "reason": reason})
 
     def _notify(self, message: Message) -> None:

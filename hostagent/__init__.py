@@ -17,8 +17,9 @@ as any router does.
     registry.py       control protocols by name
     options.py        what agents are started with
     channel.py        the control channel: one JSON object per line
-    process_exit.py   how a process ended, in words
+    process_exit.py   how a process ended, in words; the end of one that is no child
     secret.py         a secret that one process gives to another
+    reported.py       what agents have reported, by event
     client.py         AgentPool: the lab's side of that channel
 
 ``python -m hostagent`` is the supervisor, which forks the agents.

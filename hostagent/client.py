@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -30,6 +28,7 @@ from hostagent import process_exit, registry, secret
 from hostagent.channel import Channel, Message
 from hostagent.options import AgentPlacement, LoadBalance, Options
 from hostagent.protocols.labelling.frames import Label
+from hostagent.reported import Reported, frames_sent
 from hostagent.runtime import progress
 
 __all__ = ["AgentError", "AgentPlacement", "AgentPool"]
@@ -39,10 +38,6 @@ _TIMEOUT = 30.0
 _EXIT_TIMEOUT = 5.0
 #: Seconds between two looks at whether the supervisor hangs.
 _LOOK = 1.0
-#: Seconds from the end of a channel to the end of its process.
-_REAP_TIMEOUT = 1.0
-
-_log = logging.getLogger(__name__)
 
 
 class AgentError(RuntimeError):
@@ -50,11 +45,7 @@ class AgentError(RuntimeError):
 
 
 class AgentPool:
-    """All agents of a lab.
-
-    ``failures`` holds (server, error) pairs in the order of their events; an agent that was started again has
-    none.
-    """
+    """All agents of a lab."""
 
     def __init__(self, options: Options, key: bytes = b"") -> None:
         """Start the supervisor and return; the calls that wait raise its errors.
@@ -72,27 +63,14 @@ class AgentPool:
             # Agents need no thread pool of numpy's, which would slow the forks down.
             environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
             self.process = subprocess.Popen(words, pass_fds=passed, env=environment)
-        self.failures: list[tuple[int | None, str]] = []
+        self._state = Reported()
         #: Called with each message of the agents from now on, on the reader thread; they must not block.
         self.observers: list[Callable[[Message], None]] = []
-        #: Why agents, some or all, forward without the fast path that was asked for; empty if none do.
-        self.no_fast_path = ""
         self._channel = Channel(ours)
         self._changed = threading.Condition()
         #: A long order is sent in pieces; no other thread's order may come between them.
         self._sending = threading.Lock()
         self._starts = self._serial = 0
-        self._ready = 0
-        #: The process of each agent that has been ready.
-        self._pids: dict[int, int] = {}
-        self._stopped: set[int] = set()
-        #: By server the second-level supervisor that is stopped, and with it the orders to the agent.
-        self._stopped_parents: dict[int, int] = {}
-        self._answers: dict[int, Message] = {}
-        #: The coordinates that each server has reported, and when.
-        self._coordinates: dict[int, tuple[tuple[int, ...], float]] = {}
-        self._labels: dict[int, tuple[Label, float]] = {}
-        self._outcome: Message | None = None
         self._link_state_serials: dict[tuple[int, ...], int] = {}
         self._ended = False
         self._on_link_change: LinkChangeCallback | None = None
@@ -107,6 +85,16 @@ class AgentPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def failures(self) -> list[tuple[int | None, str]]:
+        """(server, error) pairs in the order of their events; an agent that was started again has none."""
+        return self._state.failures
+
+    @property
+    def no_fast_path(self) -> str:
+        """Why agents, some or all, forward without the fast path that was asked for; empty if none do."""
+        return self._state.no_fast_path
 
     @property
     def on_link_change(self) -> LinkChangeCallback | None:
@@ -135,11 +123,11 @@ class AgentPool:
         AgentError as soon as one fails, or when for ``stall`` seconds no further agent became ready.
         """
         with self._changed:
-            while not self.failures and self._ready < self._starts:
+            while not self.failures and self._state.ready < self._starts:
                 if self._ended:
                     raise AgentError(self._first_failure())
                 if not self._changed.wait(stall):
-                    text = f"{len(self._pids)} agents are ready, and no further one within {stall:g} s"
+                    text = f"{len(self._state.pids)} agents are ready, and no further one within {stall:g} s"
                     raise AgentError(text)
         if self.failures:
             raise AgentError(self._first_failure())
@@ -149,8 +137,8 @@ class AgentPool:
         """The servers whose agents have ended or are stopped."""
         with self._changed:
             if self._ended:
-                return frozenset(self._pids)
-            return frozenset(self._stopped).union(node for node, _ in self.failures if node is not None)
+                return frozenset(self._state.pids)
+            return frozenset(self._state.stopped | self._state.failed)
 
     def hangs(self) -> bool:
         """Whether the supervisor hangs: to be asked from time to time."""
@@ -160,12 +148,12 @@ class AgentPool:
     def stopped(self) -> frozenset[int]:
         """The servers whose agents are stopped."""
         with self._changed:
-            return frozenset(self._stopped)
+            return frozenset(self._state.stopped)
 
     def process_of(self, node: int) -> int | None:
         """The process of an agent that has not ended."""
         with self._changed:
-            return None if self._ended or node in self._failed() else self._pids.get(node)
+            return None if self._ended or node in self._state.failed else self._state.pids.get(node)
 
     def restart(self, places: Iterable[AgentPlacement], timeout: float = _TIMEOUT) -> None:
         """Start agents again, first ending those that still run; returns when they are ready.
@@ -175,14 +163,11 @@ class AgentPool:
         wanted = {place.node: place for place in places}
         self._end(wanted.keys(), timeout)
         with self._changed:
-            ended = {node for node, _ in self.failures if node in wanted}
-            self.failures = [failure for failure in self.failures if failure[0] not in ended]
-            for node in ended:
-                self._pids.pop(node, None)
+            ended = self._state.forget(wanted)
             self._starts += 1
         self._order({"op": "restart", "agents": [wanted[node].to_json() for node in sorted(ended)]})
         self._wait(
-            lambda: all(node in self._pids or node in self._failed() for node in ended),
+            lambda: all(node in self._state.pids or node in self._state.failed for node in ended),
             timeout,
             "start again",
             watch=True,
@@ -195,15 +180,14 @@ class AgentPool:
 
         A stopped second-level supervisor notices nothing: it is ended, and with it all of its agents."""
         with self._changed:
-            parents = {self._stopped_parents[node] for node in nodes if node in self._stopped_parents}
+            parents = {
+                self._state.stopped_parents[node] for node in nodes if node in self._state.stopped_parents
+            }
         agents = {pid for node in nodes if (pid := self.process_of(node)) is not None}
         for pid in parents | agents:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self._wait(lambda: set(nodes) <= self._failed(), timeout, "end")
-
-    def _failed(self) -> set[int | None]:
-        return {node for node, _ in self.failures}
+        self._wait(lambda: set(nodes) <= self._state.failed, timeout, "end")
 
     def links(self, down: Iterable[int]) -> None:
         """Send all agents the links that are down; :meth:`wait_links` waits until they follow."""
@@ -230,12 +214,7 @@ class AgentPool:
 
         ``title`` is how the protocol's counters begin: ``AACM``, ``labelling``.
         """
-        total: Counter[str] = Counter()
-        for counts in self.stats().values():
-            for name, count in counts.items():
-                if name.startswith(f"{title} sent ") or name == f"{title} retransmitted":
-                    total[name.removeprefix(f"{title} ").removeprefix("sent ")] += count
-        return total
+        return frames_sent(self.stats().values(), title)
 
     def enable(self, protocol: str, timeout: float = _TIMEOUT, **arguments: Any) -> int:
         """Have all agents run a control protocol from now on; returns how many do.
@@ -257,25 +236,25 @@ class AgentPool:
         ``secondary`` alarms.
         """
         with self._changed:
-            self._outcome = None
+            self._state.outcome = None
         self.initiate("aacm", 0, sizes=sizes, epoch=epoch)
-        self._wait(lambda: self._outcome is not None, timeout, "report how AACM went")
-        assert self._outcome is not None
-        return self._outcome
+        self._wait(lambda: self._state.outcome is not None, timeout, "report how AACM went")
+        assert self._state.outcome is not None
+        return self._state.outcome
 
     def forget_coordinates(self) -> None:
         """Forget the coordinates that servers have reported."""
         with self._changed:
-            self._coordinates = {}
+            self._state.coordinates = {}
 
     def wait_coordinates(
         self, servers: Collection[int], timeout: float
     ) -> dict[int, tuple[tuple[int, ...], float]]:
         """Wait until these servers have reported their coordinates: those, and when each did, in seconds on the
         clock of time.monotonic()."""
-        self._wait(lambda: self._coordinates.keys() >= set(servers), timeout, "report their coordinates")
+        self._wait(lambda: self._state.coordinates.keys() >= set(servers), timeout, "report their coordinates")
         with self._changed:
-            return {node: self._coordinates[node] for node in servers}
+            return {node: self._state.coordinates[node] for node in servers}
 
     def label(self, root: int) -> None:
         """Have server ``root`` start labelling all servers; :meth:`wait_labels` waits for the result."""
@@ -284,7 +263,7 @@ class AgentPool:
     def forget_labels(self) -> None:
         """Forget the labels that servers have reported."""
         with self._changed:
-            self._labels = {}
+            self._state.labels = {}
 
     def wait_labels(self, wanted: Mapping[int, Label], timeout: float) -> float | None:
         """Wait until every server has its ``wanted`` label; None after ``timeout`` seconds.
@@ -293,24 +272,26 @@ class AgentPool:
         """
 
         def labelled() -> bool:
-            return all(node in self._labels and self._labels[node][0] == wanted[node] for node in wanted)
+            return all(
+                node in self._state.labels and self._state.labels[node][0] == wanted[node] for node in wanted
+            )
 
         with self._changed:
             if not self._changed.wait_for(lambda: labelled() or self._ended, timeout) or not labelled():
                 return None
-            return max(at for _, at in self._labels.values())
+            return max(at for _, at in self._state.labels.values())
 
     @property
     def labels(self) -> dict[int, Label]:
         """The label that each server has learned last."""
         with self._changed:
-            return {node: label for node, (label, _) in self._labels.items()}
+            return {node: label for node, (label, _) in self._state.labels.items()}
 
     @property
     def labelled_at(self) -> dict[int, float]:
         """When each server took its label, in seconds on the clock of time.monotonic()."""
         with self._changed:
-            return {node: at for node, (_, at) in self._labels.items()}
+            return {node: at for node, (_, at) in self._state.labels.items()}
 
     def pin(self, paths: Iterable[Sequence[int]], timeout: float = _TIMEOUT) -> int:
         """Pin packets between the ends of each path to that path (source routing only).
@@ -338,14 +319,8 @@ class AgentPool:
 
     def end_orphans(self) -> None:
         """End the agents whose supervisor has ended, and wait until their devices are closed."""
-        for pid in set(self._pids.values()):
-            with contextlib.suppress(ProcessLookupError):
-                handle = os.pidfd_open(pid)
-                try:
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-                    select.select([handle], [], [])
-                finally:
-                    os.close(handle)
+        for pid in set(self._state.pids.values()):
+            process_exit.kill(pid)
 
     # --- orders and answers ---------------------------------------------------
 
@@ -364,8 +339,8 @@ class AgentPool:
         return serial
 
     def _answer(self, serial: int, timeout: float) -> Message:
-        self._wait(lambda: serial in self._answers, timeout, "answer")
-        return self._answers.pop(serial)
+        self._wait(lambda: serial in self._state.answers, timeout, "answer")
+        return self._state.answers.pop(serial)
 
     def _wait(self, condition: Callable[[], bool], timeout: float, what: str, *, watch: bool = False) -> None:
         """Wait for a condition; AgentError after ``timeout`` seconds, or with ``watch`` as soon as the
@@ -382,7 +357,7 @@ class AgentPool:
 
     def _first_failure(self) -> str:
         if not self.failures:
-            return f"the agents' supervisor has ended{_exit_reason(self.process)}"
+            return f"the agents' supervisor has ended{process_exit.reason(self.process)}"
         node, error = self.failures[0]
         return error if node is None else f"the agent of h{node} failed: {error}"
 
@@ -395,7 +370,7 @@ class AgentPool:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-        reason = f"it has ended{_exit_reason(self.process)}"
+        reason = f"it has ended{process_exit.reason(self.process)}"
         self._notify({"event": "process-ended", "process": "supervisor", "reason": reason})
 
     def _notify(self, message: Message) -> None:
@@ -413,36 +388,7 @@ class AgentPool:
             self._handle_link_change(message["node"], message["port"], message["up"])
             return
         with self._changed:
-            if "serial" in message:
-                self._answers[message["serial"]] = message
-            elif message["event"] == "configured":
-                self._coordinates[message["node"]] = tuple(message["address"]), time.monotonic()
-            elif message["event"] == "labelled":
-                word, prefix, length = message["label"]
-                self._labels[message["node"]] = Label(tuple(word), prefix, length), message["at"]
-            elif message["event"] == "outcome":
-                self._outcome = message
-            elif message["event"] == "stopped":
-                self._stopped.update(message["nodes"])
-                if "parent" in message:
-                    self._stopped_parents.update(dict.fromkeys(message["nodes"], message["parent"]))
-                _log.warning("agents stopped: %s", message["nodes"])
-            elif message["event"] == "continued":
-                self._stopped.difference_update(message["nodes"])
-                for node in message["nodes"]:
-                    self._stopped_parents.pop(node, None)
-            elif message["event"] == "failed":
-                self._stopped.discard(message["node"])
-                self._stopped_parents.pop(message["node"], None)
-                self.failures.append((message["node"], message["error"]))
-                _log.error("agent %s: %s", message["node"], message["error"])
-            elif message["event"] == "no-fast-path":
-                self.no_fast_path = message["reason"]
-            elif message["event"] == "ready":
-                if "node" in message:
-                    self._pids[message["node"]] = message["pid"]
-                else:
-                    self._ready += 1
+            self._state.add(message, time.monotonic())
             self._changed.notify_all()
         self._notify(message)
 
@@ -453,10 +399,3 @@ class AgentPool:
                 self._early.append((node, port, up))
                 return
         callback(node, port, up)
-
-
-def _exit_reason(process: subprocess.Popen[bytes]) -> str:
-    """How a process that has closed its channel ended, in brackets; empty if it still runs."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        return f" ({process_exit.describe(process.wait(_REAP_TIMEOUT))})"
-    return ""
