@@ -191,6 +191,7 @@ WRONG: list[tuple[str, tuple[Any, ...], str]] = [
     ("reconfigure", (), "reconfigure LAB"),
     ("attach_interface", ("h0", "eth9"), "attach LAB h0 eth9"),
     ("detach_interface", ("eth9",), "detach LAB eth9"),
+    ("detach_interface", ("eth9", "s0"), "detach LAB eth9 --switch s0"),
     ("service_log", ("web",), "services LAB web"),
     ("where", ("colour", "h9"), "kv LAB where colour --from h9"),
     ("mptcp", ("h0", "h9"), "mptcp LAB h0 h9"),

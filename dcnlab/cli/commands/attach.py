@@ -1,4 +1,4 @@
-"""``dcnlab attach``: an interface of this machine as a port of a switch."""
+"""``dcnlab attach``: an interface of the machine as a port of a switch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from dcnlab.cli.arguments import LabName, NodeName
 from dcnlab.cli.show import JsonFlag, print_json
 from dcnlab.lab.client import Lab
 
-Interface = Annotated[str, typer.Argument(metavar="INTERFACE", help="A network interface of this machine.")]
+Interface = Annotated[
+    str, typer.Argument(metavar="INTERFACE", help="A network interface of the machine that runs the switch.")
+]
 
 
 @command("dcnlab attach LAB s0 eth1", "dcnlab attach LAB s0 veth1 --as h1", "dcnlab attach LAB s0 eth1 --json")
@@ -22,7 +24,7 @@ def attach(
     host: Annotated[str, typer.Option("--as", help="Give the interface the port of this plain host.")] = "",
     json: JsonFlag = False,
 ) -> None:
-    """Make an interface of this machine a port of a switch, until the lab ends (docs/outside.md)."""
+    """Make an interface of the machine a port of a switch, until the lab ends (docs/outside.md)."""
     found = Lab.attach(lab).attach_interface(switch, interface, host)
     if json:
         print_json(found)

@@ -106,8 +106,10 @@ def _show_started(lab: Lab, json: bool) -> None:
     else:
         counts = f"{info['servers']} servers, {info['switches']} switches, {info['links']} links"
         print(f"{info['name']}: {info['topology']} with {info['scheme']}, {counts}, up in {lab.launch_s} s")
-        if rest := info["controller"]["rest"]:
-            print(f"{info['name']}: the applications' REST interface is at {rest}")
+        places = {f" on {one['machine']}": one["rest"] for one in info.get("machines") or ()}
+        for where, rest in (places or {"": info["controller"]["rest"]}).items():
+            if rest:
+                print(f"{info['name']}: the applications' REST interface{where} is at {rest}")
         print_notes(info["name"], info["controller"]["notes"])
 
 

@@ -17,4 +17,6 @@ def of(lab: WholeLab) -> Network:
         return Verdict.from_json(part.ask("verdict", node=node, port=at.number, frame=asdict(frame)))
 
     links = LinkState(lab.down)
-    return Network(lab.scheme.with_failures(links) if links else lab.scheme, links, True, verdict)
+    return Network(
+        lab.scheme.with_failures(links) if links else lab.scheme, links, lab.config.choice().tables, verdict
+    )

@@ -13,7 +13,7 @@ from dcnlab.lab import naming
 from dcnlab.lab.autoconfig import configuring
 from dcnlab.lab.control.rpc import Call, Operation
 from dcnlab.lab.errors import UsageError
-from dcnlab.lab.inspection import live_path
+from dcnlab.lab.inspection import capture, live_path
 from dcnlab.lab.kv import ring
 from dcnlab.lab.machines import connecting, network, placement_file, rejoining
 from dcnlab.lab.machines.measuring import Measuring
@@ -26,8 +26,8 @@ from dcnlab.lab.session.recording import recorded
 
 #: Operations about the node that this field of the request names.
 _ABOUT_A_NODE = {
-    "exec": "node", "tables": "node", "flows": "node", "capture": "node", "service": "node",
-    "service_stop": "node", "service_log": "node", "service_wait": "node",
+    "exec": "node", "tables": "node", "flows": "node", "service": "node",
+    "attach": "switch", "service_stop": "node", "service_log": "node", "service_wait": "node",
 }  # fmt: skip
 #: Operations that every part answers alike.
 _ANYWHERE = ("nodes",)
@@ -44,6 +44,7 @@ def table(lab: WholeLab) -> dict[str, Operation]:
         "control": operations.control, "controller": operations.controller, "events": operations.events,
         "impair": operations.impair, "queues": operations.queues, "explain": operations.explain,
         "rejoin": operations.rejoin, "kv": operations.kv, "reconfigure": operations.reconfigure,
+        "capture": operations.capture, "detach": operations.detach,
     }  # fmt: skip
     found |= {name: operations.about_node(field) for name, field in _ABOUT_A_NODE.items()}
     found |= dict.fromkeys(_ANYWHERE, operations.anywhere)
@@ -96,9 +97,20 @@ class _Operations:
             raise UsageError(f"this lab has no {what} of its own")
         return {"processes": processes, "ms": max(each["ms"] for each in found)}
 
+    def capture(self, call: Call) -> Any:
+        """What passes a node, or what a switch and its controller say: each machine has its own connections."""
+        node, switch = call.request["node"], call.request.get("switch")
+        if node == capture.CONTROLLER_NAME:
+            if switch is None:
+                raise UsageError("switches of several machines talk to a controller: name one with --switch")
+            node = switch
+        return self._lab.part_of(self._lab.node(node)).serve(call)
+
     def info(self, call: Call) -> Any:
         """What every lab tells, and its machines."""
         lab, found = self._lab, self._lab.ask_all("info")
+        suffix = len(lab.config.name) + 1
+        rest = {one["name"][suffix:]: one["controller"]["rest"] for one in found}
         lost = [part.problem for part in lab.parts if part.problem]
         restarts: dict[str, int] = {}
         for one in found:
@@ -114,14 +126,18 @@ class _Operations:
             "ended": [line for one in found for line in one["ended"]] + lost,
             "controller": _control([one["controller"] for one in found]),
             "restarts": restarts,
-            "outside": {**found[0]["outside"], "expose": list(map(str, exposure.parse(lab.config.expose)))},
+            "outside": {
+                **found[0]["outside"],
+                "expose": list(map(str, exposure.parse(lab.config.expose))),
+                "attached": [one for each in found for one in each["outside"]["attached"]],
+            },
             "options": lab.config.to_json(),
             "mtu": lab.mtu,
             "links_cut": len(lab.placement.cut),
-            "machines": [self._machine(part) for part in lab.parts],
+            "machines": [self._machine(part, rest.get(part.name, "")) for part in lab.parts],
         }
 
-    def _machine(self, part: RemotePart) -> dict[str, Any]:
+    def _machine(self, part: RemotePart, rest: str) -> dict[str, Any]:
         servers = sum(map(self._lab.fabric.is_server, part.part.nodes))
         counts = {"servers": servers, "switches": len(part.part.nodes) - servers}
         links = {"links_to_others": len(part.part.peers)}
@@ -131,6 +147,7 @@ class _Operations:
             **counts,
             **links,
             "nodes": placement_file.as_json(self._lab.placement)[part.name],
+            "rest": rest,
             "launch_s": part.launch_s,
             "lost": bool(part.lost),
             "silent": part.silent and not part.lost,
@@ -148,6 +165,18 @@ class _Operations:
                 counted = isinstance(value, int) and not isinstance(value, bool)
                 total[name] = total.get(name, 0) + value if counted else value
         return total
+
+    def detach(self, call: Call) -> Any:
+        """Give an interface back to its machine: that of the switch, or the one that has such an interface."""
+        if switch := call.request.get("switch"):
+            return self._lab.part_of(self._lab.node(switch)).serve(call)
+        attached = [one for found in self._lab.ask_all("info") for one in found["outside"]["attached"]]
+        switches = [one["switch"] for one in attached if one["interface"] == call.request["interface"]]
+        if len(switches) > 1:
+            text = f"it is attached to {', '.join(sorted(switches))}: name one with --switch"
+            raise UsageError(f"several machines have an interface {call.request['interface']}, and {text}")
+        part = self._lab.part_of(self._lab.node(switches[0])) if switches else self._lab.living[0]
+        return part.serve(call)
 
     def services(self, call: Call) -> Any:
         """The services of all parts."""
@@ -212,5 +241,7 @@ def _control(found: list[dict[str, Any]]) -> dict[str, Any]:
     for name in ("switches", "connected"):
         if isinstance(chosen.get(name), int):
             whole[name] = sum(int(one.get(name) or 0) for one in found)
+    whole["by_hand"] = {switch: targets for one in found for switch, targets in one.get("by_hand", {}).items()}
+    whole["rest"] = ""  # of applications on one machine: `machines` has it
     whole["notes"] = sorted({note for one in found for note in one.get("notes", ())})
     return whole

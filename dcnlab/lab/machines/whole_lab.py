@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from dcnlab.lab import naming
@@ -150,6 +151,9 @@ class WholeLab:
     def launch_part(self, part: RemotePart, again: bool = False) -> dict[str, float]:
         """Launch one part on its machine, maybe ``again``; the seconds of each stage."""
         options = {name: getattr(self.config, name) for name in lab_options() if name not in _OF_THE_WHOLE}
+        options["controller"] = self.config.choice().resolved()
+        for file in ("controller_ca", "controller_cert", "controller_key"):
+            options[file] = str(Path(options[file]).resolve()) if options[file] else ""
         name = f"{self.config.name}-{part.name}"
         part.create(self.config.topology, self.config.scheme, name, self.config.custom, options)
         return part.launch(again)

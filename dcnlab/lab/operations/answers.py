@@ -93,7 +93,7 @@ class Openings(Answer):
 class MachineInfo(Answer):
     """A machine of a lab on several, and its part: counts, the names of ``nodes`` with ranges such as h0-h3;
     ``lost`` when it does not answer any more, ``silent`` while it does not answer.  The launch of its part took
-    ``launch_s`` seconds."""
+    ``launch_s`` seconds.  ``rest`` is the address there of the REST interface of its applications."""
 
     machine: str
     address: str
@@ -104,6 +104,7 @@ class MachineInfo(Answer):
     lost: bool
     silent: bool = False
     launch_s: float = 0.0
+    rest: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,9 +54,11 @@ class ProcessOperations(Asking):
         return Configured.from_json(self.ask("reconfigure"))
 
     def attach_interface(self, switch: str, interface: str, host: str = "") -> AttachedInterface:
-        """Make an interface of this machine a port of a switch: a free one, or that of a plain host."""
+        """Make an interface of the machine that runs a switch a port of it: a free one, or that of a plain
+        host."""
         return AttachedInterface.from_json(self.ask("attach", switch=switch, interface=interface, host=host))
 
-    def detach_interface(self, interface: str) -> AttachedInterface:
-        """Give an interface back to this machine before the lab ends."""
-        return AttachedInterface.from_json(self.ask("detach", interface=interface))
+    def detach_interface(self, interface: str, switch: str = "") -> AttachedInterface:
+        """Give an interface back to its machine before the lab ends; where several machines have an attached
+        interface of that name, that which is at ``switch``."""
+        return AttachedInterface.from_json(self.ask("detach", interface=interface, switch=switch))

@@ -359,10 +359,13 @@ def _check_machines(config: LabConfig, scheme: Scheme) -> None:
             raise OptionError("placement", "placement needs machines: the address of a Dask scheduler")
         return
     scheduler_address.check(config.machines)
-    if config.controller != "ours":
-        raise OptionError("controller", "a lab on several machines has our controller on each: not another one")
-    if config.no_loops:
-        raise OptionError("no_loops", "no_loops needs a lab on one machine, without machines")
+    choice = config.choice()
+    there = scheduler_address.beside(config.machines)
+    if choice.kind == "remote" and scheduler_address.is_loopback(choice.host) and not there:
+        text = "the switches of every machine connect to it: use an address that all machines reach"
+        raise OptionError("controller", f"controller {choice.text}: {text}")
+    if config.rest_port:
+        raise OptionError("rest_port", "rest_port needs a lab on one machine, without machines")
 
 
 _CHECKS = (

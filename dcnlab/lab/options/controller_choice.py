@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from controller import applications
@@ -50,6 +51,15 @@ class ControllerChoice:
                 raise OptionError("controller", f"controller {text!r} is not {word}:FILE.py[,MODULE...]")
             return cls(text, "app", tables=word == "app", applications=names)
         raise OptionError("controller", f"controller must be {FORMS}, not {text!r}")
+
+    def resolved(self) -> str:
+        """The text with absolute paths of files: for machines where this process is not."""
+        if self.kind != "app":
+            return self.text
+        names = (
+            str(Path(name).resolve()) if applications.is_file(name) else name for name in self.applications
+        )
+        return f"{self.text.partition(':')[0]}:{','.join(names)}"
 
     def library(self, default: str) -> str:
         """The library that the applications are written for; OptionError where they cannot be loaded."""

@@ -20,7 +20,7 @@ def check(address: str) -> None:
             "machines",
             f"machines: not {address!r}, but a Dask scheduler's address, such as tls://10.0.0.1:8786",
         )
-    if parts.scheme == "tcp" and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "tcp" and not is_loopback(parts.hostname or ""):
         raise OptionError(
             "machines",
             f"machines: {address} has no TLS, so everybody who reaches it could run programs there: use tls://,"
@@ -28,7 +28,13 @@ def check(address: str) -> None:
         )
 
 
-def _is_loopback(host: str) -> bool:
+def beside(address: str) -> bool:
+    """Whether the scheduler, and so its workers, are on this machine only."""
+    return is_loopback(urlsplit(address).hostname or "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or an address is that of the machine itself."""
     if host == "localhost":
         return True
     try:

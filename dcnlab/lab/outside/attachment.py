@@ -58,12 +58,16 @@ class Attachments:
             self._guard.attached[interface] = asdict(wanted)
         return asdict(wanted)
 
-    def detach(self, interface: str) -> dict[str, Any]:
-        """Give an interface back to the machine; a host whose place it had gets that again."""
+    def detach(self, interface: str, switch: str = "") -> dict[str, Any]:
+        """Give an interface back to the machine, if it is attached to ``switch`` (empty: to any); a host whose
+        place it had gets that again."""
+        where = switch and self._session.fabric.name(self._session.node(switch))
         with self._guard.attaching:
             if interface not in self._guard.attached:
                 raise UsageError(f"{interface} is not attached to a switch of this lab")
             found = Attached(**self._guard.attached[interface])
+            if where and found.switch != where:
+                raise UsageError(f"{interface} is attached to {found.switch}, not to {where}")
             self._remove(found, interface)
             if found.host:
                 self._add(found, self._own(found))

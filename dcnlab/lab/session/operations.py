@@ -273,7 +273,7 @@ class _Operations:
 
     def op_detach(self, call: Call) -> Any:
         """Give an interface back to the machine."""
-        return self._attachments.detach(call.request["interface"])
+        return self._attachments.detach(call.request["interface"], call.request.get("switch", ""))
 
     def op_reconfigure(self, call: Call) -> Any:
         """Let servers that were launched without addresses configure themselves again, while traffic flows."""

@@ -47,7 +47,8 @@ def outside_tree(fabric: Fabric, down: Iterable[int]) -> frozenset[Port]:
 
 
 class FloodingTree:
-    """The ports of a lab's switches that flood; ``shards`` have these switches."""
+    """The ports of a lab's switches that flood; ``shards`` have these switches: all, or those of this
+    machine."""
 
     def __init__(self, fabric: Fabric, shards: Iterable[Shard]) -> None:
         self._fabric = fabric
@@ -58,8 +59,9 @@ class FloodingTree:
         """Flood along a spanning tree of the links that are up; LabError when a switch refuses it."""
         silent = outside_tree(self._fabric, down)
         changes: dict[int, list[bytes]] = {}
-        for port in self._silent ^ silent:
-            changes.setdefault(port.node, []).append(_message(port, port in silent))
+        for port in self._silent ^ silent:  # other machines tell their switches
+            if self._fabric.name(port.node) in self._shard_of:
+                changes.setdefault(port.node, []).append(_message(port, port in silent))
         for switch, messages in changes.items():
             name = self._fabric.name(switch)
             self._send(name, self._shard_of[name], messages)
