@@ -57,7 +57,7 @@ def test_a_plain_line_means_what_typer_reads(line: str) -> None:
     name, *words = shlex.split(line)
     found = COMMANDS[name].make_context(name, words, **SETTINGS[name]).params
     # Some versions give lists of words, others tuples.
-    assert read(line) == {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+    assert read(line) == {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
 
 
 @pytest.mark.parametrize("line", OTHERS)
