@@ -9,6 +9,6 @@ folder=.venv-floors
 UV_BUILD_CONSTRAINT=vagrant/ryu-build-constraint.txt UV_FIND_LINKS=${PIP_FIND_LINKS:-} $folder/bin/uv pip install --quiet --python $folder/bin/python \
     --resolution lowest-direct --editable '.[test,ryu]' 'httpx>=0.27'   # the older starlette's test client needs it
 # What tests run as programs, as it is now; what is installed stays.
-UV_FIND_LINKS=${PIP_FIND_LINKS:-} $folder/bin/uv pip install --quiet --python $folder/bin/python --editable '.[docs]' ruff
+UV_FIND_LINKS=${PIP_FIND_LINKS:-} $folder/bin/uv pip install --quiet --python $folder/bin/python --editable '.[docs]' ruff mypy
 [ $# -gt 0 ] || set -- -n 2 -m 'not lab and not vm'
 exec $folder/bin/python -m pytest -q -p no:cacheprovider "$@"
