@@ -309,7 +309,9 @@ class Lab(
         ipv4: bool = False,
         ipv6: bool = False,
     ) -> PingResult:
-        """Ping between all pairs of servers, or those given as ``pairs``; ``timeout`` in seconds."""
+        """Ping between all pairs of servers, or those given as ``pairs``.
+
+        Requests count as lost after ``timeout`` seconds without any answer."""
         wanted = Ping(pairs=pairs, size=size, timeout=timeout, ipv4=ipv4, ipv6=ipv6)
         return self.measure(wanted, progress)
 

@@ -29,7 +29,8 @@ def test_every_server_finds_its_address(topology: str, links: int, agents: str) 
     """One Config and one ACK over each torus link, the right address on every TUN device."""
     with Lab(topology, "pow", autoconfigure=True, agents=agents) as lab:
         assert lab.aacm is not None
-        assert lab.aacm.frames["config"] == lab.aacm.frames["config ack"] == links
+        assert lab.aacm.frames["config"] == links
+        assert lab.aacm.frames["config ack"] >= links  # more if a Config was retransmitted
         assert lab.aacm.ms > 0
         assert Lab.attach(lab.config.name).aacm is None
         for node in [node for node in lab.nodes() if node["kind"] == "server"][::5]:
@@ -42,7 +43,8 @@ def test_up_reports_duration_and_frames() -> None:
     done = dcnlab("up", "clot:4x4", "--scheme", "pow", "--autoconfigure", "--test", "pingpairs", "--json")
     assert done.returncode == 0, done.stderr
     aacm = json.loads(done.stdout)["aacm"]
-    assert (aacm["frames"]["config"], aacm["frames"]["config ack"]) == (32, 32)
+    assert aacm["frames"]["config"] == 32
+    assert aacm["frames"]["config ack"] >= 32
 
 
 def test_configured_anew_while_traffic_flows() -> None:
@@ -52,7 +54,8 @@ def test_configured_anew_while_traffic_flows() -> None:
         again = lab.reconfigure()
         seen = stream.stop()
         assert lab.aacm is not None
-        assert (again.frames["config"], again.frames["config ack"]) == (32, 32)
+        assert again.frames["config"] == 32
+        assert again.frames["config ack"] >= 32
         assert again.servers.keys() == {f"h{number}" for number in range(16)}
         events = [record.event for record in lab.events(kinds=["configured"])]
         assert [event.to_json()["servers"] for event in events] == [lab.aacm.servers, again.servers]

@@ -157,7 +157,8 @@ def servers_have_configured_themselves(lab: Lab, info: dict[str, Any]) -> None:
     machine whose servers were launched again with the addresses that they had."""
     launched, again = info["aacm"], lab.reconfigure()
     for found in (launched, again):
-        assert found["frames"]["config"] == found["frames"]["config ack"] == 32
+        assert found["frames"]["config"] == 32
+        assert found["frames"]["config ack"] >= 32  # more if a Config was retransmitted
         assert found["servers"].keys() == {f"h{number}" for number in range(16)}
         assert 0 <= max(found["servers"].values()) <= found["ms"] + 0.001
     events = [record.event for record in lab.events(kinds=["configured"])]

@@ -26,8 +26,10 @@ _WINDOW = 4
 #: Seconds after which a request without an answer no longer counts as in flight.  It may still be answered,
 #: but it does not delay the others: where many are lost, a time-out for every few of them would take too long.
 _SLOW_AFTER = 0.25
-#: Seconds after which an echo request counts as lost.
+#: Seconds without any answer after which echo requests count as lost.
 PING_TIMEOUT = 5.0
+#: A request is lost after so many timeouts even if others are answered: sequence numbers are used again.
+_AT_MOST = 12
 
 
 @dataclass
@@ -48,6 +50,11 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
 
 
+def is_lost(sent: float, answered: float, now: float, timeout: float) -> bool:
+    """Whether a request is lost that was ``sent`` and not answered; the last answer to any was ``answered``."""
+    return now - max(sent, answered) > timeout or now - sent > _AT_MOST * timeout
+
+
 def ping_pairs(
     pairs: Iterable[tuple[Endpoint, Endpoint]],
     timeout: float = PING_TIMEOUT,
@@ -57,8 +64,9 @@ def ping_pairs(
 ) -> PingReport:
     """Send one echo request with ``size`` bytes from the first to the second of every pair.
 
-    A request is lost after ``timeout`` seconds; ``progress`` gets the number of requests decided.  They have
-    the sequence numbers 0, 1, ... and an ``identity`` from 0 to 65535.
+    A request is lost if it is not answered while no answer to any request arrives for ``timeout`` seconds:
+    as long as answers arrive, the lab is slow, not silent.  ``progress`` gets the number of requests decided.
+    They have the sequence numbers 0, 1, ... and an ``identity`` from 0 to 65535.
     """
     return _Pinger(timeout, progress, size, identity).run(pairs)
 
@@ -74,6 +82,7 @@ class _Pinger:
         self._by_descriptor: dict[int, str] = {}
         self._waiting: dict[tuple[str, int], tuple[float, str]] = {}
         self._due: deque[tuple[float, tuple[str, int]]] = deque()
+        self._answered = 0.0
         self._poll = select.epoll()
         self._identity = os.getpid() & 0xFFFF if identity is None else identity
         self._report = PingReport()
@@ -112,7 +121,7 @@ class _Pinger:
             self._lost(source.name, target.name)
             return
         self._waiting[key] = (now, target.name)
-        self._due.append((now + self._timeout, key))
+        self._due.append((now, key))
 
     def _open(self, source: Endpoint) -> socket.socket:
         protocol = socket.IPPROTO_ICMPV6 if source.version == 6 else socket.IPPROTO_ICMP
@@ -144,13 +153,17 @@ class _Pinger:
             return
         found = self._waiting.pop((name, sequence), None)
         if found is not None:
+            self._answered = now
             self._report.received += 1
             self._report.rtt_ms.append((now - found[0]) * 1000)
             self._decided()
 
     def _expire(self, now: float) -> None:
-        while self._due and (self._due[0][0] < now or self._due[0][1] not in self._waiting):
-            _, key = self._due.popleft()
+        while self._due:
+            sent, key = self._due[0]
+            if key in self._waiting and not is_lost(sent, self._answered, now, self._timeout):
+                return
+            self._due.popleft()
             found = self._waiting.pop(key, None)
             if found is not None:
                 self._lost(key[0], found[1])

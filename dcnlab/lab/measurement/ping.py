@@ -89,7 +89,9 @@ class Ping(Measurement[PingResult]):
         default="all", choices=_GROUPS, target=True,
     )  # fmt: skip
     size: int = argument("Bytes of payload.", default=56, low=0, high=65_000)
-    timeout: float = argument("Time until a request counts as lost.", default=5.0, low=0.001, unit="s")
+    timeout: float = argument(
+        "Time without any answer after which requests count as lost.", default=5.0, low=0.001, unit="s"
+    )
     ipv4: bool = argument("Use IPv4.", default=False, flag="-4")
     ipv6: bool = argument(
         "Use IPv6; by default the first version that the hosts speak.", default=False, flag="-6"
